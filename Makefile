@@ -1,0 +1,64 @@
+# Every target does its own set-up: Python 3.11+, make and a package index are all it takes.
+
+REPO ?= .
+Q ?= How does a search query flow from the command line to the ranked results?
+
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
+BIN := .venv/bin
+endif
+READY := .venv/.ready
+
+# Those for which each locked package has a wheel come first. PYTHON=... names another.
+PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python3.14 python)
+COVERAGE := --cov --cov-report=term
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+$(READY): pyproject.toml uv.lock requirements.lock tools/setup/environment.py
+	@for python in $(PYTHONS); do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    exec "$$python" tools/setup/environment.py; \
+	  fi; \
+	done; \
+	if [ -z "$(PYTHON)" ] && command -v uv >/dev/null 2>&1; then \
+	  exec uv run --no-project --python '>=3.11' tools/setup/environment.py; \
+	fi; \
+	echo "CodeRAG needs Python 3.11 or newer, and none of these is one: $(PYTHONS)." >&2; \
+	echo "Install one (https://www.python.org/downloads/), or name it: make PYTHON=/path/to/python3" >&2; \
+	exit 1
+
+setup: $(READY) ## make .venv with the locked versions
+
+demo: export DEMO_REPO = $(value REPO)
+demo: export DEMO_QUESTION = $(value Q)
+demo: $(READY) ## index a repository and answer a question about it: REPO=path Q="..."
+	$(BIN)/coderag index -C "$$DEMO_REPO"
+	$(BIN)/coderag ask -C "$$DEMO_REPO" "$$DEMO_QUESTION"
+
+test: $(READY) ## run the tests with the coverage gate; ARGS="-k scan" runs some, without the gate
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),$(COVERAGE))
+
+lint: $(READY) ## ruff, mypy strict, the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## apply ruff's fixes and its format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+lock: ## resolve uv.lock again and export requirements.lock from it (needs uv)
+	uv lock --no-config --default-index https://pypi.org/simple $(ARGS)
+	uv export --no-config --frozen --all-groups --no-hashes --no-annotate --no-header --no-emit-project \
+	  --quiet --output-file requirements.lock
+
+clean: ## remove .venv, caches and build output
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov
+	find . -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Evaluation of retrieval: golden sets, metrics, the runner. See README.md."""

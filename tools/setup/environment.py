@@ -1,0 +1,103 @@
+"""Make `.venv` with the locked versions and CodeRAG in it, editable: uv where there is one, else venv and pip.
+
+Standard library only: this runs before anything is installed. `make` calls it; without make, on any system::
+
+    python tools/setup/environment.py
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / ".venv"
+READY = VENV / ".ready"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+OLDEST = (3, 11)
+
+
+def main() -> int:
+    """Make or update the environment; return the exit code."""
+    if sys.version_info < OLDEST:
+        print(f"CodeRAG needs Python 3.11 or newer; {sys.executable} is {sys.version.split()[0]}", file=sys.stderr)
+        return 1
+    READY.unlink(missing_ok=True)
+    uv = shutil.which("uv")
+    try:
+        if uv is None or not _with_uv(uv):
+            _with_pip()
+        _check_health()
+    except subprocess.CalledProcessError as error:
+        print(f"\nset-up stopped at: {subprocess.list2cmdline(map(str, error.cmd))}", file=sys.stderr)
+        return 1
+    READY.touch()
+    return 0
+
+
+def _with_uv(uv: str) -> bool:
+    """Sync from uv.lock; False when this uv cannot, for example because it is too old for the lock file."""
+    print("Set-up: .venv from uv.lock, with uv", flush=True)
+    environment = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
+    environment["UV_PROJECT_ENVIRONMENT"] = str(VENV)
+    steps = [
+        [uv, "sync", *_quiet(), "--frozen", "--no-install-project", "--python", _base_python()],
+        [uv, "pip", "install", "--quiet", "--python", str(PYTHON), *_editable()],
+    ]
+    for step in steps:
+        if subprocess.run(step, cwd=ROOT, env=environment, check=False).returncode:
+            print("uv could not do it; going on with pip", file=sys.stderr, flush=True)
+            return False
+    return True
+
+
+def _with_pip() -> None:
+    """Install requirements.lock, the same versions as uv.lock."""
+    print("Set-up: .venv from requirements.lock, with pip; the first time this takes a minute or two", flush=True)
+    if not _runs("-m", "pip", "--version"):
+        try:
+            subprocess.run([_base_python(), "-m", "venv", "--clear", str(VENV)], check=True)
+        except subprocess.CalledProcessError:
+            print("Debian and Ubuntu keep venv in a package of its own: apt install python3-venv", file=sys.stderr)
+            raise
+    # Compiling 8,000 modules would take longer than the rest; Python compiles what it imports.
+    pip = [str(PYTHON), "-m", "pip", "install", "--no-deps", "--no-compile", "--disable-pip-version-check"]
+    subprocess.run([*pip, *_quiet(), "--requirement", "requirements.lock"], cwd=ROOT, check=True)
+    subprocess.run([*pip, "--quiet", *_editable()], cwd=ROOT, check=True)
+
+
+def _editable() -> list[str]:
+    """Return the arguments that install the checkout itself, built by the locked setuptools."""
+    return ["--no-deps", "--no-build-isolation", "--editable", "."]
+
+
+def _quiet() -> list[str]:
+    """Return the argument that keeps progress out of a log that nobody watches."""
+    return [] if sys.stdout.isatty() else ["--quiet"]
+
+
+def _base_python() -> str:
+    """Return the interpreter below a virtual environment, which may be the very one that is to be made anew."""
+    return str(getattr(sys, "_base_executable", sys.executable))
+
+
+def _runs(*arguments: str) -> bool:
+    """Tell whether the environment's Python is there, new enough and runs `arguments`."""
+    if not PYTHON.exists():
+        return False
+    new_enough = f"import sys; sys.exit(sys.version_info < {OLDEST})"
+    commands = [[str(PYTHON), "-c", new_enough], [str(PYTHON), *arguments]]
+    return all(subprocess.run(command, capture_output=True, check=False).returncode == 0 for command in commands)
+
+
+def _check_health() -> None:
+    """Fail now, not in the middle of a test, when CodeRAG or a folder mapped into it is not found."""
+    found = (
+        "from importlib.util import find_spec as find; assert all(map(find, ['coderag.app', 'coderag.graphs.query']))"
+    )
+    subprocess.run([str(PYTHON), "-c", found], cwd=VENV, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
