@@ -1,0 +1,98 @@
+"""Every error CodeRAG raises on purpose.
+
+::
+
+    CodeRAGError
+    ├── ConfigurationError            settings that cannot be used: file, line and key are in the message
+    ├── InvalidQueryError             an empty or over-long question
+    ├── IngestionError                a repository that cannot be indexed
+    │   └── UnsupportedLanguageError  a language without a query file
+    ├── StoreError                    the index on disk
+    │   ├── IndexNotFoundError        nothing indexed yet
+    │   ├── IndexVersionError         written in another format
+    │   ├── IndexModelError           made with another embedding model
+    │   ├── IndexLockedError          another process is writing
+    │   └── StorageFullError          no space left on the device
+    ├── RetrievalError                a query that failed inside
+    └── ModelError                    embedding models, LLMs, rerankers
+        ├── ModelAuthenticationError  key missing or refused
+        └── ModelUnavailableError     unreachable or overloaded (retryable)
+
+The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
+each class to an exit code.
+"""
+
+
+class CodeRAGError(Exception):
+    """Base of all errors of CodeRAG.
+
+    Attributes:
+        hint: What the reader can do about it, one sentence; empty if there is nothing.
+        retryable: Whether the same call may succeed later without any change.
+    """
+
+    retryable = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class ConfigurationError(CodeRAGError):
+    """Settings that cannot be used."""
+
+
+class InvalidQueryError(CodeRAGError):
+    """A question that cannot be asked."""
+
+
+class IngestionError(CodeRAGError):
+    """A repository that cannot be indexed."""
+
+
+class UnsupportedLanguageError(IngestionError):
+    """A language for which there is no query file."""
+
+
+class StoreError(CodeRAGError):
+    """The index on disk cannot be read or written."""
+
+
+class IndexNotFoundError(StoreError):
+    """There is no index yet."""
+
+
+class IndexVersionError(StoreError):
+    """The index was written in another format."""
+
+
+class IndexModelError(StoreError):
+    """The index was made with another embedding model than the configured one."""
+
+
+class IndexLockedError(StoreError):
+    """Another process is writing the index."""
+
+    retryable = True
+
+
+class StorageFullError(StoreError):
+    """No space is left where the index lives."""
+
+
+class RetrievalError(CodeRAGError):
+    """A query failed inside."""
+
+
+class ModelError(CodeRAGError):
+    """An embedding model, an LLM or a reranker failed."""
+
+
+class ModelAuthenticationError(ModelError):
+    """A key is missing or was refused."""
+
+
+class ModelUnavailableError(ModelError):
+    """A model is unreachable, overloaded or not there."""
+
+    retryable = True

@@ -1,0 +1,360 @@
+"""The data that parts of CodeRAG hand to one another. Imports nothing of the project.
+
+Lines are 1-based and inclusive, bytes 0-based and half-open over the file's UTF-8 text, paths relative to the repository's
+root with ``/`` between their parts. A *chunk* is the unit of retrieval: a LlamaIndex ``TextNode`` whose metadata is a
+`ChunkMetadata`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Literal, TypedDict
+
+Kind = Literal[
+    "function", "method", "class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl", "namespace",
+    "constant", "variable", "field", "macro", "module", "section", "block",
+]  # fmt: skip
+"""What a chunk or symbol is. ``module`` is module-level code, ``section`` a part of a document, ``block`` plain lines."""
+
+Role = Literal["source", "test", "docs", "config", "example", "generated", "vendored"]
+"""What a file is for."""
+
+Outcome = Literal["indexed", "skipped", "failed"]
+
+Intent = Literal[
+    "find_definition", "find_usage", "hierarchy", "understand_module", "find_similar", "find_tests", "documentation",
+    "backlog", "general",
+]  # fmt: skip
+
+Relation = Literal[
+    "contains",
+    "contained_by",
+    "sibling",
+    "imports",
+    "imported_by",
+    "caller",
+    "callee",
+    "test_for",
+    "interface_of",
+    "base",
+    "derived",
+]
+"""How a related chunk is related to a primary one, read as "this chunk is the … of it"."""
+
+Evidence = Literal["found", "weak", "not_found"]
+
+
+class SymbolRecord(TypedDict):
+    """A declared name inside a chunk, with the lines of its declaration."""
+
+    name: str
+    qualified_name: str
+    kind: str
+    start_line: int
+    end_line: int
+
+
+class ChunkMetadata(TypedDict):
+    """The metadata of a chunk (its ``TextNode.metadata``)."""
+
+    path: str
+    language: str
+    kind: str
+    name: str
+    qualified_name: str
+    signature: str
+    docstring: str
+    summary: str
+    summary_source: str  # docstring | derived | llm
+    parent: str  # qualified name of the enclosing declaration
+    context: str  # header of the enclosing declaration, e.g. "class Session(Base):"
+    symbols: list[SymbolRecord]
+    imports: list[str]  # modules or paths imported by this chunk's text, as written
+    calls: list[str]  # distinct names called, in order of first call
+    bases: list[str]  # names of extended and implemented types
+    complexity: int  # cyclomatic: 1 + branches; 0 for text without code
+    role: str
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+    content_hash: str  # SHA-256 of the chunk's text
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What became of one candidate file.
+
+    Attributes:
+        hash: SHA-256 of the bytes on disk; empty if they were never read.
+        size: Bytes on disk.
+        mtime_ns: Modification time in nanoseconds.
+        reason: Why it was skipped, or the error; empty if indexed.
+        note: What an indexed file's reader should know, such as a syntax error.
+    """
+
+    path: str
+    outcome: Outcome
+    reason: str = ""
+    hash: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    language: str = ""
+    role: str = "source"
+    encoding: str = ""
+    chunks: int = 0
+    symbols: int = 0
+    lines: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What one run of indexing did.
+
+    Attributes:
+        files: Number of files by outcome, over the whole repository.
+        added, changed, removed, renamed, unchanged: Files against the last generation.
+        skipped: Skipped files by reason.
+        failed: ``(path, error)`` of files that could not be read or parsed at all.
+        seconds: Wall clock by stage.
+    """
+
+    generation: int
+    files: Mapping[str, int]
+    chunks: int
+    symbols: int
+    edges: int
+    lines: int
+    added: int
+    changed: int
+    removed: int
+    renamed: int
+    unchanged: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    failed: Sequence[tuple[str, str]] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """How far an indexing run is. ``total`` is 0 where it is not known yet."""
+
+    stage: Literal["scan", "read", "chunk", "commit"]
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What is indexed, and what would have to be done to be up to date.
+
+    Attributes:
+        created: When this generation was committed, ISO 8601.
+        languages: Indexed files by language.
+        outcomes: Files by outcome; ``skipped`` and ``failed`` say why.
+        notes: ``(path, note)`` of indexed files with something to know, such as syntax errors.
+        added, changed, removed: Paths that differ on disk from this generation.
+    """
+
+    root: str
+    directory: str
+    generation: int
+    created: str
+    embedding: str
+    files: int
+    chunks: int
+    symbols: int
+    lines: int
+    languages: Mapping[str, int]
+    outcomes: Mapping[str, int]
+    skipped: Mapping[str, int]
+    failed: Sequence[tuple[str, str]]
+    notes: Sequence[tuple[str, str]]
+    added: Sequence[str]
+    changed: Sequence[str]
+    removed: Sequence[str]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the index equals what is on disk."""
+        return not (self.added or self.changed or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which chunks may be results. Empty means any; several values of one kind are alternatives.
+
+    Attributes:
+        paths: Glob patterns over the whole path (``*`` within a folder, ``**`` across), or folder prefixes.
+    """
+
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.languages or self.kinds or self.paths or self.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNeighbour:
+    """A declaration at the other end of a relation.
+
+    Attributes:
+        line: The line of evidence, such as the call.
+        resolver: Who resolved it (``scope``, ``import``, ``unique_name``), or ``unresolved``.
+        confidence: 0 to 1.
+        depth: Number of steps from the declaration that was asked for.
+    """
+
+    relation: Relation
+    path: str
+    line: int
+    start_line: int
+    end_line: int
+    qualified_name: str
+    kind: str
+    resolver: str
+    confidence: float
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One result: a declaration or a part of a file.
+
+    Attributes:
+        score: Higher is better; comparable within one query only.
+        text: The lines ``start_line`` to ``end_line`` as indexed.
+        signals: What each named signal added to the score.
+        channels: Score in each channel that found it, 0 to 1 of that channel's best.
+    """
+
+    chunk_id: str
+    path: PurePosixPath
+    start_line: int
+    end_line: int
+    kind: str
+    name: str
+    qualified_name: str
+    signature: str
+    summary: str
+    language: str
+    role: str
+    score: float
+    text: str
+    signals: Mapping[str, float] = field(default_factory=dict)
+    channels: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def location(self) -> str:
+        """The place as ``path:start-end``."""
+        return f"{self.path}:{self.start_line}-{self.end_line}"
+
+
+Detail = Literal["full", "elided", "signature", "line"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """One piece of an assembled context.
+
+    Attributes:
+        detail: How much of the chunk is shown: all, an elided body, signature with docstring, or one line.
+        relation: How it is related to a primary result; None for a primary result.
+        related_to: ``qualified_name`` or place of that primary result.
+    """
+
+    chunk_id: str
+    path: str
+    start_line: int
+    end_line: int
+    title: str
+    text: str
+    tokens: int
+    detail: Detail
+    language: str = ""
+    relation: Relation | None = None
+    related_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A result that did not fit the budget, and how to get it."""
+
+    path: str
+    start_line: int
+    end_line: int
+    title: str
+    tokens: int
+    fetch: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSection:
+    """A part of an assembled context: ``primary``, ``related`` or ``graph``."""
+
+    name: Literal["primary", "related", "graph"]
+    items: Sequence[ContextItem]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssembledContext:
+    """Code for a question within a token budget. ``text`` is Markdown and has exactly ``tokens`` tokens."""
+
+    query: str
+    intent: Intent
+    text: str
+    sections: Sequence[ContextSection]
+    tokens: int
+    token_budget: int
+    omitted: Sequence[Omission]
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A place that an answer relies on, checked against the bytes on disk.
+
+    Attributes:
+        hash: SHA-256 of the cited lines as indexed.
+        verified: Whether the lines on disk still are those.
+        reason: Why it is not verified; empty if it is.
+        moved_from: The start line in the index, where the lines were found elsewhere in the file.
+    """
+
+    path: str
+    start_line: int
+    end_line: int
+    hash: str
+    verified: bool
+    reason: str = ""
+    moved_from: int | None = None
+
+    @property
+    def location(self) -> str:
+        """The place as ``path:start-end``."""
+        return f"{self.path}:{self.start_line}-{self.end_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer in Markdown with its citations.
+
+    Attributes:
+        verified: Number of citations that hold; ``total`` is the number of all.
+        generator: ``extractive``, or the provider and model of the LLM.
+    """
+
+    query: str
+    intent: Intent
+    text: str
+    citations: Sequence[Citation]
+    verified: int
+    total: int
+    evidence: Evidence
+    hits: Sequence[SearchHit]
+    generator: str = "extractive"

@@ -1,0 +1,192 @@
+"""Settings: arguments > environment (``CODERAG_*``) > ``.coderag.local.yaml`` > ``.coderag.yaml`` > defaults.
+
+All sections are optional. Nested settings take ``__`` in the environment: ``CODERAG_EMBEDDING__PROVIDER=ollama``. In the
+files ``${NAME}`` takes a value from the environment. This is the only module that reads the environment for settings.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+
+from coderag.errors import ConfigurationError
+from coderag.settings_file import SettingsFile, check_environment, read_settings_files
+
+ENVIRONMENT_PREFIX = "CODERAG_"
+MOST_RESULTS = 200
+LEAST_TOKENS, MOST_TOKENS = 200, 1_000_000
+
+
+class Section(BaseModel):
+    """Base of the sections: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ChunkSettings(Section):
+    """How files are cut into chunks."""
+
+    max_tokens: int = Field(
+        800, ge=50, le=8_000, description="Largest chunk, in tokens; larger declarations are split."
+    )
+    min_tokens: int = Field(100, ge=0, le=2_000, description="Smaller neighbours are merged, in tokens.")
+
+
+class IngestionSettings(Section):
+    """What is indexed and how."""
+
+    max_file_bytes: int = Field(1_000_000, ge=1_000, le=100_000_000, description="Larger files are skipped, in bytes.")
+    exclude: tuple[str, ...] = Field((), description="Further patterns to exclude, in gitignore syntax.")
+    chunk: ChunkSettings = ChunkSettings()
+    batch_bytes: int = Field(2_000_000, ge=10_000, description="Source text held in memory at a time, in bytes.")
+    transformations: tuple[str, ...] = Field(
+        (),
+        description="LlamaIndex TransformComponents to run on each chunk before embedding, as 'package.module:Class'.",
+    )
+
+
+class EmbeddingSettings(Section):
+    """Which dense model embeds chunks and questions."""
+
+    provider: Literal["embedded", "ollama", "openai"] = Field(
+        "embedded", description="'embedded' needs nothing; 'openai' is any OpenAI-compatible endpoint."
+    )
+    model: str = Field("", description="Model name; empty takes the provider's default.")
+    base_url: str = Field("", description="Address of the server; empty takes the provider's default.")
+    api_key: SecretStr = Field(SecretStr(""), description="Key of the endpoint, if it needs one.")
+    batch_size: int = Field(32, ge=1, le=2_048, description="Texts a request.")
+    timeout_s: float = Field(60.0, gt=0, description="Seconds to wait for one request.")
+
+
+class LLMSettings(Section):
+    """Which language model writes answers. Without one, answers are extracted."""
+
+    provider: Literal["none", "ollama"] = Field("none", description="'none' extracts the answer from the evidence.")
+    model: str = Field("qwen2.5-coder", description="Model name.")
+    base_url: str = Field("http://localhost:11434", description="Address of the server.")
+    timeout_s: float = Field(120.0, gt=0, description="Seconds to wait for an answer.")
+    context_window: int = Field(16_384, ge=1_024, description="The model's context window, in tokens.")
+
+
+class RerankerSettings(Section):
+    """A model that re-orders the first results. None is needed."""
+
+    provider: Literal["none"] = Field("none", description="'none' leaves the order of the ranking signals.")
+
+
+class SearchSettings(Section):
+    """How results are found and packed."""
+
+    fusion: Literal["scores", "rrf"] = Field("scores", description="How the channels' results are combined.")
+    rrf_k: int = Field(60, ge=1, le=1_000, description="Constant k of reciprocal rank fusion.")
+    top_k: int = Field(10, ge=1, le=MOST_RESULTS, description="Results returned by default.")
+    max_per_file: int = Field(3, ge=1, le=100, description="Results of one file, at most.")
+    token_budget: int = Field(
+        8_000, ge=LEAST_TOKENS, le=MOST_TOKENS, description="Size of an assembled context, in tokens."
+    )
+    expand_depth: int = Field(2, ge=0, le=5, description="How far related code is followed.")
+    max_related: int = Field(10, ge=0, le=100, description="Related pieces of code, at most.")
+    disabled_signals: tuple[str, ...] = Field((), description="Ranking signals to switch off, by name.")
+
+
+class StorageSettings(Section):
+    """Where the index lives."""
+
+    directory: str = Field("", description="Folder of the index; empty means .coderag in the repository.")
+
+
+class Settings(BaseSettings):
+    """All settings of one repository.
+
+    Args:
+        project: Name of the repository in results; empty takes the folder's name.
+
+    Raises:
+        ConfigurationError: From `Settings.load`, when a value, key or file cannot be used.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    version: Literal[1] = Field(1, description="Version of this file's format.")
+    project: str = Field("", description="Name of the repository; empty takes the folder's name.")
+    ingestion: IngestionSettings = IngestionSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    llm: LLMSettings = LLMSettings()
+    reranker: RerankerSettings = RerankerSettings()
+    search: SearchSettings = SearchSettings()
+    storage: StorageSettings = StorageSettings()
+    repos: Section = Section()
+    docs: Section = Section()
+    backlog: Section = Section()
+    privacy: Section = Section()
+    service: Section = Section()
+
+    @classmethod
+    def load(cls, root: Path, **arguments: Any) -> "Settings":  # noqa: ANN401  # checked by pydantic against the fields
+        """Return the settings of the repository at `root`.
+
+        Args:
+            root: The repository's folder; ``.coderag.yaml`` and ``.coderag.local.yaml`` are looked for in it.
+            arguments: Values that win over all others, as in the constructor.
+
+        Raises:
+            ConfigurationError: A file, key or value cannot be used; the message says which file, line and key.
+        """
+        files = read_settings_files(root)
+        check_environment(ENVIRONMENT_PREFIX, _known_names(cls))
+        merged = SettingsFile.merge(files)
+        try:
+            return _with_file_source(merged)(**arguments)
+        except ValidationError as error:
+            raise ConfigurationError(_explain(error, files), hint="See 'coderag init --help' for the keys.") from error
+        except SettingsError as error:  # a whole section given as broken JSON in the environment
+            raise ConfigurationError(f"environment: {error}") from error
+
+
+def _with_file_source(values: Mapping[str, Any]) -> type[Settings]:
+    """Return Settings that read `values` below the arguments and the environment."""
+
+    class FileSettings(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[Any, ...]:
+            def from_files() -> dict[str, Any]:
+                return dict(values)
+
+            del settings_cls, dotenv_settings, file_secret_settings
+            return init_settings, env_settings, from_files
+
+    return FileSettings
+
+
+def _known_names(model: type[BaseModel], prefix: str = ENVIRONMENT_PREFIX) -> set[str]:
+    """Return every environment variable that means a setting."""
+    names = set()
+    for name, field in model.model_fields.items():
+        names.add(prefix + name.upper())
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            names |= _known_names(field.annotation, f"{prefix}{name.upper()}__")
+    return names
+
+
+def _explain(error: ValidationError, files: list[SettingsFile]) -> str:
+    """Say for each fault which file, line and key it is in, and what is wrong."""
+    faults = []
+    for fault in error.errors():
+        keys = tuple(str(key) for key in fault["loc"])
+        place = next(
+            (f"{file.path.name}, line {line}: " for file in reversed(files) if (line := file.line_of(keys))), ""
+        )
+        what = "no such key" if fault["type"] == "extra_forbidden" else fault["msg"].lower()
+        faults.append(f"{place}{'.'.join(keys)}: {what}")
+    return "; ".join(faults)

@@ -1,0 +1,139 @@
+"""Read ``.coderag.yaml`` with the line of every key, so that a fault can be shown where it is."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from coderag.errors import ConfigurationError
+
+FILE_NAMES = (".coderag.yaml", ".coderag.local.yaml")
+"""In the order they are merged; the second is for secrets and is kept out of git."""
+
+_PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """One settings file: its values and the line of each key."""
+
+    path: Path
+    values: Mapping[str, Any]
+    lines: Mapping[tuple[str, ...], int]
+
+    def line_of(self, keys: tuple[str, ...]) -> int | None:
+        """Return the 1-based line of a key, or of the nearest key above it that is in this file; None if none is."""
+        if keys[:1] not in self.lines:
+            return None
+        return next(self.lines[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in self.lines)
+
+    @staticmethod
+    def merge(files: "list[SettingsFile]") -> dict[str, Any]:
+        """Return the values of all files; later ones win key by key."""
+        merged: dict[str, Any] = {}
+        for file in files:
+            merged = _merge(merged, file.values)
+        return merged
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = _merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def read_settings_files(root: Path) -> list[SettingsFile]:
+    """Return the settings files that are in `root`, in merging order.
+
+    Raises:
+        ConfigurationError: One cannot be read, is not YAML or not a mapping, or names an unset variable.
+    """
+    return [_read(root / name) for name in FILE_NAMES if (root / name).is_file()]
+
+
+def _read(path: Path) -> SettingsFile:
+    try:
+        document = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path.name} cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or error
+        raise ConfigurationError(f"{path.name}{place}: not valid YAML: {problem}") from error
+    if document is None:
+        return SettingsFile(path, {}, {})
+    if not isinstance(document, yaml.MappingNode):
+        raise ConfigurationError(f"{path.name}, line 1: expected sections such as 'search:', found something else")
+    lines = dict(_key_lines(document, (), path))
+    values = {key: value for key, value in _value(document, path).items() if value is not None}  # an empty section
+    return SettingsFile(path, values, lines)
+
+
+def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield every key and list index with its line; a key given twice is an error, not the last one's win."""
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            if name in seen:
+                raise ConfigurationError(
+                    f"{path.name}, line {line}: {'.'.join((*above, name))}: given twice, first in line {seen[name]}"
+                )
+            seen[name] = line
+            yield (*above, name), line
+            yield from _key_lines(value, (*above, name), path)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*above, str(index)), value.start_mark.line + 1
+            yield from _key_lines(value, (*above, str(index)), path)
+
+
+def _value(node: yaml.Node, path: Path) -> Any:  # noqa: ANN401  # whatever the YAML holds
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): _value(value, path) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(value, path) for value in node.value]
+    try:
+        value = yaml.SafeLoader("").construct_object(node)
+    except (yaml.YAMLError, ValueError) as error:
+        line = node.start_mark.line + 1
+        raise ConfigurationError(f"{path.name}, line {line}: not a plain value: {node.tag} {node.value!r}") from error
+    return _fill_in(value, path, node.start_mark.line + 1) if isinstance(value, str) else value
+
+
+def _fill_in(text: str, path: Path, line: int) -> str:
+    """Replace ``${NAME}`` by the environment's value; a backslash before it keeps it literal."""
+
+    def replace(match: re.Match[str]) -> str:
+        if match["escape"]:
+            return match[0].removeprefix("\\")
+        if (value := os.environ.get(match["name"])) is None:
+            raise ConfigurationError(
+                f"{path.name}, line {line}: the environment variable {match['name']} is not set",
+                hint=f"Set it, or write \\${{{match['name']}}} for the literal text.",
+            )
+        return value
+
+    return _PLACEHOLDER.sub(replace, text)
+
+
+def check_environment(prefix: str, known: set[str]) -> None:
+    """Refuse environment variables that look like settings and are none; a misspelt one would be ignored in silence.
+
+    Raises:
+        ConfigurationError: Naming the variable and the nearest known one.
+    """
+    for name in sorted(os.environ):
+        if name.startswith(prefix) and name not in known:
+            near = get_close_matches(name, known, n=1)
+            raise ConfigurationError(
+                f"environment variable {name}: no such setting", hint=f"Did you mean {near[0]}?" if near else ""
+            )

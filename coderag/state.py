@@ -1,0 +1,195 @@
+"""The types of the query graph: input, output, state and context.
+
+State holds plain values (strings, numbers, lists, dicts), so that any checkpointer can keep it; texts and vectors stay in
+the index. Every node returns a `QueryUpdate` with the keys it changed.
+"""
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict
+
+from coderag.schema import Evidence, Intent
+from coderag.settings import SearchSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Goal = Literal["search", "context", "answer"]
+"""How far a query goes: ranked results, a packed context, or an answer."""
+
+
+class FilterValues(TypedDict):
+    """`coderag.schema.Filters` as plain lists."""
+
+    languages: list[str]
+    kinds: list[str]
+    paths: list[str]
+    roles: list[str]
+
+
+class Entity(TypedDict):
+    """Something that a question names.
+
+    ``kind`` is ``identifier``, ``qualified_name``, ``path``, ``location`` (``path:line``), ``quoted`` or ``snippet``.
+    """
+
+    kind: str
+    text: str
+
+
+class Analysis(TypedDict):
+    """What a question asks for.
+
+    Attributes:
+        confidence: Of the intent, 0 to 1.
+        terms: Index terms to search for; ``expanded_terms`` were added by widening.
+        text: What is compared by meaning: the question, or the code that it points to.
+        similar_to: Id of the chunk it points to, which is no result; empty if none.
+    """
+
+    intent: Intent
+    confidence: float
+    entities: list[Entity]
+    terms: list[str]
+    expanded_terms: list[str]
+    about_tests: bool
+    symbol_query: bool
+    text: str
+    similar_to: str
+
+
+class Candidate(TypedDict):
+    """A chunk that may be a result.
+
+    Attributes:
+        score: Higher is better, comparable within one query.
+        file_score: Fused score of its whole file, 0 to 1.
+        channels: Score in each channel that found it, 0 to 1 of that channel's best.
+        signals: What each ranking signal added; empty before ``rerank``.
+        start_line, end_line: The lines to show: those of the chunk, or of the one member that was asked for.
+        symbol: Qualified name of that member, or of the chunk.
+    """
+
+    chunk_id: str
+    score: float
+    file_score: float
+    channels: dict[str, float]
+    signals: dict[str, float]
+    start_line: int
+    end_line: int
+    symbol: str
+
+
+class RelatedChunk(TypedDict):
+    """A chunk reached from a candidate: "it is the `relation` of `related_to`"."""
+
+    chunk_id: str
+    relation: str
+    related_to: str
+    depth: int
+    score: float
+    line: int
+
+
+class TraceEntry(TypedDict):
+    """What one node did: its name, milliseconds, and numbers or words worth knowing."""
+
+    node: str
+    ms: float
+    detail: dict[str, Any]
+
+
+class QueryInput(TypedDict):
+    """What a caller gives; only ``query`` is required."""
+
+    query: str
+    goal: NotRequired[Goal]
+    top_k: NotRequired[int]
+    token_budget: NotRequired[int]
+    filters: NotRequired[FilterValues]
+
+
+class QueryOutput(TypedDict):
+    """What a query returns. ``context`` and ``answer`` are the dataclasses of `coderag.schema` as plain dicts."""
+
+    analysis: Analysis
+    results: list[Candidate]
+    related: list[RelatedChunk]
+    evidence: Evidence
+    context: dict[str, Any]
+    answer: dict[str, Any]
+    trace: Annotated[list[TraceEntry], operator.add]
+
+
+class QueryState(QueryInput, QueryOutput):
+    """Everything the nodes share."""
+
+    candidates: list[Candidate]
+    widened: bool
+
+
+class QueryUpdate(TypedDict, total=False):
+    """What a node returns: the keys it changed."""
+
+    analysis: Analysis
+    results: list[Candidate]
+    related: list[RelatedChunk]
+    evidence: Evidence
+    context: dict[str, Any]
+    answer: dict[str, Any]
+    trace: list[TraceEntry]
+    candidates: list[Candidate]
+    widened: bool
+
+
+class QueryEmbedder(Protocol):
+    """Turns a question into a vector of the index's space."""
+
+    def embed_query(self, query: str, terms: Sequence[str]) -> "np.ndarray":
+        """Return a normalised float32 vector, shape (dimension,); zeros where nothing is known of the question."""
+        ...
+
+
+class AnswerWriter(Protocol):
+    """A language model that writes an answer from a prompt."""
+
+    name: str
+
+    async def write(self, prompt: str) -> str:
+        """Return the model's reply.
+
+        Raises:
+            ModelError: The model failed.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """A model that scores texts against a question."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one score a text, higher is better."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryContext:
+    """The collaborators and limits of one query, given to the graph by its caller.
+
+    Attributes:
+        corpus: The open index, a `coderag.retrieval.corpus.Corpus`.
+        graph: Its relations, a `coderag.codegraph.graph.CodeGraph`.
+        neighbours: Steps between its chunks, a `coderag.codegraph.neighbours.Neighbours`.
+        root: Folder of the repository, to check citations against the bytes on disk.
+        writer: None answers from the evidence alone.
+    """
+
+    corpus: Any
+    graph: Any
+    neighbours: Any
+    root: str
+    embedder: QueryEmbedder
+    settings: SearchSettings
+    writer: AnswerWriter | None = None
+    reranker: Reranker | None = None

@@ -1,0 +1,207 @@
+"""The one code-aware tokenizer: raw tokens are found once and feed the lexical index and the embedded dense model.
+
+Text is cut into *raw tokens* (runs of word characters). Each distinct raw token is expanded once into *terms*: the stems
+of its parts (camelCase, snake_case, digits) and, for a compound, the whole identifier behind an ``=``::
+
+    >>> expand("parseHTTPRequest_v2")
+    ('=parsehttprequestv2', 'pars', 'http', 'request', 'v')
+    >>> query_terms("where are users' passwords hashed")
+    ['user', 'password', 'hash']
+
+Chinese, Japanese and Korean runs have no spaces between words; they become overlapping pairs of characters.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+import Stemmer
+
+TOKENIZER_VERSION = 1
+"""Part of every index's format: terms written by another version are not comparable."""
+
+raw_tokens = re.compile(r"\w+").findall
+"""Cut text into raw tokens, in order."""
+
+_ASCII_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+").findall
+_CJK = re.compile(
+    r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_WORD_BREAK = re.compile(r"[\W\d_]+")
+_snowball = Stemmer.Stemmer("english").stemWord
+
+_LONGEST_WHOLE = 64  # a longer raw token is data (base64, a hash), not a name worth finding whole
+_MOST_PARTS = 24
+_LONGEST_NUMBER = 4  # years and ports are worth finding; longer digit runs are data
+_SHORTEST_STEMMED = 4
+
+STOP_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "do",
+        "does",
+        "for",
+        "from",
+        "has",
+        "have",
+        "how",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "not",
+        "of",
+        "on",
+        "or",
+        "s",
+        "show",
+        "t",
+        "the",
+        "to",
+        "was",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whose",
+        "why",
+        "with",
+        "this",
+        "that",
+        "via",
+        "using",
+        "use",
+        "used",
+        "uses",
+        "into",
+        "between",
+        "each",
+        "than",
+        "then",
+        "them",
+        "they",
+        "can",
+        "could",
+        "should",
+        "would",
+        "will",
+        "you",
+        "your",
+        "i",
+        "we",
+        "our",
+        "there",
+        "their",
+        "these",
+        "those",
+        "while",
+        "during",
+        "after",
+        "before",
+        "about",
+        "any",
+        "all",
+        "both",
+        "but",
+        "being",
+        "been",
+        "were",
+        "so",
+        "such",
+        "please",
+    ]
+)
+"""Words of a question that say nothing about the code. Dropped from queries only, never from the index."""
+
+
+@lru_cache(1 << 18)
+def stem(word: str) -> str:
+    """Return the Snowball English stem of a lower-case word; short words and other scripts stay as they are."""
+    return _snowball(word) if len(word) >= _SHORTEST_STEMMED else word
+
+
+@lru_cache(1 << 17)
+def split_identifier(raw: str) -> tuple[str, ...]:
+    """Split a raw token into its lower-case parts, digits included: ``getURLPath2`` → ``get url path 2``."""
+    if raw.isascii():
+        return tuple(part.lower() for part in _ASCII_PARTS(raw))
+    return tuple(_unicode_parts(unicodedata.normalize("NFKC", raw)))
+
+
+def _unicode_parts(raw: str) -> Iterator[str]:
+    """Yield the parts of a token outside ASCII: pairs of CJK characters, and words cut at case changes and digits."""
+    position = 0
+    for run in _CJK.finditer(raw):
+        yield from _cased_words(raw[position : run.start()])
+        characters = run.group()
+        if len(characters) == 1:
+            yield characters
+        else:
+            yield from (first + second for first, second in pairwise(characters))
+        position = run.end()
+    yield from _cased_words(raw[position:])
+
+
+def _cased_words(text: str) -> Iterator[str]:
+    for word in _WORD_BREAK.split(text):
+        start = 0
+        for index in range(1, len(word)):
+            if word[index].isupper() and word[index - 1].islower():
+                yield word[start:index].casefold()
+                start = index
+        if word[start:]:
+            yield word[start:].casefold()
+
+
+@lru_cache(1 << 18)
+def expand(raw: str) -> tuple[str, ...]:
+    """Return the terms of one raw token: the whole identifier (``=`` and lower case) if it is a compound, and its stems."""
+    parts = split_identifier(raw)
+    if not parts:
+        return ()
+    if len(parts) == 1:
+        only = parts[0]
+        return () if only.isdigit() and len(only) > _LONGEST_NUMBER else (stem(only),)
+    stems = tuple(stem(part) for part in parts if not part.isdigit())
+    return stems[:_MOST_PARTS] if len(raw) > _LONGEST_WHOLE else (whole_term(raw), *stems)
+
+
+def whole_term(identifier: str) -> str:
+    """Return the term that stands for a whole compound identifier, whatever its spelling: ``max_size`` = ``maxSize``."""
+    return "=" + unicodedata.normalize("NFKC", identifier).replace("_", "").casefold()
+
+
+def text_terms(text: str) -> list[str]:
+    """Return all terms of a text, in order, repeated as often as they occur."""
+    return [term for raw in raw_tokens(text) for term in expand(raw)]
+
+
+def content_words(query: str) -> list[str]:
+    """Return a query's raw tokens without stop words; a query of nothing but stop words keeps them."""
+    raws: list[str] = raw_tokens(query)
+    return [raw for raw in raws if raw.lower() not in STOP_WORDS] or raws
+
+
+def query_terms(query: str) -> list[str]:
+    """Return the terms of a question, stop words left out, in order, repeated as often as they occur."""
+    return [term for raw in content_words(query) for term in expand(raw)]
+
+
+def path_terms(path: str) -> list[str]:
+    """Return the terms that a file's place says about its content: its stem twice, its last two folders once."""
+    *folders, name = path.split("/")
+    stem_terms = text_terms(name.rsplit(".", 1)[0])
+    return stem_terms * 2 + [term for folder in folders[-2:] for term in text_terms(folder)]
