@@ -1,0 +1,1 @@
+"""From files to chunks: scanning, parsing, summarising, counting, embedding, writing."""

@@ -1,0 +1,93 @@
+"""What a file is for, judged from its path alone.
+
+Directories speak first, in the order of `_DIRECTORIES`: what is vendored stays vendored even in its tests. Then the
+file's name does, by the conventions of its language.
+"""
+
+import re
+from functools import lru_cache
+
+from coderag.schema import Role
+
+_OUTSIDE_SOURCES = r"(?<!src/)"
+_NAMES_OF_DIRECTORIES: tuple[tuple[Role, str], ...] = (
+    (
+        "vendored",
+        r"(?i:_?vendor(?:s|ed)?|third[-_]?party|3rd-?party|node_modules|bower_components|externs?|site-packages"
+        r"|godeps|pods|carthage|\.yarn)",
+    ),
+    ("generated", r"(?i:__generated__|generated|generated[-_](?:src|sources|code)|autogen|auto[-_]generated)"),
+    (
+        "test",
+        r"(?i:tests?|__tests?__|specs?|test[-_]?data|test[-_]?utils|(?:__)?fixtures?(?:__)?|(?:__)?mocks?(?:__)?"
+        r"|__snapshots__|e2e|cypress|[\w.-]+[-_.]tests|tests[-_][\w-]+"
+        r"|(?:integration|unit|functional|acceptance|e2e)[-_]?test)"
+        r"|\w*[a-z0-9]Tests?(?:Fixtures)?|testFixtures",  # commonTest, AlamofireTests
+    ),
+    (
+        "example",
+        r"(?i:_?examples?|samples?|demos?|tutorials?|quick-?starts?|bench(?:es|marks?)?|playgrounds?|showcases?"
+        r"|docs_src)",
+    ),
+    ("docs", rf"{_OUTSIDE_SOURCES}(?i:_?docs?|documentation|website|wiki|man)"),
+    ("config", r"\.(?:github|gitlab|circleci|vscode|idea|husky|devcontainer)"),
+)
+_DIRECTORIES = [(role, re.compile(rf"(?:^|/)(?:{names})(?:/|$)")) for role, names in _NAMES_OF_DIRECTORIES]
+
+_PRODUCTION = re.compile(r"(?:^|/)src/main(?:/|$)")
+"""Below it packages are named freely (``com.example.demo``, ``org.springframework.test``) and tests are elsewhere."""
+
+_GENERATED_NAME = re.compile(
+    r"_pb2(?:_grpc)?\.pyi?$|\.pb(?:\.gw|\.validate)?\.(?:go|cc|h|c|swift|dart)$|_pb\.(?:js|rb|d\.ts)$|_grpc\.pb\.\w+$"
+    r"|^zz_generated\.|[._-]generated\.\w+$|_gen\.go$|\.gen\.\w+$|\.(?:g|freezed)\.dart$|\.(?:g|Designer)\.cs$|^moc_\w+\.cpp$"
+)
+
+_TEST_NAME = re.compile(
+    # A prefix is a convention in few languages; elsewhere test_client.ts may be a client for tests that is shipped.
+    r"^test_[^/]*\.(?:py|c|cc|cpp|cxx|rb|lua|dart|jl)$|^conftest\.py$|^tests\.(?:py|rs)$"
+    r"|[_.-](?:test|tests|spec|e2e|cy)\.(?!(?:ya?ml|json|md|rst|txt|toml|xml)$)\w+$"
+    r"|[a-z0-9](?:Tests?|Spec|Suite|TestCase)\.(?:java|kt|kts|scala|swift|cs|fs|php|groovy|hs|vb|mm?)$"
+    r"|^Test[A-Z]\w*\.(?:java|kt|groovy)$|^Spec\.hs$|\.(?:bats|t|feature|snap)$"
+)
+
+_DOCS_NAME = re.compile(
+    r"\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|tex|rdoc|pod|textile|org)$"
+    r"|^(?:readme|changelog|changes|history|news|copying|notice|contributing|contributors|authors|security|maintainers)$"
+    r"|^licen[cs]e(?:[-_.][\w.-]+)?$",  # with an ending, the other words are modules: history.lua, security.py
+    re.IGNORECASE,
+)
+
+_CONFIG_NAME = re.compile(
+    r"\.(?:ya?ml|toml|jsonc?|json5|ini|cfg|conf|config|properties|env|xml|plist|cmake|mk|mak|lock|gradle|(?:cs|fs|vb)proj|sln)$"
+    r"|\.gradle\.kts$|\.config\.[cm]?[jt]s$|^\.[^/]+$|^(?:docker|container|make|gnumake|just|rake|gem|proc|vagrant|jenkins|pod|brew)file"
+    r"(?:\.\w+)?$|^dockerfile(?:[.-][\w.-]+)?$|^cmakelists\.txt$|^(?:requirements|constraints)[\w.-]*\.(?:txt|in)$|^(?:build|workspace)(?:\.bazel)?$"
+    r"|^(?:meson\.build|go\.mod|go\.work|manifest\.in|codeowners)$",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(1 << 14)
+def role_of(path: str) -> Role:
+    """Return what a file is for, from its path relative to the repository with ``/`` between the parts."""
+    directory, _, name = path.rpartition("/")
+    place = _role_of_directory(directory)
+    if place in ("vendored", "generated", "test"):
+        return place
+    if _GENERATED_NAME.search(name):
+        return "generated"
+    if _TEST_NAME.search(name) and not _PRODUCTION.search(directory):
+        return "test"
+    return place or _role_of_name(name)
+
+
+@lru_cache(1 << 14)
+def _role_of_directory(directory: str) -> Role | None:
+    production = _PRODUCTION.search(directory)
+    judged = directory[: production.start()] if production else directory
+    return next((role for role, pattern in _DIRECTORIES if pattern.search(judged)), None)
+
+
+def _role_of_name(name: str) -> Role:
+    if _CONFIG_NAME.search(name):
+        return "config"
+    return "docs" if _DOCS_NAME.search(name) else "source"
