@@ -1,0 +1,190 @@
+"""Chunks and file records as Arrow tables, and back.
+
+Chunks are duck-typed (``node_id``, ``text``, ``metadata``), so nothing here imports LlamaIndex.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import StoreError
+from coderag.schema import ChunkMetadata, FileRecord
+from coderag.stores.disk import utf8
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from llama_index.core.schema import BaseNode
+
+FloatArray = NDArray[np.float32]
+
+_STRINGS = (
+    "path", "language", "kind", "name", "qualified_name", "signature", "docstring", "summary", "summary_source",
+    "parent", "context", "role", "content_hash",
+)  # fmt: skip
+_LISTS = ("imports", "calls", "bases")
+_LINES = ("complexity", "start_line", "end_line")
+_BYTES = ("start_byte", "end_byte")
+_SYMBOL_STRINGS = ("name", "qualified_name", "kind")
+_SYMBOL_LINES = ("start_line", "end_line")
+
+METADATA_COLUMNS: tuple[str, ...] = tuple(ChunkMetadata.__annotations__)
+"""The metadata of a chunk, in the order of the schema."""
+
+STRING_COLUMNS = frozenset(_STRINGS)
+LIST_COLUMNS = frozenset(_LISTS)
+NUMBER_COLUMNS = frozenset(_LINES + _BYTES)
+
+_METADATA_KEYS = frozenset(METADATA_COLUMNS)
+_FILE_STRINGS = ("path", "outcome", "reason", "hash", "language", "role", "encoding", "note")
+_FILE_NUMBERS = ("size", "mtime_ns", "chunks", "symbols", "lines")
+
+
+def chunk_schema(dimension: int) -> "pa.Schema":
+    """Return the columns of the chunk table: ``id``, ``text``, the metadata and ``vector``."""
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    types = dict.fromkeys(_STRINGS, pa.string()) | dict.fromkeys(_LISTS, pa.list_(pa.string()))
+    types |= dict.fromkeys(_LINES, pa.int32()) | dict.fromkeys(_BYTES, pa.int64())
+    types["symbols"] = pa.list_(_symbol_type())
+    return pa.schema(
+        [
+            pa.field("id", pa.string()),
+            pa.field("text", pa.string()),
+            *(pa.field(name, types[name]) for name in METADATA_COLUMNS),
+            pa.field("vector", pa.list_(pa.float32(), dimension)),
+        ]
+    )
+
+
+def nodes_to_table(nodes: "Sequence[BaseNode]", vectors: FloatArray) -> "pa.Table":
+    """Return chunks as a table, column by column.
+
+    Args:
+        nodes: Chunks whose metadata is a `ChunkMetadata`; keys that are missing get empty values.
+        vectors: float32, shape (n_nodes, dimension).
+
+    Raises:
+        StoreError: A chunk has metadata for which there is no column, or a value of another type.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    metadata = [node.metadata for node in nodes]
+    for node, entry in zip(nodes, metadata, strict=True):
+        if not entry.keys() <= _METADATA_KEYS:
+            unknown = ", ".join(sorted(entry.keys() - _METADATA_KEYS))
+            message = f"Chunk {node.node_id} has metadata without a column in the index: {unknown}"
+            raise StoreError(message)
+    try:
+        columns = {
+            "id": _strings([node.node_id for node in nodes]),
+            "text": _strings([cast("Any", node).text for node in nodes]),
+        }
+        for name in _STRINGS:
+            columns[name] = _strings([entry.get(name, "") for entry in metadata])
+        for name in _LISTS:
+            columns[name] = _string_lists([entry.get(name, ()) for entry in metadata])
+        for name in _LINES:
+            columns[name] = pa.array(_integers(metadata, name), pa.int32())
+        for name in _BYTES:
+            columns[name] = pa.array(_integers(metadata, name), pa.int64())
+        columns["symbols"] = _symbol_lists([entry.get("symbols", ()) for entry in metadata])
+        columns["vector"] = vector_column(vectors)
+    except (pa.ArrowException, TypeError, AttributeError, ValueError, KeyError, OverflowError) as error:
+        message = f"A chunk cannot be stored: {error!r}"
+        raise StoreError(message) from error
+    schema = chunk_schema(vectors.shape[1])
+    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def vector_column(vectors: FloatArray) -> "pa.Array":
+    """Return a matrix as a column of fixed-size lists, without copying it."""
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    flat = np.ascontiguousarray(vectors, np.float32).reshape(-1)
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat), vectors.shape[1])
+
+
+def table_to_metadata(table: "pa.Table") -> list[ChunkMetadata]:
+    """Return the metadata of each row of a chunk table."""
+    return cast("list[ChunkMetadata]", table.select(METADATA_COLUMNS).to_pylist())
+
+
+def files_to_table(files: Sequence[FileRecord], contents: FloatArray, paths: FloatArray) -> "pa.Table":
+    """Return file records with their vectors as a table.
+
+    Args:
+        files: All of them.
+        contents: float32, shape (number of indexed files, dimension); a file that is not indexed has no vectors.
+        paths: Likewise, by path.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    columns: dict[str, pa.Array] = {name: _strings([getattr(file, name) for file in files]) for name in _FILE_STRINGS}
+    columns |= {name: pa.array([getattr(file, name) for file in files], pa.int64()) for name in _FILE_NUMBERS}
+    indexed = np.fromiter((file.outcome == "indexed" for file in files), bool, len(files))
+    for name, matrix in (("vector", contents), ("path_vector", paths)):
+        ends = np.concatenate([[0], np.cumsum(indexed, dtype=np.int32) * matrix.shape[1]]).astype(np.int32)
+        flat = np.ascontiguousarray(matrix, np.float32).reshape(-1)
+        columns[name] = pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
+    return pa.table(columns)
+
+
+def table_to_files(table: "pa.Table") -> list[FileRecord]:
+    """Return the file records of a file table."""
+    columns = [table[name].to_pylist() for name in FileRecord.__slots__]
+    return [FileRecord(*row) for row in zip(*columns, strict=True)]
+
+
+def file_vector_matrix(column: "pa.ChunkedArray", dimension: int) -> FloatArray:
+    """Return a column of file vectors as float32 (n_files, dimension), zeros where a file has none."""
+    array = column.combine_chunks()
+    matrix = np.zeros((len(array), dimension), np.float32)
+    has = array.value_lengths().to_numpy(zero_copy_only=False) > 0
+    matrix[has] = array.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimension)
+    return matrix
+
+
+def _symbol_type() -> "pa.DataType":
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    fields = [(name, pa.string()) for name in _SYMBOL_STRINGS] + [(name, pa.int32()) for name in _SYMBOL_LINES]
+    return pa.struct(fields)
+
+
+def _strings(values: Sequence[str]) -> "pa.Array":
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([utf8(value) for value in values], pa.string())
+
+
+def _integers(metadata: Sequence[Mapping[str, Any]], name: str) -> list[int]:
+    return [entry.get(name, 0) for entry in metadata]
+
+
+def _offsets(lists: Sequence[Sequence[object]]) -> "pa.Array":
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    ends = np.zeros(len(lists) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, lists), np.int32, len(lists)), out=ends[1:])
+    return pa.array(ends)
+
+
+def _string_lists(lists: Sequence[Sequence[str]]) -> "pa.Array":
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    return pa.ListArray.from_arrays(_offsets(lists), _strings([value for values in lists for value in values]))
+
+
+def _symbol_lists(lists: Sequence[Sequence[Mapping[str, Any]]]) -> "pa.Array":
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    flat = [symbol for symbols in lists for symbol in symbols]
+    children = [_strings([symbol[name] for symbol in flat]) for name in _SYMBOL_STRINGS]
+    children += [pa.array([symbol[name] for symbol in flat], pa.int32()) for name in _SYMBOL_LINES]
+    structs = pa.StructArray.from_arrays(children, fields=list(_symbol_type()))
+    return pa.ListArray.from_arrays(_offsets(lists), structs)

@@ -1,0 +1,183 @@
+"""One generation of an index, resident: the arrays that a query touches, built once and then only read.
+
+Rows are chunks, in the order of the store; the chunks of a file are neighbours. Files are numbered in the order of their
+first chunk.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from coderag.stores.lexical import LexicalIndex, bm25_weights
+from coderag.stores.path_index import PathIndex
+from coderag.stores.protocols import IndexSnapshot
+from coderag.stores.symbol_table import SymbolTable, split_qualified
+from coderag.tokens import path_terms
+
+FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int32]
+
+NAMES_WEIGHT = 2.0  # a word in a declared name counts as two in the body; measured in the study
+DOCS_WEIGHT = 1.0  # summaries and docstrings count double: docstrings are in the body once already
+
+_COLUMNS = (
+    "id", "path", "language", "kind", "name", "qualified_name", "signature", "docstring", "summary", "parent", "context",
+    "role", "start_line", "end_line", "content_hash",
+)  # fmt: skip
+
+
+class Corpus:
+    """The resident arrays of one generation.
+
+    Args:
+        snapshot: An open generation of the index.
+
+    Attributes:
+        paths: Path of each file.
+        file_of: int32 (n_chunks,), the file of each chunk.
+        file_starts: int32 (n_files,), the first chunk of each file.
+        vectors: float32 (n_chunks, dimension), normalised.
+        file_vectors, path_vectors: float32 (n_files, dimension), normalised.
+    """
+
+    def __init__(self, snapshot: IndexSnapshot) -> None:
+        self.snapshot = snapshot
+        table = snapshot.chunks(_COLUMNS)
+        self._columns = {name: table[name] for name in _COLUMNS}
+        self.n_chunks = table.num_rows
+        paths = self._columns["path"].combine_chunks()
+        starts = _run_starts(paths)
+        self.file_starts: IntArray = starts
+        self.paths: list[str] = paths.take(pa.array(starts)).to_pylist()
+        lengths = np.diff(np.append(starts, self.n_chunks))
+        self.file_of: IntArray = np.repeat(np.arange(len(starts), dtype=np.int32), lengths)
+        self.start_lines: IntArray = self._columns["start_line"].to_numpy().astype(np.int32)
+        self.end_lines: IntArray = self._columns["end_line"].to_numpy().astype(np.int32)
+        self.vectors: FloatArray = snapshot.vectors()
+        self.file_vectors, self.path_vectors = self._file_vectors()
+        self.term_ids: dict[str, int] = {term: number for number, term in enumerate(snapshot.terms())}
+
+    @property
+    def n_files(self) -> int:
+        """Number of files with at least one chunk."""
+        return len(self.paths)
+
+    def _file_vectors(self) -> tuple[FloatArray, FloatArray]:
+        """Return the content and path vectors in the order of `paths`."""
+        content, place = self.snapshot.file_vectors()
+        row_of = {record.path: row for row, record in enumerate(self.snapshot.files())}
+        rows = [row_of[path] for path in self.paths]
+        return content[rows], place[rows]
+
+    def column(self, name: str) -> list[str]:
+        """Return one metadata column as a list, by row."""
+        return self._lists[name] if name in self._lists else self._load_list(name)
+
+    @cached_property
+    def _lists(self) -> dict[str, list[str]]:
+        return {}
+
+    def _load_list(self, name: str) -> list[str]:
+        self._lists[name] = self._columns[name].to_pylist()
+        return self._lists[name]
+
+    def value(self, name: str, row: int) -> str:
+        """Return one metadata value of one chunk, without loading its column."""
+        return str(self._columns[name][row].as_py())
+
+    def texts(self, rows: Sequence[int]) -> list[str]:
+        """Return the source of some chunks."""
+        return self.snapshot.texts(rows)
+
+    def chunk_rows(self, file: int) -> range:
+        """Return the rows of a file's chunks."""
+        end = self.file_starts[file + 1] if file + 1 < self.n_files else self.n_chunks
+        return range(int(self.file_starts[file]), int(end))
+
+    def file_max(self, values: FloatArray) -> FloatArray:
+        """Return for each file the largest of its chunks' values."""
+        return np.maximum.reduceat(values, self.file_starts) if len(values) else values
+
+    def known_terms(self, terms: Sequence[str]) -> list[int]:
+        """Return the ids of those terms that the index has, repeated as often as given."""
+        return [self.term_ids[term] for term in terms if term in self.term_ids]
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each chunk id."""
+        return {chunk_id: row for row, chunk_id in enumerate(self.column("id"))}
+
+    @cached_property
+    def file_roles(self) -> list[str]:
+        """The role of each file."""
+        roles = self._columns["role"].combine_chunks()
+        return list(roles.take(pa.array(self.file_starts)).to_pylist())
+
+    @cached_property
+    def files_by_role(self) -> dict[str, IntArray]:
+        """The numbers of the files of each role."""
+        files: dict[str, list[int]] = {}
+        for file, role in enumerate(self.file_roles):
+            files.setdefault(role, []).append(file)
+        return {role: np.asarray(numbers, np.int32) for role, numbers in files.items()}
+
+    @cached_property
+    def file_lines(self) -> IntArray:
+        """The number of lines of each file."""
+        return np.maximum.reduceat(self.end_lines, self.file_starts) if self.n_chunks else self.end_lines
+
+    @cached_property
+    def body(self) -> LexicalIndex:
+        """BM25 over chunks: text, path, names and documentation as weighted fields of one document."""
+        counts = self.snapshot.counts()
+        by_chunk = self._path_counts[self.file_of]
+        return bm25_weights((counts.body + by_chunk + NAMES_WEIGHT * counts.names + DOCS_WEIGHT * counts.docs).tocsr())
+
+    @cached_property
+    def names(self) -> LexicalIndex:
+        """BM25 over the names that each chunk declares."""
+        return bm25_weights(self.snapshot.counts().names)
+
+    @cached_property
+    def docs(self) -> LexicalIndex:
+        """BM25 over each file's documentation and summaries."""
+        return bm25_weights((self._chunks_of_files @ self.snapshot.counts().docs).tocsr())
+
+    @cached_property
+    def _chunks_of_files(self) -> sp.csr_matrix:
+        ones = np.ones(self.n_chunks, np.float32)
+        return sp.csr_matrix((ones, (self.file_of, np.arange(self.n_chunks))), shape=(self.n_files, self.n_chunks))
+
+    @cached_property
+    def _path_counts(self) -> sp.csr_matrix:
+        ids = [self.known_terms(path_terms(path)) for path in self.paths]
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in ids], dtype=np.int64)])
+        flat = np.fromiter((number for row in ids for number in row), np.int32, int(indptr[-1]))
+        counts = sp.csr_matrix((np.ones(len(flat), np.float32), flat, indptr), shape=(self.n_files, len(self.term_ids)))
+        counts.sum_duplicates()
+        return counts
+
+    @cached_property
+    def path_index(self) -> PathIndex:
+        """The words of the paths."""
+        return PathIndex(self.paths)
+
+    @cached_property
+    def symbols(self) -> SymbolTable:
+        """All declared names."""
+        scopes = [split_qualified(str(PurePosixPath(path).with_suffix(""))) for path in self.paths]
+        members = self.snapshot.chunks(["symbols"])["symbols"].to_pylist()
+        return SymbolTable(members, [scopes[file] for file in self.file_of])
+
+
+def _run_starts(values: pa.Array) -> IntArray:
+    """Return where each run of equal neighbours begins."""
+    if len(values) == 0:
+        return np.zeros(0, np.int32)
+    codes = values.dictionary_encode().indices.to_numpy()
+    return np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1]).astype(np.int32)

@@ -1,0 +1,482 @@
+"""The one writer of an index: everything it does becomes visible at once, or not at all."""
+
+import json
+import logging
+import os
+import platform
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import IndexLockedError, IndexModelError, IndexVersionError, StoreError
+from coderag.schema import FileRecord
+from coderag.stores import arrow
+from coderag.stores.disk import storage_errors, utf8
+from coderag.stores.field_counts import FieldCounts
+from coderag.stores.lexical_files import RowIds, remove_generation_arrays, write_generation_arrays
+from coderag.stores.pointer import (
+    FORMAT_DIRECTORY,
+    POINTER_FILE,
+    REBUILD_HINT,
+    EmbeddingInfo,
+    Pointer,
+    RetiredGeneration,
+    read_pointer,
+    utc_now,
+    write_pointer,
+)
+from coderag.stores.snapshot import Snapshot, table_path
+from coderag.stores.tables import LanceTable
+from coderag.tokens import TOKENIZER_VERSION
+
+if TYPE_CHECKING:
+    import filelock
+    import pyarrow as pa
+    from lance.fragment import FragmentMetadata
+    from llama_index.core.schema import TextNode
+
+FloatArray = NDArray[np.float32]
+
+FLUSH_ROWS = 16_384
+FLUSH_BYTES = 32 << 20
+"""A buffer of so many rows or bytes is written: few fragments, and bounded memory."""
+
+KEEP_AFTER = timedelta(minutes=10)
+"""How long a replaced generation keeps its files for readers that have it open. The previous one keeps them anyway."""
+
+MOST_RETAINED = 8
+"""However often commits follow one another, no more replaced generations are kept: each has its own arrays."""
+
+_LOCK_FILE, _HOLDER_FILE = "writer.lock", "writer.json"
+_ARRAYS_NAME = re.compile(r"lexical-(\d+)").match
+_ATTACHED_NAME = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
+
+_CLOCK_GRAIN_NS = 2_000_000_000  # some file systems round times to two seconds
+
+logger = logging.getLogger(__name__)
+
+
+class IndexWriter:
+    """Collects changes to the current generation and commits them as the next one.
+
+    Used in a ``with`` statement, which holds the writer's lock; what is not committed by its end never happened. A
+    writer may commit several times; each commit starts from the one before.
+
+    Args:
+        directory: The index's directory, made if missing.
+        timeout_s: Seconds to wait for the lock; negative waits for ever.
+    """
+
+    def __init__(self, directory: Path, *, timeout_s: float = 0) -> None:
+        self._directory = directory
+        self._root = directory / FORMAT_DIRECTORY
+        self._timeout_s = timeout_s
+        self._lock: filelock.BaseFileLock | None = None
+        self._chunks = LanceTable(table_path(directory, "chunks"))
+        self._files = LanceTable(table_path(directory, "files"))
+        self._previous: Pointer | None = None
+        self._broken: StoreError | None = None
+        self._terms: Sequence[str] | None  # None: those of the base
+        self._start(None)
+
+    def __enter__(self) -> Self:
+        self._prepare_directory()
+        self._acquire()
+        try:
+            self._start(self._current())
+        except BaseException:
+            self._release()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._release()
+
+    @property
+    def base(self) -> Snapshot | None:
+        """The generation that changes apply to; None for a first index and after `reset`.
+
+        Raises:
+            StoreError: The current generation cannot be used; `reset` starts a new one all the same.
+        """
+        if self._broken:
+            raise self._broken
+        return self._base
+
+    def reset(self) -> None:
+        """Start from nothing; the old generation stays readable until the commit, and if there is none."""
+        self._broken = None
+        self._discard()
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Drop all chunks of these files, those added by this writer included; unknown paths do nothing."""
+        self._require_ready()
+        gone = {utf8(path) for path in paths}
+        self._removed |= gone
+        if gone & self._pending_paths.keys():
+            for path in gone & self._pending_paths.keys():
+                self._pending_removed += self._pending_paths.pop(path)
+
+    def add(self, nodes: "Sequence[TextNode]", vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
+        """Add a batch of chunks; what is in the buffer goes to disk as it fills.
+
+        Args:
+            nodes: Chunks with a `ChunkMetadata`; the chunks of one file in a row.
+            vectors: float32 (n, dimension), normalised, row i for chunk i; a chunk without content may have zeros.
+            counts: Term counts, row i for chunk i.
+            terms: The vocabulary. It may have grown since the last call, but only at its end; the first call continues
+                the vocabulary of `base`.
+
+        Raises:
+            IndexModelError: The vectors have another dimension than those of `base`.
+            StoreError: The arguments do not fit together, or a chunk cannot be stored.
+            StorageFullError: No space is left.
+        """
+        self._require_ready()
+        self._check_batch(nodes, vectors, counts, terms)
+        self._terms = terms
+        if not nodes:
+            return
+        table = arrow.nodes_to_table(nodes, vectors)
+        self._dimension = vectors.shape[1]
+        self._counts.append(counts)
+        self._ids.append(table["id"].combine_chunks())
+        last, rows = None, []
+        for row, node in enumerate(nodes, self._pending_rows):
+            path = node.metadata.get("path", "")
+            if path != last:
+                last, rows = path, self._pending_paths.setdefault(utf8(path), [])
+            rows.append(row)
+        self._pending_rows += len(nodes)
+        self._buffer.append(table)
+        if sum(map(len, self._buffer)) >= FLUSH_ROWS or sum(part.nbytes for part in self._buffer) >= FLUSH_BYTES:
+            self._flush()
+
+    def commit(
+        self,
+        files: Sequence[FileRecord],
+        file_vectors: FloatArray,
+        path_vectors: FloatArray,
+        *,
+        embedding: EmbeddingInfo,
+        root_hash: str = "",
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Snapshot:
+        """Make the changes the current generation, durably, and return it.
+
+        Args:
+            files: The record of every candidate file of the repository, not only of the changed ones.
+            file_vectors: float32 (m, dimension), by content; m is the number of files, in their order, or that of the
+                indexed files, in the same order.
+            path_vectors: Likewise, by path.
+            embedding: The model of all vectors.
+            root_hash: Root of the Merkle tree over the files.
+            arrays: More arrays that belong to this generation, such as the code graph's, by a name of letters, digits,
+                ``_``, ``.`` and ``-``; `Snapshot.arrays` gives them back. They are not carried over from `base`.
+
+        Raises:
+            IndexModelError: The embedding is not that of the chunks kept from `base`.
+            StoreError: The arguments do not fit together, or the index cannot be written.
+            StorageFullError: No space is left; the current generation stays as it was.
+        """
+        self._require_ready()
+        self._check_embedding(embedding)
+        contents = _indexed_rows(files, file_vectors, embedding.dimension)
+        paths = _indexed_rows(files, path_vectors, embedding.dimension)
+        attached = dict(arrays or {})
+        if wrong := [name for name in attached if not _ATTACHED_NAME(name)]:
+            message = f"{wrong[0]!r} cannot be the name of an array"
+            raise StoreError(message)
+        try:
+            pointer = self._commit(arrow.files_to_table(files, contents, paths), embedding, root_hash, attached)
+        except BaseException:
+            # Lance may be a version ahead of the pointer now: what follows must begin anew.
+            self._broken = StoreError("A commit failed before", hint="Run the command again.")
+            raise
+        self._previous = pointer
+        snapshot = Snapshot(self._directory, pointer)
+        self._start(snapshot)
+        self._clean_up(pointer)
+        return snapshot
+
+    # Starting and ending
+
+    def _prepare_directory(self) -> None:
+        with storage_errors(f"make {self._root}"):
+            self._root.mkdir(parents=True, exist_ok=True)
+            (self._root / "lance").mkdir(exist_ok=True)
+            ignore = self._directory / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n")
+
+    def _acquire(self) -> None:
+        import filelock  # noqa: PLC0415 - 0.07 s
+
+        holder = self._root / _HOLDER_FILE
+        # A new object for each writer, so that a second writer in the same thread waits as well.
+        lock = filelock.FileLock(
+            self._root / _LOCK_FILE, timeout=self._timeout_s, thread_local=False, is_singleton=False
+        )
+        try:
+            with storage_errors(f"lock {self._root}"):
+                lock.acquire()
+        except StoreError as error:
+            if isinstance(error.__cause__, filelock.Timeout):
+                message = f"The index in {self._directory} is being written{_described_holder(holder)}"
+                raise IndexLockedError(message, hint="Wait until it is done; searching works meanwhile.") from error
+            raise
+        self._lock = lock
+        with suppress(OSError):  # only for the message that another writer gets
+            holder.write_text(json.dumps({"pid": os.getpid(), "host": platform.node(), "since": utc_now()}))
+
+    def _release(self) -> None:
+        self._discard()
+        if self._lock is not None:
+            with suppress(OSError):
+                (self._root / _HOLDER_FILE).unlink(missing_ok=True)
+            self._lock.release()
+            self._lock = None
+
+    def _current(self) -> Snapshot | None:
+        """Return the generation to build upon; remember why, if there is one that cannot be used."""
+        self._previous, self._broken = None, None
+        try:
+            self._previous = read_pointer(self._directory)
+        except IndexVersionError:
+            return None  # an index in another format lies beside ours and is no obstacle
+        except StoreError as error:
+            self._broken = error
+            return None
+        if self._previous is None:
+            return None
+        if self._previous.tokenizer != TOKENIZER_VERSION:
+            message = f"The index has terms of tokenizer {self._previous.tokenizer}, not {TOKENIZER_VERSION}"
+            self._broken = IndexVersionError(message, hint=REBUILD_HINT)
+            return None
+        return Snapshot(self._directory, self._previous)
+
+    def _start(self, base: Snapshot | None) -> None:
+        """Begin a new set of changes."""
+        self._base = base
+        self._dimension = base.pointer.embedding.dimension if base else 0
+        self._started_ns = time.time_ns() - _CLOCK_GRAIN_NS
+        self._terms = None
+        self._chunk_version: int | None = None
+        self._prepared = False
+        self._removed: set[str] = set()
+        self._fragments: list[FragmentMetadata] = []
+        self._buffer: list[pa.Table] = []
+        self._counts: list[FieldCounts] = []
+        self._ids: list[pa.Array] = []
+        self._pending_rows = 0
+        self._pending_paths: dict[str, list[int]] = {}
+        self._pending_removed: list[int] = []
+
+    def _discard(self) -> None:
+        """Forget what was not committed, and free the space that it takes."""
+        for fragment in self._fragments:
+            for file in fragment.files:
+                with suppress(OSError):
+                    (self._chunks.path / "data" / file.path).unlink(missing_ok=True)
+        self._start(None)
+
+    def _require_ready(self) -> None:
+        if self._lock is None:
+            message = "The writer is used outside of its `with` statement"
+            raise StoreError(message)
+        if self._broken:
+            raise self._broken
+
+    # Checking
+
+    def _check_batch(
+        self, nodes: "Sequence[TextNode]", vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]
+    ) -> None:
+        if vectors.ndim != 2 or not len(nodes) == len(vectors) == len(counts):
+            message = f"{len(nodes)} chunks with vectors of shape {vectors.shape} and counts of {len(counts)} chunks"
+            raise StoreError(message)
+        if self._dimension and vectors.shape[1] != self._dimension:
+            message = f"Vectors of dimension {vectors.shape[1]} for an index of dimension {self._dimension}"
+            raise IndexModelError(message, hint=REBUILD_HINT)
+        if not np.isfinite(vectors.sum(dtype=np.float64)):
+            message = "A vector has a value that is not a number"
+            raise StoreError(message)
+        if counts.n_terms > len(terms):
+            message = f"Counts over {counts.n_terms} terms with a vocabulary of {len(terms)}"
+            raise StoreError(message)
+        known = self._vocabulary()
+        if known is not terms and (len(terms) < len(known) or list(terms[: len(known)]) != list(known)):
+            message = "The vocabulary does not continue the one before: terms may only be added at its end"
+            raise StoreError(message)
+
+    def _check_embedding(self, embedding: EmbeddingInfo) -> None:
+        if self._base and self._base.pointer.embedding != embedding:
+            old = self._base.pointer.embedding
+            message = f"The index was made with {old.provider}/{old.model}, not {embedding.provider}/{embedding.model}"
+            raise IndexModelError(message, hint=REBUILD_HINT)
+        if self._dimension not in (0, embedding.dimension):
+            message = f"Vectors of dimension {self._dimension} by a model of dimension {embedding.dimension}"
+            raise IndexModelError(message)
+
+    # Writing
+
+    def _vocabulary(self) -> Sequence[str]:
+        if self._terms is not None:
+            return self._terms
+        return self._base.terms() if self._base else []
+
+    def _prepare_chunks(self) -> None:
+        """Make the base's version the latest one, once, before the first write."""
+        if not self._prepared:
+            version = self._chunks.rewind(self._base.pointer.tables["chunks"] if self._base else None)
+            self._chunk_version = version if self._base else None
+            self._prepared = True
+
+    def _flush(self) -> None:
+        """Write the buffer to Lance's data files, which belong to no version yet."""
+        if not self._buffer:
+            return
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        self._prepare_chunks()
+        rows, self._buffer = pa.concat_tables(self._buffer), []
+        try:
+            self._fragments += self._chunks.write(rows, replace=self._base is None)
+        except StoreError as error:
+            self._broken = error  # these chunks are lost: what follows must begin anew
+            raise
+
+    def _kept_rows(self) -> NDArray[np.bool_]:
+        """Return for the rows of the base and then those added whether they stay."""
+        kept = np.ones(len(self._base or ()) + self._pending_rows, bool)
+        if self._base and self._removed:
+            import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+            import pyarrow.compute as pc  # noqa: PLC0415
+
+            paths = self._base.chunks(["path"])["path"]
+            gone = pc.is_in(paths, value_set=pa.array(sorted(self._removed), pa.string()))
+            kept[: len(self._base)] = ~gone.to_numpy()
+        kept[len(kept) - self._pending_rows + np.array(self._pending_removed, np.int64)] = False
+        return kept
+
+    def _commit_chunks(self, kept: NDArray[np.bool_], dimension: int) -> "tuple[int, RowIds]":
+        """Commit the chunk table and return its version and the ids of its rows."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        self._flush()
+        self._prepare_chunks()
+        if self._chunk_version is None:
+            version = self._chunks.commit_replaced(self._fragments, arrow.chunk_schema(dimension).empty_table())
+        elif self._fragments:
+            version = self._chunks.commit_appended(self._fragments, self._chunk_version)
+        else:
+            version = self._chunk_version
+        self._fragments = []
+        if not kept.all():
+            version = self._chunks.delete_rows(version, np.flatnonzero(~kept))
+        version = self._chunks.compact(version)
+        base_ids = self._base.chunks(["id"])["id"].chunks if self._base else []
+        ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
+        return version, RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
+
+    def _merged_counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
+        """Return the counts of the kept rows."""
+        parts = [self._base.counts()] if self._base else []
+        counts = FieldCounts.concat([*parts, *self._counts], len(self._vocabulary()))
+        return counts if kept.all() else counts.select(kept)
+
+    def _commit(
+        self, files: "pa.Table", embedding: EmbeddingInfo, root_hash: str, arrays: Mapping[str, NDArray[Any]]
+    ) -> Pointer:
+        generation = self._next_generation()
+        lexical = f"lexical-{generation:06d}"
+        kept = self._kept_rows()
+        counts = self._merged_counts(kept)
+        chunk_version, ids = self._commit_chunks(kept, embedding.dimension)
+        self._files.rewind(None)
+        file_version = self._files.replace(files)
+        written = self._chunks.written_since(self._started_ns) + self._files.written_since(self._started_ns)
+        write_generation_arrays(self._root / lexical, counts, self._vocabulary(), ids, arrays, sync_too=written)
+        pointer = Pointer(
+            generation=generation,
+            tables={"chunks": chunk_version, "files": file_version},
+            lexical=lexical,
+            embedding=embedding,
+            tokenizer=TOKENIZER_VERSION,
+            created=utc_now(),
+            repository=self._directory.resolve().parent.name,
+            root_hash=root_hash,
+            chunks=len(counts),
+            files=files.num_rows,
+            retained=self._still_retained(),
+        )
+        write_pointer(self._directory, pointer)
+        return pointer
+
+    # Generations
+
+    def _next_generation(self) -> int:
+        if self._previous:
+            return self._previous.generation + 1
+        if not (self._root / POINTER_FILE).exists():
+            return 1
+        # The pointer is damaged: a reader may have a generation open that only the directories still know.
+        names = (_ARRAYS_NAME(entry.name) for entry in self._root.iterdir())
+        return max((int(name[1]) for name in names if name), default=0) + 1
+
+    def _still_retained(self) -> tuple[RetiredGeneration, ...]:
+        """Return the generations whose files stay: the one before, and those that a reader may still have open."""
+        if self._previous is None:
+            return ()
+        old = self._previous
+        oldest = datetime.now(UTC) - KEEP_AFTER
+        recent = [entry for entry in old.retained if datetime.fromisoformat(entry.retired) > oldest]
+        retired = RetiredGeneration(old.generation, old.tables, old.lexical, utc_now())
+        return (retired, *recent)[:MOST_RETAINED]
+
+    def _clean_up(self, pointer: Pointer) -> None:
+        """Delete what belongs to no retained generation; failing at it fails nothing."""
+        kept: tuple[Pointer | RetiredGeneration, ...] = (pointer, *pointer.retained)
+        try:
+            self._chunks.keep_only([generation.tables["chunks"] for generation in kept])
+            self._files.keep_only([generation.tables["files"] for generation in kept])
+            with storage_errors(f"clean up {self._root}"):
+                for entry in list(self._root.iterdir()):
+                    if entry.name.startswith("lexical-") and entry.name not in {one.lexical for one in kept}:
+                        remove_generation_arrays(entry)
+        except StoreError as error:
+            logger.warning("Old generations of the index were not deleted: %s", error)
+
+
+def _indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: int) -> FloatArray:
+    """Return the rows of a matrix over all files, or over the indexed ones, that belong to the indexed files."""
+    indexed = np.fromiter((file.outcome == "indexed" for file in files), bool, len(files))
+    count = int(indexed.sum())
+    matrix = np.asarray(matrix, np.float32)
+    if matrix.size == 0 and count == 0:
+        return np.zeros((0, dimension), np.float32)
+    if matrix.ndim != 2 or matrix.shape[1] != dimension or len(matrix) not in (count, len(files)):
+        message = (
+            f"File vectors of shape {matrix.shape} for {count} indexed of {len(files)} files in {dimension} dimensions"
+        )
+        raise StoreError(message)
+    return matrix if len(matrix) == count else matrix[indexed]
+
+
+def _described_holder(path: Path) -> str:
+    """Return who holds the lock, as the end of a sentence; nothing if that is not known."""
+    try:
+        holder = json.loads(path.read_bytes())
+        return f" by process {holder['pid']} on {holder['host']} since {holder['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

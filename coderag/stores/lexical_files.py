@@ -1,0 +1,193 @@
+"""A generation's arrays on disk: term counts, vocabulary, the chunk ids they belong to, and arrays that others attach.
+
+Plain ``.npy`` files, so that they can be memory-mapped. The counts of the three fields are stored one after the other;
+counts are small whole numbers and take one or two bytes.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import StoreError
+from coderag.stores.disk import storage_errors, sync_all, sync_directory, utf8
+from coderag.stores.field_counts import FIELDS, FieldCounts
+from coderag.stores.pointer import REBUILD_HINT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DATA, _COLUMNS, _ENDS = "counts.npy", "columns.npy", "ends.npy"
+_ID_BYTES, _ID_ENDS = "id_bytes.npy", "id_ends.npy"
+_TERMS = "terms.txt"
+_ATTACHED = "attached-"
+_SEPARATOR = "\n"
+_SMALLEST_MAPPED = 1 << 16  # bytes; reading a smaller file is cheaper than mapping it
+
+
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """Chunk ids in the order of the rows, as Arrow keeps them: one run of bytes and where each id ends in it."""
+
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+
+    @staticmethod
+    def of(column: "pa.ChunkedArray | pa.Array") -> "RowIds":
+        """Return the ids of an Arrow string column."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if len(array) == 0:
+            return RowIds(np.zeros(0, np.uint8), np.zeros(0, np.int64))
+        _, offset_buffer, data_buffer = array.buffers()
+        offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+        data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]] if data_buffer else np.zeros(0, np.uint8)
+        return RowIds(data, offsets[1:] - offsets[0])
+
+    def same_as(self, other: "RowIds") -> bool:
+        """Whether both hold the same ids in the same order."""
+        return np.array_equal(self.ends, other.ends) and np.array_equal(self.data, other.data)
+
+    def tolist(self) -> list[bytes]:
+        """Return the ids."""
+        data = self.data.tobytes()
+        ends = self.ends.tolist()
+        return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def write_generation_arrays(
+    directory: Path,
+    counts: FieldCounts,
+    terms: Sequence[str],
+    ids: RowIds,
+    attached: Mapping[str, NDArray[Any]],
+    *,
+    sync_too: Iterable[Path] = (),
+) -> None:
+    """Write a generation's arrays: into a temporary directory, to the disk, and then renamed into place.
+
+    Args:
+        directory: Where they go.
+        counts: Term counts.
+        terms: The vocabulary: column j of the counts belongs to term j.
+        ids: The ids of the counts' rows.
+        attached: More arrays, by name.
+        sync_too: Files and directories to force to the disk together with them.
+    """
+    vocabulary = _SEPARATOR.join(map(utf8, terms)).encode()
+    if vocabulary.count(_SEPARATOR.encode()) != max(len(terms) - 1, 0):
+        message = "A term contains a line break"
+        raise StoreError(message)
+    for matrix in counts.matrices:
+        if not matrix.has_canonical_format:
+            matrix.sum_duplicates()
+    arrays: dict[str, NDArray[Any]] = {
+        _DATA: _compact(np.concatenate([matrix.data for matrix in counts.matrices])),
+        _COLUMNS: np.concatenate([matrix.indices for matrix in counts.matrices]).astype(np.int32, copy=False),
+        _ENDS: np.stack([matrix.indptr for matrix in counts.matrices]).astype(np.int64, copy=False),
+        _ID_BYTES: ids.data,
+        _ID_ENDS: ids.ends,
+    }
+    arrays |= {f"{_ATTACHED}{name}.npy": array for name, array in attached.items()}
+    temporary = directory.with_name(f"{directory.name}.{os.getpid()}.tmp")
+    with storage_errors(f"write {directory}"):
+        try:
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            for name, array in arrays.items():
+                _write(temporary / name, array)
+            _write(temporary / _TERMS, vocabulary)
+            sync_all([*temporary.iterdir(), temporary, *sync_too])
+            if directory.exists():  # left by a writer that was killed before it could replace the pointer
+                shutil.rmtree(directory)
+            temporary.rename(directory)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        sync_directory(directory.parent)
+
+
+def read_counts(directory: Path, n_terms: int) -> tuple[FieldCounts, RowIds]:
+    """Return the counts, and the ids of their rows."""
+    import scipy.sparse as sp  # noqa: PLC0415 - 0.3 s
+
+    data = read_array(directory, _DATA).astype(np.float32)
+    columns = read_array(directory, _COLUMNS, mapped=True)
+    ends = read_array(directory, _ENDS)
+    ids = RowIds(read_array(directory, _ID_BYTES), read_array(directory, _ID_ENDS))
+    start, matrices = 0, []
+    with storage_errors(f"read {directory}", hint=REBUILD_HINT):
+        for indptr in ends:
+            stop = start + int(indptr[-1])
+            if stop < np.iinfo(np.int32).max:
+                indptr = indptr.astype(np.int32)  # noqa: PLW2901 - scipy copies the columns if the types differ
+            shape = (len(indptr) - 1, n_terms)
+            matrix = sp.csr_matrix((data[start:stop], columns[start:stop], indptr), shape=shape)
+            matrix.has_canonical_format = True
+            matrices.append(matrix)
+            start = stop
+        if len(matrices) != len(FIELDS) or start != len(data) or len(ids.ends) != len(matrices[0].indptr) - 1:
+            message = "the arrays do not fit together"
+            raise ValueError(message)
+    return FieldCounts(*matrices), ids
+
+
+def read_terms(directory: Path) -> list[str]:
+    """Return the vocabulary, by term id."""
+    path = directory / _TERMS
+    with storage_errors(f"read {path}", hint=REBUILD_HINT):
+        text = path.read_bytes().decode()
+    return text.split(_SEPARATOR) if text else []
+
+
+def read_attached(directory: Path) -> dict[str, NDArray[Any]]:
+    """Return the attached arrays, memory-mapped, by name."""
+    names = sorted(path.name for path in directory.glob(f"{_ATTACHED}*.npy"))
+    return {
+        name.removeprefix(_ATTACHED).removesuffix(".npy"): read_array(directory, name, mapped=True) for name in names
+    }
+
+
+def read_array(directory: Path, name: str, *, mapped: bool = False) -> NDArray[Any]:
+    """Return one array; a mapped one stays valid (on POSIX) after its file is deleted."""
+    path = directory / name
+    with storage_errors(f"read {path}", hint=REBUILD_HINT):
+        array = np.load(
+            path, mmap_mode="r" if mapped and path.stat().st_size > _SMALLEST_MAPPED else None, allow_pickle=False
+        )
+    return np.asarray(array)
+
+
+def remove_generation_arrays(directory: Path) -> None:
+    """Delete a generation's directory; a file in use (Windows) stays for the next time."""
+    with suppress(OSError):
+        shutil.rmtree(directory)
+
+
+def _compact(counts: NDArray[np.float32]) -> NDArray[Any]:
+    """Return counts in the smallest type that holds them exactly."""
+    if len(counts) == 0:
+        return counts.astype(np.uint8)
+    if counts.min() < 0 or not np.isfinite(counts.max()):
+        message = "Term counts must be finite and not negative"
+        raise StoreError(message)
+    for kind in (np.uint8, np.uint16):
+        if counts.max() <= np.iinfo(kind).max:
+            small = counts.astype(kind)
+            return small if np.array_equal(small, counts) else counts
+    return counts
+
+
+def _write(path: Path, content: NDArray[Any] | bytes) -> None:
+    with path.open("wb") as file:
+        if isinstance(content, bytes):
+            file.write(content)
+        else:
+            np.save(file, np.ascontiguousarray(content), allow_pickle=False)

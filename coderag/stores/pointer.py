@@ -1,0 +1,164 @@
+"""The pointer: one small JSON file, replaced atomically, that names the version of every part of a generation.
+
+Imports nothing but the standard library, so that a status line costs milliseconds.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from coderag.errors import IndexVersionError, StoreError
+from coderag.stores.disk import replace_file, storage_errors
+
+FORMAT_VERSION = 1
+"""Part of the directory's name; a change that old code cannot read takes the next number."""
+
+FORMAT_DIRECTORY = f"v{FORMAT_VERSION}"
+POINTER_FILE = "CURRENT"
+REBUILD_HINT = "Run `coderag index --full` to build the index anew."
+
+_FORMAT_NAME = re.compile(r"v(\d+)").fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingInfo:
+    """The embedding model whose vectors an index holds."""
+
+    provider: str
+    model: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetiredGeneration:
+    """A replaced generation that a reader may still have open.
+
+    Attributes:
+        retired: When it was replaced, ISO 8601 in UTC.
+    """
+
+    generation: int
+    tables: Mapping[str, int]
+    lexical: str
+    retired: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """One generation of the index.
+
+    Attributes:
+        tables: Version of each Lance table.
+        lexical: Name of the directory with the generation's arrays.
+        tokenizer: `coderag.tokens.TOKENIZER_VERSION` of the terms.
+        created: When it was committed, ISO 8601 in UTC.
+        repository: Name of the indexed repository.
+        root_hash: Root of the Merkle tree over the files; empty if the writer gave none.
+        chunks, files: Number of rows.
+        retained: Earlier generations whose files still exist, newest first.
+    """
+
+    generation: int
+    tables: Mapping[str, int]
+    lexical: str
+    embedding: EmbeddingInfo
+    tokenizer: int
+    created: str
+    repository: str = ""
+    root_hash: str = ""
+    chunks: int = 0
+    files: int = 0
+    retained: tuple[RetiredGeneration, ...] = field(default=())
+
+
+def read_pointer(index_directory: Path) -> Pointer | None:
+    """Return the current generation's pointer, or None if nothing was ever committed.
+
+    Raises:
+        IndexVersionError: There is an index, but only in other formats.
+        StoreError: The pointer cannot be read or makes no sense.
+    """
+    path = index_directory / FORMAT_DIRECTORY / POINTER_FILE
+    try:
+        with storage_errors(f"read {path}"):
+            text = path.read_bytes()
+    except StoreError as error:
+        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            _refuse_other_formats(index_directory)
+            return None
+        raise
+    try:
+        return _parse(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"The index's pointer {path} is damaged: {error!r}"
+        raise StoreError(message, hint=REBUILD_HINT) from error
+
+
+def write_pointer(index_directory: Path, pointer: Pointer) -> None:
+    """Make a generation the current one: the only step of a commit that readers see."""
+    path = index_directory / FORMAT_DIRECTORY / POINTER_FILE
+    replace_file(path, json.dumps(asdict(pointer), indent=1).encode())
+
+
+def utc_now() -> str:
+    """Return the current time as stored in pointers."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _parse(raw: dict[str, Any]) -> Pointer:
+    pointer = Pointer(
+        generation=int(raw["generation"]),
+        tables=_versions(raw["tables"]),
+        lexical=str(raw["lexical"]),
+        embedding=EmbeddingInfo(
+            str(raw["embedding"]["provider"]), str(raw["embedding"]["model"]), int(raw["embedding"]["dimension"])
+        ),
+        tokenizer=int(raw["tokenizer"]),
+        created=str(raw["created"]),
+        repository=str(raw.get("repository", "")),
+        root_hash=str(raw.get("root_hash", "")),
+        chunks=int(raw.get("chunks", 0)),
+        files=int(raw.get("files", 0)),
+        retained=tuple(
+            RetiredGeneration(
+                int(old["generation"]), _versions(old["tables"]), str(old["lexical"]), str(old["retired"])
+            )
+            for old in raw.get("retained", ())
+        ),
+    )
+    # The name becomes a path that is read and deleted: a hand-edited one must not lead out of the directory.
+    for name in (pointer.lexical, *(old.lexical for old in pointer.retained)):
+        if Path(name).name != name or not name.startswith("lexical-"):
+            message = f"{name!r} is not the name of a generation's directory"
+            raise ValueError(message)
+    return pointer
+
+
+def _versions(raw: dict[str, Any]) -> dict[str, int]:
+    return {"chunks": int(raw["chunks"]), "files": int(raw["files"])}
+
+
+def _refuse_other_formats(index_directory: Path) -> None:
+    """Raise if the directory holds an index that only other versions of CodeRAG can read."""
+    if not index_directory.is_dir():
+        return
+    formats = sorted(
+        int(match[1])
+        for entry in index_directory.iterdir()
+        if (match := _FORMAT_NAME(entry.name)) and (entry / POINTER_FILE).is_file()
+    )
+    if not formats:
+        return
+    newest = formats[-1]
+    message = (
+        f"The index in {index_directory} has format {newest}; this version of CodeRAG reads format {FORMAT_VERSION}"
+    )
+    if newest > FORMAT_VERSION:
+        hint = "Update CodeRAG, or run `coderag index` to build an index in this version's format beside it."
+    else:
+        hint = "Run `coderag index` to build the index in the new format; the old one can then be deleted."
+    raise IndexVersionError(message, hint=hint)

@@ -1,0 +1,217 @@
+"""One consistent generation of the index, opened for reading."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import StoreError
+from coderag.schema import FileRecord
+from coderag.stores import arrow, lexical_files, tables
+from coderag.stores.disk import storage_errors
+from coderag.stores.field_counts import FieldCounts
+from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer, read_pointer
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
+
+FloatArray = NDArray[np.float32]
+
+CHUNK_COLUMNS = ("id", *arrow.METADATA_COLUMNS)
+"""What `Snapshot.chunks` returns by default."""
+
+
+class Snapshot:
+    """One generation, loaded lazily; each part is read once and kept.
+
+    It stays readable while writers commit newer generations. A generation's files are deleted when two newer ones exist
+    and it was replaced more than ten minutes or eight commits ago; what is loaded by then stays usable; reading more
+    raises a `StoreError`, after which `IndexStore.open` gives the current generation.
+
+    Args:
+        directory: The index's directory.
+        pointer: The generation to read.
+    """
+
+    def __init__(self, directory: Path, pointer: Pointer) -> None:
+        self.pointer = pointer
+        self._directory = directory
+
+    def __len__(self) -> int:
+        return self.pointer.chunks
+
+    @property
+    def directory(self) -> Path:
+        """The index's directory."""
+        return self._directory
+
+    def chunks(self, columns: Sequence[str] | None = None) -> "pa.Table":
+        """Return columns of the chunk table, row by row.
+
+        Args:
+            columns: Names of columns; by default ``id`` and the metadata, without ``text`` and ``vector``.
+        """
+        if columns is None:
+            return self._metadata
+        if "_metadata" in self.__dict__ and set(columns) <= set(CHUNK_COLUMNS):
+            return self._metadata.select(list(columns))
+        with self._reading("the chunks"):
+            return self._chunk_dataset.to_table(columns=list(columns))
+
+    def vectors(self) -> FloatArray:
+        """Return the vectors: float32 (n_chunks, dimension), normalised, read-only."""
+        return self._vectors
+
+    def texts(self, rows: Sequence[int]) -> list[str]:
+        """Return the texts of some chunks, in the order of the rows given."""
+        if not len(rows):
+            return []
+        wanted = [int(row) for row in rows]
+        if min(wanted) < 0 or max(wanted) >= len(self):
+            message = f"row out of range: the index has {len(self)} chunks"
+            raise IndexError(message)
+        with self._reading("texts"):
+            texts: list[str] = self._chunk_dataset.take(wanted, columns=["text"]).column(0).to_pylist()
+        return texts
+
+    def counts(self) -> FieldCounts:
+        """Return the term counts, row by row."""
+        return self._counts
+
+    def terms(self) -> list[str]:
+        """Return the vocabulary; column j of the counts belongs to term j."""
+        return self._terms
+
+    def files(self) -> list[FileRecord]:
+        """Return the record of every candidate file, in the order in which they were committed."""
+        return self._files
+
+    def file_vectors(self) -> tuple[FloatArray, FloatArray]:
+        """Return (content, path), each float32 (n_files, dimension) in the order of `files`, zeros if not indexed."""
+        return self._file_vectors
+
+    def nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
+        """Return the nearest chunks by Lance's own search, for an index too large for a resident matrix.
+
+        Args:
+            vector: float32 (dimension,), of any length but zero.
+            k: How many.
+            where: A filter over the columns of the chunk table, quoted with `coderag.stores.sql`.
+
+        Returns:
+            Row and cosine, best first. Chunks whose vector is zero never match.
+        """
+        query = np.asarray(vector, np.float32)
+        if query.shape != (self.pointer.embedding.dimension,):
+            message = f"a vector of shape {query.shape} for an index of dimension {self.pointer.embedding.dimension}"
+            raise StoreError(message)
+        if not len(self) or k <= 0 or not query.any():
+            return []
+        with self._reading("nearest chunks"):
+            return tables.nearest_rows(self._chunk_dataset, self._addresses, query, k, where)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that were attached at the commit, by name (memory-mapped, read-only)."""
+        return self._attached
+
+    @cached_property
+    def _chunk_dataset(self) -> "lance.LanceDataset":
+        with self._reading("the chunks"):
+            return tables.LanceTable(table_path(self._directory, "chunks")).open(self.pointer.tables["chunks"])
+
+    @cached_property
+    def _file_dataset(self) -> "lance.LanceDataset":
+        with self._reading("the files"):
+            return tables.LanceTable(table_path(self._directory, "files")).open(self.pointer.tables["files"])
+
+    @cached_property
+    def _addresses(self) -> NDArray[np.uint64]:
+        return tables.row_addresses(self._chunk_dataset)
+
+    @cached_property
+    def _metadata(self) -> "pa.Table":
+        with self._reading("the chunks"):
+            return self._chunk_dataset.to_table(columns=list(CHUNK_COLUMNS))
+
+    @cached_property
+    def _vectors(self) -> FloatArray:
+        with self._reading("the vectors"):
+            matrix = tables.scan_vectors(self._chunk_dataset, self.pointer.embedding.dimension)
+        matrix.setflags(write=False)
+        return matrix
+
+    @cached_property
+    def _counts(self) -> FieldCounts:
+        with self._reading("the term counts"):
+            counts, stored = lexical_files.read_counts(self._arrays_directory, len(self._terms))
+        actual = lexical_files.RowIds.of(self.chunks(["id"])["id"])
+        return counts if stored.same_as(actual) else counts.select(_rejoined(stored, actual))
+
+    @cached_property
+    def _terms(self) -> list[str]:
+        with self._reading("the vocabulary"):
+            return lexical_files.read_terms(self._arrays_directory)
+
+    @cached_property
+    def _attached(self) -> dict[str, NDArray[Any]]:
+        with self._reading("arrays"):
+            return lexical_files.read_attached(self._arrays_directory)
+
+    @cached_property
+    def _files(self) -> list[FileRecord]:
+        with self._reading("the files"):
+            return arrow.table_to_files(self._file_dataset.to_table(columns=list(FileRecord.__slots__)))
+
+    @cached_property
+    def _file_vectors(self) -> tuple[FloatArray, FloatArray]:
+        with self._reading("the files' vectors"):
+            table = self._file_dataset.to_table(columns=["vector", "path_vector"])
+            dimension = self.pointer.embedding.dimension
+            content = arrow.file_vector_matrix(table["vector"], dimension)
+            return content, arrow.file_vector_matrix(table["path_vector"], dimension)
+
+    @property
+    def _arrays_directory(self) -> Path:
+        return self._directory / FORMAT_DIRECTORY / self.pointer.lexical
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Translate errors; say so if the reason is that this generation was replaced and its files deleted."""
+        try:
+            with storage_errors(f"read {what} of generation {self.pointer.generation}", hint=REBUILD_HINT):
+                yield
+        except StoreError as error:
+            current = read_pointer(self._directory)
+            if current is None or current.generation == self.pointer.generation:
+                raise
+            kept = {old.generation for old in current.retained}
+            if self.pointer.generation in kept:
+                raise
+            message = (
+                f"Generation {self.pointer.generation} of the index was replaced by {current.generation} and deleted"
+            )
+            raise StoreError(message, hint="Open the index again.") from error
+
+
+def table_path(directory: Path, name: str) -> Path:
+    """Return where a table lives in an index's directory."""
+    return directory / FORMAT_DIRECTORY / "lance" / f"{name}.lance"
+
+
+def _rejoined(stored: lexical_files.RowIds, actual: lexical_files.RowIds) -> NDArray[np.int64]:
+    """Return for each actual row the stored row of the same id; equal ids are taken in order."""
+    places: dict[bytes, list[int]] = {}
+    for row, chunk_id in enumerate(stored.tolist()):
+        places.setdefault(chunk_id, []).append(row)
+    for rows in places.values():
+        rows.reverse()
+    try:
+        return np.array([places[chunk_id].pop() for chunk_id in actual.tolist()], np.int64)
+    except (KeyError, IndexError) as error:
+        message = "The term counts belong to other chunks than the chunk table has"
+        raise StoreError(message, hint=REBUILD_HINT) from error

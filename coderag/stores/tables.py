@@ -1,0 +1,238 @@
+"""The owner of Lance: versions of a table, written so that nothing is visible before its commit.
+
+`lance` is used rather than `lancedb`: importing it takes 0.5 s instead of 2.5 s, and it can write data files before it
+commits them.
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import StoreError
+from coderag.stores.disk import names_resource, storage_errors, translated
+from coderag.stores.pointer import REBUILD_HINT
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
+    from lance.fragment import FragmentMetadata
+
+DATA_STORAGE_VERSION: Final = "2.0"
+"""Lance's file format. To write 25,000 chunks takes 60-100 ms in 2.0, 250-450 ms and 17 % less space in 2.1 and 2.2."""
+
+SMALL_FRAGMENT_ROWS = 4096
+MOST_SMALL_FRAGMENTS = 16
+"""More fragments than this with fewer than `SMALL_FRAGMENT_ROWS` rows are merged: each is a file that reads open."""
+
+MOST_DELETED = 0.25
+"""A larger share of deleted rows is dropped from the files."""
+
+_DURABLE = ("data", "_deletions", "_versions")  # what a version is read from
+_ROW_BITS = np.uint64(32)  # a row address is the fragment's id and the row's place in it
+
+
+class LanceTable:
+    """One Lance table on disk, whose versions are chosen by the caller.
+
+    Args:
+        path: Its directory, ``….lance``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open(self, version: int) -> "lance.LanceDataset":
+        """Return one version for reading."""
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        with storage_errors(f"open version {version} of {self.path}", hint=REBUILD_HINT):
+            return lance.dataset(str(self.path), version=version)
+
+    def rewind(self, version: int | None) -> int | None:
+        """Make a version the latest one again, so that what a killed writer left behind is not built upon.
+
+        Args:
+            version: The version of the current generation; None if there is none.
+
+        Returns:
+            The version to commit upon, with the same rows; None if there is no usable table: its place is free then.
+        """
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        if version is None:
+            if not self.path.exists():
+                return None
+            try:
+                return lance.dataset(str(self.path)).version
+            except (OSError, ValueError, RuntimeError) as error:
+                if names_resource(error):
+                    raise translated(error, f"open {self.path}") from error
+                with storage_errors(f"clear {self.path}"):
+                    shutil.rmtree(self.path)
+                return None
+        with storage_errors(f"open version {version} of {self.path}", hint=REBUILD_HINT):
+            dataset = lance.dataset(str(self.path))
+            if dataset.version != version:
+                dataset = dataset.checkout_version(version)
+                dataset.restore()  # type: ignore[no-untyped-call]
+            return dataset.version
+
+    def write(self, rows: "pa.Table", *, replace: bool) -> "list[FragmentMetadata]":
+        """Write data files that belong to no version yet.
+
+        Args:
+            rows: What to write.
+            replace: Whether they will replace all rows, perhaps with other columns, or be appended.
+        """
+        from lance.fragment import write_fragments  # noqa: PLC0415 - 0.5 s
+
+        mode = self._replacing_mode() if replace else "append"
+        with storage_errors(f"write {self.path}"):
+            return write_fragments(rows, str(self.path), mode=mode, data_storage_version=DATA_STORAGE_VERSION)
+
+    def commit_appended(self, fragments: "Sequence[FragmentMetadata]", base: int) -> int:
+        """Commit written files as additional rows and return the new version."""
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        with storage_errors(f"commit {self.path}"):
+            append = lance.LanceOperation.Append(list(fragments))
+            return lance.LanceDataset.commit(str(self.path), append, read_version=base).version
+
+    def commit_replaced(self, fragments: "Sequence[FragmentMetadata]", empty: "pa.Table") -> int:
+        """Commit written files as the only rows and return the new version.
+
+        Args:
+            fragments: What `write` returned; may be none.
+            empty: A table of the schema without rows.
+        """
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        if not fragments:
+            return self.replace(empty)
+        with storage_errors(f"commit {self.path}"):
+            overwrite = lance.LanceOperation.Overwrite(empty.schema, list(fragments))
+            return lance.LanceDataset.commit(str(self.path), overwrite).version
+
+    def replace(self, rows: "pa.Table") -> int:
+        """Write and commit all rows of a new version."""
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        mode = self._replacing_mode()
+        with storage_errors(f"write {self.path}"):
+            written = lance.write_dataset(rows, str(self.path), mode=mode, data_storage_version=DATA_STORAGE_VERSION)
+            return written.version
+
+    def _replacing_mode(self) -> str:
+        # Not the directory's existence: a first writer has data files in it before there is a version, and Lance warns.
+        return "overwrite" if (self.path / "_versions").exists() else "create"
+
+    def delete_rows(self, version: int, positions: NDArray[np.integer]) -> int:
+        """Delete rows by their position in a scan and return the new version.
+
+        By position and not by ``path IN (…)``: exact whatever the names contain, one commit, and no limit to
+        their number.
+        """
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        with storage_errors(f"drop rows of {self.path}"):
+            dataset = lance.dataset(str(self.path), version=version)
+            addresses = row_addresses(dataset)[positions]
+            fragment_ids = (addresses >> _ROW_BITS).astype(np.int64)
+            offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
+            updated, emptied = [], []
+            for fragment in dataset.get_fragments():
+                inside = offsets[fragment_ids == fragment.fragment_id]
+                if not len(inside):
+                    continue
+                if len(inside) == fragment.count_rows() or (left := fragment.delete_rows(inside.tolist())) is None:
+                    emptied.append(fragment.fragment_id)
+                else:
+                    updated.append(left)
+            delete = lance.LanceOperation.Delete(updated, emptied, "rows of changed and removed files")
+            return lance.LanceDataset.commit(dataset, delete, read_version=version).version
+
+    def compact(self, version: int) -> int:
+        """Merge small fragments if there are many, keep the order of rows, and return the version."""
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        with storage_errors(f"compact {self.path}"):
+            dataset = lance.dataset(str(self.path), version=version)
+            fragments = [fragment.metadata for fragment in dataset.get_fragments()]
+            small = sum(fragment.num_rows < SMALL_FRAGMENT_ROWS for fragment in fragments)
+            deleted = sum(fragment.num_deletions for fragment in fragments)
+            physical = sum(fragment.physical_rows for fragment in fragments)
+            if small <= MOST_SMALL_FRAGMENTS and deleted <= MOST_DELETED * physical:
+                return version
+            dataset.optimize.compact_files(target_rows_per_fragment=SMALL_FRAGMENT_ROWS)
+            return dataset.version
+
+    def written_since(self, time_ns: int) -> list[Path]:
+        """Return the files written since a time, and their directories: Lance leaves them to the system's cache."""
+        paths: list[Path] = []
+        with storage_errors(f"read {self.path}"):
+            for directory in (self.path / name for name in _DURABLE):
+                if not directory.is_dir():
+                    continue
+                with os.scandir(directory) as entries:
+                    fresh = [Path(entry.path) for entry in entries if entry.stat().st_mtime_ns >= time_ns]
+                paths += [*fresh, directory] if fresh else []
+        return paths
+
+    def keep_only(self, versions: Sequence[int]) -> None:
+        """Delete all other versions, and data files that belong to no version.
+
+        Call it only under the writer's lock: it takes a file that is being written for an abandoned one.
+        """
+        import lance  # noqa: PLC0415 - 0.5 s
+
+        with storage_errors(f"clean up {self.path}"):
+            dataset = lance.dataset(str(self.path))
+            old = [entry["version"] for entry in dataset.versions() if entry["version"] not in versions]
+            if old:
+                dataset.cleanup_old_versions(versions=old, delete_unverified=True, error_if_tagged_old_versions=False)
+
+
+def row_addresses(dataset: "lance.LanceDataset") -> NDArray[np.uint64]:
+    """Return the physical address of each row, in the order of a scan."""
+    table = dataset.scanner(columns=[], with_row_address=True).to_table()
+    addresses: NDArray[np.uint64] = table["_rowaddr"].to_numpy()
+    return addresses
+
+
+def nearest_rows(
+    dataset: "lance.LanceDataset",
+    addresses: NDArray[np.uint64],
+    vector: NDArray[np.float32],
+    k: int,
+    where: str | None,
+) -> list[tuple[int, float]]:
+    """Return positions and cosines of the nearest rows, best first, by Lance's own search."""
+    options: dict[str, Any] = {"column": "vector", "q": vector, "k": k, "metric": "cosine"}
+    # Naming `_distance` silences a warning that Lance's core prints to stderr.
+    scanner = dataset.scanner(
+        columns=["_distance"], nearest=options, filter=where, prefilter=where is not None, with_row_address=True
+    )
+    table = scanner.to_table()
+    order = np.argsort(addresses)
+    places = order[np.searchsorted(addresses, table["_rowaddr"].to_numpy(), sorter=order)]
+    cosines = 1.0 - table["_distance"].to_numpy()
+    return [(row, cosine) for row, cosine in zip(places.tolist(), cosines.tolist(), strict=True) if cosine == cosine]  # noqa: PLR0124
+
+
+def scan_vectors(dataset: "lance.LanceDataset", dimension: int) -> NDArray[np.float32]:
+    """Return the vectors of all rows: batch by batch into one matrix, so that memory holds them once."""
+    matrix = np.empty((dataset.count_rows(), dimension), np.float32)
+    row = 0
+    for batch in dataset.to_batches(columns=["vector"]):
+        column = batch.column(0)
+        if column.type.list_size != dimension:
+            message = f"vectors of dimension {column.type.list_size} in an index of dimension {dimension}"
+            raise StoreError(message, hint=REBUILD_HINT)
+        matrix[row : row + len(column)] = column.flatten().to_numpy().reshape(-1, dimension)
+        row += len(column)
+    return matrix
