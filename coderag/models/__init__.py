@@ -1,0 +1,1 @@
+"""Embedding models (the embedded one and the providers), LLMs and rerankers."""

@@ -1,0 +1,187 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from coderag.errors import IndexModelError
+from coderag.models.dense import Batch, EmbeddedDense, ProviderDense, check_embedding
+from coderag.models.word_vectors import WordVectors
+from coderag.stores.field_counts import FieldCounts
+from coderag.stores.pointer import EmbeddingInfo
+
+TERMS = ["delet", "user", "password", "pars", "qqxzzyq"]
+UNKNOWN = "qqxzzyq"
+
+
+@pytest.fixture(scope="module")
+def words():
+    return WordVectors.load()
+
+
+@pytest.fixture
+def model(words):
+    return EmbeddedDense(words)
+
+
+def matrix(rows, terms=TERMS):
+    """Term counts of rows given as dicts."""
+    counts = np.zeros((len(rows), len(terms)), np.float32)
+    for row, content in enumerate(rows):
+        for term, count in content.items():
+            counts[row, terms.index(term)] = count
+    return sp.csr_matrix(counts)
+
+
+def batch(chunks, *, paths=({},), file_of=None, terms=TERMS, texts=None, names=("a.py", "b.py", "c.py")):
+    """A batch of chunks given as dicts of fields."""
+    fields = (matrix([chunk.get(field, {}) for chunk in chunks], terms) for field in ("body", "names", "docs"))
+    return Batch(
+        texts=texts or [f"text {number}" for number in range(len(chunks))],
+        counts=FieldCounts(*fields),
+        terms=list(terms),
+        paths=names[: len(paths)],
+        file_of=np.array(file_of or [0] * len(chunks), np.intp),
+        path_counts=matrix(paths, terms),
+    )
+
+
+def lengths(vectors):
+    return np.linalg.norm(vectors, axis=1)
+
+
+def test_vectors_have_length_one_and_the_shapes_of_chunks_and_files(model):
+    given = batch(
+        [{"body": {"delet": 3, "user": 1}}, {"body": {"pars": 1}}, {"body": {"password": 2}}],
+        paths=[{"user": 1}, {"pars": 1}],
+        file_of=[0, 1, 1],
+    )
+    vectors = model.embed_batch(given)
+    assert vectors.chunks.shape == (3, 256)
+    assert vectors.files.shape == vectors.paths.shape == (2, 256)
+    for part in (vectors.chunks, vectors.files, vectors.paths):
+        assert part.dtype == np.float32
+        np.testing.assert_allclose(lengths(part), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("field", ["names", "docs"])
+def test_names_and_docs_weigh_more_than_the_body(model, field):
+    in_body = {"body": {"delet": 2, "pars": 1}}
+    in_field = {"body": {"delet": 2}, field: {"pars": 1}}
+    chunks = model.embed_batch(batch([in_body, in_field])).chunks
+    parse = model.embed_query("parse", ["pars"])
+    assert chunks[1] @ parse > chunks[0] @ parse
+
+
+def test_a_chunk_knows_its_path(model):
+    given = batch(
+        [{"body": {"delet": 1}}, {"body": {"delet": 1}}], paths=[{"password": 1}, {"pars": 1}], file_of=[0, 1]
+    )
+    chunks = model.embed_batch(given).chunks
+    password = model.embed_query("password", ["password"])
+    assert chunks[0] @ password > chunks[1] @ password
+
+
+def test_a_file_is_the_sum_of_its_chunks(model):
+    apart = batch([{"body": {"delet": 1}}, {"body": {"user": 2}}])
+    together = batch([{"body": {"delet": 1, "user": 2}}])
+    np.testing.assert_allclose(model.embed_batch(apart).files, model.embed_batch(together).files, atol=1e-6)
+
+
+def test_a_question_is_nearest_to_the_chunk_that_has_its_words(model):
+    chunks = model.embed_batch(batch([{"body": {"pars": 2}}, {"body": {"delet": 1, "user": 1}}])).chunks
+    assert np.argmax(chunks @ model.embed_query("delete user", ["delet", "user"])) == 1
+
+
+def test_unknown_words_give_zero_rows(model):
+    vectors = model.embed_batch(batch([{"body": {UNKNOWN: 4}}, {}, {"body": {"user": 1}}]))
+    assert not vectors.chunks[:2].any()
+    assert not vectors.paths.any()
+    assert lengths(vectors.chunks)[2] == pytest.approx(1)
+    assert not model.embed_query(UNKNOWN, [UNKNOWN]).any()
+
+
+def test_no_chunks_give_no_vectors(model):
+    vectors = model.embed_batch(batch([], paths=()))
+    assert vectors.chunks.shape == vectors.files.shape == vectors.paths.shape == (0, 256)
+
+
+def test_a_growing_vocabulary_gives_the_vectors_of_a_fixed_one(model, words):
+    chunk = {"body": {"delet": 1, "user": 1}}
+    grown = [model.embed_batch(batch([chunk], terms=TERMS[:size])).chunks for size in (2, 3, 5, 5)]
+    for vectors in grown:
+        np.testing.assert_allclose(vectors, EmbeddedDense(words).embed_batch(batch([chunk])).chunks, atol=1e-6)
+    new = {"body": {"password": 1, "pars": 1}}
+    again = model.embed_batch(batch([new])).chunks
+    np.testing.assert_array_equal(again, EmbeddedDense(words).embed_batch(batch([new])).chunks)
+
+
+def test_the_vocabulary_of_another_index_is_not_mistaken_for_the_first(model, words):
+    chunk = {"body": {"delet": 1, "password": 3}}
+    model.embed_batch(batch([chunk]))
+    turned = TERMS[::-1]
+    for terms in (turned, turned[1:], TERMS):
+        found = model.embed_batch(batch([chunk], terms=terms)).chunks
+        expected = EmbeddedDense(words).embed_batch(batch([chunk], terms=terms)).chunks
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_the_embedded_model_is_recorded_with_its_version(model, words):
+    assert model.info == EmbeddingInfo("embedded", f"{words.name}-{words.version}", 256)
+
+
+class FakeEmbedder:
+    """Two components, not normalised: how often the text has an `a` and a `b`."""
+
+    name = "fake"
+    dimension = 2
+
+    def __init__(self):
+        self.history = []
+
+    def embed_texts(self, texts):
+        self.history.append(list(texts))
+        return np.array([self.embed_query(text) for text in texts], np.float32).reshape(-1, 2)
+
+    def embed_query(self, query):
+        return np.array([query.count("a"), query.count("b")], np.float32)
+
+
+def test_a_provider_gets_texts_and_its_vectors_are_normalised():
+    embedder = FakeEmbedder()
+    given = batch([{}, {}, {}], paths=[{}, {}], file_of=[0, 0, 1], texts=["aaa", "bb", "x"], names=("a/b_b.py", "x.py"))
+    vectors = ProviderDense(embedder, "ollama").embed_batch(given)
+    assert embedder.history == [["aaa", "bb", "x"], ["a b b.py", "x.py"]]
+    np.testing.assert_allclose(vectors.chunks, [[1, 0], [0, 1], [0, 0]])
+    np.testing.assert_allclose(vectors.files, [[0.5**0.5, 0.5**0.5], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(vectors.paths, [[1 / 5**0.5, 2 / 5**0.5], [0, 0]], rtol=1e-6)
+
+
+def test_a_provider_embeds_a_question_normalised():
+    np.testing.assert_allclose(ProviderDense(FakeEmbedder(), "ollama").embed_query("aaaa", []), [1, 0])
+
+
+def test_a_provider_takes_a_batch_without_chunks():
+    vectors = ProviderDense(FakeEmbedder(), "ollama").embed_batch(batch([], paths=()))
+    assert vectors.chunks.shape == vectors.files.shape == vectors.paths.shape == (0, 2)
+
+
+def test_a_provider_is_recorded_with_its_model():
+    assert ProviderDense(FakeEmbedder(), "ollama").info == EmbeddingInfo("ollama", "fake", 2)
+
+
+def test_an_index_of_the_same_model_is_accepted(model):
+    check_embedding(model.info, model)
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        EmbeddingInfo("ollama", "nomic-embed-text", 2),
+        EmbeddingInfo("ollama", "fake", 3),
+        EmbeddingInfo("openai", "fake", 2),
+    ],
+)
+def test_an_index_of_another_model_is_refused(recorded):
+    with pytest.raises(IndexModelError, match=recorded.model) as caught:
+        check_embedding(recorded, ProviderDense(FakeEmbedder(), "ollama"))
+    assert "fake" in str(caught.value)
+    assert caught.value.hint

@@ -1,0 +1,309 @@
+"""Download source packages by name and unpack their source files into a corpus.
+
+The names come from a TOML file with one table per ecosystem (``pypi``, ``npm``, ``debian``: source packages,
+``debian-binary``: packages that contain sources), each with ``packages``. The ordinary clients (``pip``, ``npm``,
+``apt-get``) fetch them, with whatever index the machine is configured for. Written:
+
+    CORPUS/downloads/<ecosystem>/<package>/   what the client fetched; kept, so that a second run fetches nothing
+    CORPUS/source/<ecosystem>/<package>/      source files, a bounded sample of each package
+    CORPUS/manifest.json                      version, licence, files and bytes of each package, or why it is missing
+
+A name that an evaluation-only list contains is refused, and so are vendored copies of those projects in other packages.
+"""
+
+import argparse
+import email
+import hashlib
+import io
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+Ecosystem = Literal["pypi", "npm", "debian", "debian-binary", "python"]
+SourceFile = tuple[str, bytes]
+"""A path inside a package, with forward slashes, and its content."""
+
+_SUFFIXES = """
+.py .pyx .js .mjs .cjs .ts .tsx .jsx .vue .svelte .c .h .cpp .hpp .cc .hh .cxx .cs .java .kt .kts .scala .groovy .go .rs
+.rb .rake .php .swift .m .lua .sh .bash .ex .exs .erl .hs .zig .sql .proto
+"""
+SOURCE_SUFFIXES = frozenset(_SUFFIXES.split())
+_NOT_WRITTEN_HERE = re.compile(
+    r"(^|/)(_?vendor(ed|_packages)?|third[_-]?party|extern(als?)?|node_modules|umd|min|bundled?s?|locales?|i18n)/"
+    r"|\.min\.|\.bundle\.|_pb2|\.pb\.|\.data/|dist-info/|generated",
+    re.IGNORECASE,
+)
+_TEST_FOLDER = re.compile(r"(^|/)(tests?|testing|__tests__|specs?|testdata|examples?)/", re.IGNORECASE)
+_MODULE_FORMAT = re.compile(r"(^|/)(esm|cjs|es|es2015|esnext|commonjs|module|dist|build)/")
+_LARGEST_FILE = 300_000
+_SMALLEST_FILE = 200
+_LONGEST_LINE = 1_500
+_LONGEST_LICENCE = 120
+_LARGEST_PACKAGE = 3_500_000
+_LARGEST_STANDARD_LIBRARY = 8_000_000
+_TEST_SHARE = 0.2
+_CLEAR_NAME = 6  # an excluded name this long is looked for anywhere in a package's name, a shorter one among its parts
+_CLIENT_TIMEOUT_S = 300
+_CLIENTS = {
+    "pypi": [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
+    "npm": ["npm", "pack", "--silent"],
+    "debian": ["apt-get", "source", "--quiet", "--download-only", "--only-source"],
+    "debian-binary": ["apt-get", "download", "--quiet"],
+}
+_ARCHIVES = frozenset({".whl", ".zip", ".tgz", ".gz", ".xz", ".bz2", ".deb"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """One row of the manifest: what was taken from a package, or why nothing was."""
+
+    ecosystem: Ecosystem
+    name: str
+    version: str = ""
+    licence: str = ""
+    files: int = 0
+    size_bytes: int = 0
+    skipped: str = ""
+
+
+class Exclusions:
+    """Names of projects that must not enter the corpus."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        squashed = {_squash(name) for name in names}
+        self._names = squashed
+        self._clear = [name for name in squashed if len(name) >= _CLEAR_NAME]
+
+    def covers_package(self, name: str) -> bool:
+        """Tell whether a package is, or is named after, an excluded project: ``golang-github-spf13-cobra`` is cobra."""
+        squashed = _squash(name)
+        parts = {_squash(part) for part in re.split(r"[^A-Za-z0-9]+", name)}
+        parts |= {part.removeprefix("lib") for part in parts}
+        return bool(self._names & (parts | {squashed})) or any(clear in squashed for clear in self._clear)
+
+    def covers_path(self, path: str) -> bool:
+        """Tell whether a folder or file of a path carries exactly an excluded name: a vendored copy."""
+        pure = PurePosixPath(path)
+        return any(_squash(part) in self._names for part in (*pure.parts[:-1], pure.stem))
+
+    def remove_from(self, files: dict[str, bytes]) -> list[SourceFile]:
+        """Return the files of a package that are no vendored copy of an excluded project and stay inside its folder."""
+        inside = (path for path in files if not path.startswith("/") and ".." not in PurePosixPath(path).parts)
+        return [(path, files[path]) for path in inside if not self.covers_path(path)]
+
+
+def _squash(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
+
+
+def is_source(path: str, data: bytes) -> bool:
+    """Tell whether a file is source that people wrote: no vendored, generated, minified or outsized files."""
+    if PurePosixPath(path).suffix.lower() not in SOURCE_SUFFIXES or _NOT_WRITTEN_HERE.search(path):
+        return False
+    if not _SMALLEST_FILE < len(data) < _LARGEST_FILE or b"\0" in data[:4096]:
+        return False
+    return max(map(len, data.split(b"\n"))) <= _LONGEST_LINE
+
+
+def sample_files(files: Iterable[SourceFile], *, seed: str, limit_bytes: int) -> list[SourceFile]:
+    """Choose files of a package up to a size, at random but always the same: few tests, one build of each module."""
+    rng = random.Random(seed)
+    chosen: list[SourceFile] = []
+    seen: set[str | bytes] = set()
+    size = 0
+    candidates = sorted(files)
+    rng.shuffle(candidates)
+    for path, data in candidates:
+        if _TEST_FOLDER.search(path) and rng.random() >= _TEST_SHARE:
+            continue
+        keys: set[str | bytes] = {hashlib.sha256(data).digest(), _MODULE_FORMAT.sub(r"\1", path).rsplit(".", 1)[0]}
+        if size + len(data) > limit_bytes or (keys & seen and path.endswith(("js", "ts"))) or not is_source(path, data):
+            continue
+        seen |= keys
+        chosen.append((path, data))
+        size += len(data)
+    return chosen
+
+
+def read_archive(archive: Path) -> Iterator[SourceFile]:
+    """Yield the files of a wheel, zip, tar or Debian archive that are small enough to be source."""
+    if archive.suffix in {".whl", ".zip"}:
+        with zipfile.ZipFile(archive) as opened:
+            for info in opened.infolist():
+                if info.file_size < _LARGEST_FILE and not info.is_dir():
+                    yield info.filename, opened.read(info)
+        return
+    if archive.suffix == ".deb":
+        content_tar = subprocess.run(["dpkg-deb", "--fsys-tarfile", archive], capture_output=True, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(content_tar)) as opened_tar:
+            yield from _read_tar(opened_tar, top_folders=0)
+    else:
+        with tarfile.open(archive) as opened_tar:
+            yield from _read_tar(opened_tar, top_folders=1)
+
+
+def _read_tar(archive: tarfile.TarFile, *, top_folders: int) -> Iterator[SourceFile]:
+    """Yield small files of a tar archive, named without its top folders (a release's is ``name-version``)."""
+    for member in archive:
+        if member.isfile() and member.size < _LARGEST_FILE:
+            content = archive.extractfile(member)
+            if content is not None:
+                yield member.name.removeprefix("./").split("/", top_folders)[-1], content.read()
+
+
+def _run(command: list[str], folder: Path) -> None:
+    """Run a package client in a folder; its last line of complaint is the error's text."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_CLIENT_TIMEOUT_S, check=False)
+    if done.returncode:
+        complaint = (done.stderr.strip() or done.stdout.strip() or "failed").splitlines()[-1]
+        raise OSError(complaint)
+
+
+def _fetch(ecosystem: Ecosystem, requirement: str, folder: Path) -> list[Path]:
+    """Download a package with its ecosystem's client, unless it is there already; return its archives."""
+    complete = folder / ".complete"
+    if not complete.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        _run([*_CLIENTS[ecosystem], requirement], folder)
+        complete.touch()
+    return sorted(path for path in folder.iterdir() if path.suffix in _ARCHIVES)
+
+
+def _describe(ecosystem: Ecosystem, files: dict[str, bytes], archives: list[Path]) -> tuple[str, str]:
+    """Return the version and the licence that a package declares."""
+    if ecosystem == "pypi":
+        return _describe_wheel(files)
+    if ecosystem == "npm":
+        package = json.loads(files.get("package.json", b"{}"))
+        licence = package.get("license", "")
+        return package.get("version", ""), licence.get("type", "") if isinstance(licence, dict) else str(licence)
+    packaging = next((path for path in archives if ".debian.tar" in path.name), archives[0])
+    version = packaging.name.split("_")[1].split(".debian.tar")[0].replace("%3a", ":")
+    copyrights = [data for path, data in files.items() if PurePosixPath(path).name == "copyright"]
+    declared = re.findall(r"^License: *(\S.*)$", b"\n".join(copyrights).decode("utf-8", "replace"), re.MULTILINE)
+    return version, "; ".join(sorted(set(declared)))[:_LONGEST_LICENCE]
+
+
+def _describe_wheel(files: dict[str, bytes]) -> tuple[str, str]:
+    metadata = next((data for path, data in files.items() if path.endswith(".dist-info/METADATA")), b"")
+    message = email.message_from_bytes(metadata)
+    classifiers = [value.rsplit(" :: ", 1)[-1] for value in message.get_all("Classifier", []) if "License ::" in value]
+    first_line = (message.get("License") or "").strip().partition("\n")[0]
+    licence = message.get("License-Expression") or "; ".join(classifiers) or first_line
+    return str(message.get("Version", "")), str(licence)[:_LONGEST_LICENCE]
+
+
+def collect_package(ecosystem: Ecosystem, requirement: str, *, corpus: Path, exclusions: Exclusions) -> Package:
+    """Fetch one package, unpack its sample of sources, and describe it."""
+    name = re.split(r"==|(?<=.)@|=", requirement)[0]
+    if exclusions.covers_package(name):
+        return Package(ecosystem=ecosystem, name=name, skipped="evaluation only")
+    label = re.sub(r"[^\w.-]+", "_", name).strip("_")
+    try:
+        archives = _fetch(ecosystem, requirement, corpus / "downloads" / ecosystem / label)
+        files = {path: data for archive in archives for path, data in read_archive(archive)}
+        version, licence = _describe(ecosystem, files, archives)
+    except (OSError, ValueError, IndexError, subprocess.SubprocessError, tarfile.TarError, zipfile.BadZipFile) as error:
+        return Package(ecosystem=ecosystem, name=name, skipped=str(error)[:200])
+    written = {path: data for path, data in files.items() if re.match(r"(src|lib|source)/", path)} or files
+    chosen = exclusions.remove_from(written if ecosystem == "npm" else files)
+    chosen = sample_files(chosen, seed=name, limit_bytes=_LARGEST_PACKAGE)
+    store_files(chosen, corpus / "source" / ecosystem / label)
+    return Package(
+        ecosystem=ecosystem,
+        name=name,
+        version=version,
+        licence=licence,
+        files=len(chosen),
+        size_bytes=sum(len(data) for _, data in chosen),
+        skipped="" if chosen else "no source files",
+    )
+
+
+def collect_standard_library(*, corpus: Path, exclusions: Exclusions) -> Package:
+    """Take the standard library of the running Python."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    skipped = re.compile(r"(test|idlelib|lib2to3|site-packages|encodings)/")
+    relative = {path: path.relative_to(root).as_posix() for path in root.rglob("*.py")}
+    files = {name: path.read_bytes() for path, name in relative.items() if not skipped.match(name)}
+    chosen = sample_files(exclusions.remove_from(files), seed="stdlib", limit_bytes=_LARGEST_STANDARD_LIBRARY)
+    store_files(chosen, corpus / "source" / "python" / "stdlib")
+    return Package(
+        ecosystem="python",
+        name="stdlib",
+        version=sys.version.split()[0],
+        licence="PSF-2.0",
+        files=len(chosen),
+        size_bytes=sum(len(data) for _, data in chosen),
+    )
+
+
+def store_files(files: Iterable[SourceFile], folder: Path) -> None:
+    """Write a package's files into a folder of its own, replacing what was there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for path, data in files:
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+
+def pinned(name: str, ecosystem: Ecosystem, versions: dict[tuple[str, str], str]) -> str:
+    """Return what to ask a client for: the name, with the version of an earlier manifest where there is one."""
+    version = versions.get((ecosystem, name))
+    separator = {"pypi": "==", "npm": "@"}.get(ecosystem, "=")
+    return f"{name}{separator}{version}" if version else name
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path, help="folder to write")
+    parser.add_argument("--packages", type=Path, default=Path(__file__).with_name("corpus.toml"), help="names (TOML)")
+    parser.add_argument("--exclude", type=Path, required=True, help="names of projects that must not enter, one a line")
+    parser.add_argument("--versions", type=Path, help="manifest.json of an earlier run: fetch exactly its versions")
+    parser.add_argument("--workers", type=int, default=3, help="downloads at a time")
+    arguments = parser.parse_args()
+
+    names = tomllib.loads(arguments.packages.read_text("utf-8"))
+    exclusions = Exclusions(arguments.exclude.read_text("utf-8").split())
+    earlier = json.loads(arguments.versions.read_text("utf-8"))["packages"] if arguments.versions else []
+    versions = {(row["ecosystem"], row["name"]): row["version"] for row in earlier}
+    ecosystems: tuple[Ecosystem, ...] = ("npm", "pypi", "debian", "debian-binary")
+    requirements = [
+        (ecosystem, pinned(name, ecosystem, versions))
+        for ecosystem in ecosystems
+        for name in names.get(ecosystem, {}).get("packages", "").split()
+    ]
+    collect = partial(collect_package, corpus=arguments.corpus, exclusions=exclusions)
+    packages = [collect_standard_library(corpus=arguments.corpus, exclusions=exclusions)]
+    with ThreadPoolExecutor(arguments.workers) as pool:
+        for package in pool.map(lambda requirement: collect(*requirement), requirements):
+            packages.append(package)
+            outcome = package.skipped or package.licence
+            print(f"{package.ecosystem:13} {package.name:36} {package.size_bytes / 1e6:6.2f} MB  {outcome}", flush=True)
+    total = {
+        "packages": sum(not package.skipped for package in packages),
+        "files": sum(package.files for package in packages),
+        "bytes": sum(package.size_bytes for package in packages),
+    }
+    manifest = {"total": total, "packages": [asdict(package) for package in packages]}
+    (arguments.corpus / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
+    print(total)
+
+
+if __name__ == "__main__":
+    main()
