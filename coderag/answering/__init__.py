@@ -1,0 +1,1 @@
+"""Extractive and generated answers, and the check of their citations."""

@@ -1,0 +1,42 @@
+"""Write an answer: by a language model if one is configured, else from the evidence itself."""
+
+from pathlib import Path
+
+from coderag.answering.citations import CitationChecker
+from coderag.answering.extractive import extract
+from coderag.answering.generated import generate
+from coderag.schema import Answer
+from coderag.state import QueryContext, QueryState
+from coderag.stores.pieces import related_pieces, result_pieces
+
+
+async def write_answer(context: QueryContext, state: QueryState) -> Answer:
+    """Return the answer to the state's question, every citation checked.
+
+    Raises:
+        ModelError: The configured language model failed.
+    """
+    corpus = context.corpus
+    checker = CitationChecker(Path(context.root), corpus.snapshot.files())
+    results = result_pieces(corpus, state["results"])
+    related = related_pieces(corpus, state["related"])
+    if context.writer is None:
+        text, claims = extract(state, results, related)
+        citations = [checker.check(claim) for claim in claims]
+        invented = 0
+        generator = "extractive"
+    else:
+        text, claims, invented = await generate(context.writer, state, [*results, *related])
+        citations = [checker.check(claim) for claim in claims]
+        generator = context.writer.name
+    return Answer(
+        query=state["query"],
+        intent=state["analysis"]["intent"],
+        text=text,
+        citations=citations,
+        verified=sum(citation.verified for citation in citations),
+        total=len(citations) + invented,
+        evidence=state["evidence"],
+        hits=(),
+        generator=generator,
+    )

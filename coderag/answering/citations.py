@@ -1,0 +1,100 @@
+"""Check citations against the bytes on disk."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from coderag.schema import Citation, FileRecord
+
+_SHORTEST_MOVED = 2
+"""Lines that a block needs to be found again elsewhere: a single ``}`` is everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Lines that an answer rests on, as the index has them."""
+
+    path: str
+    start_line: int
+    end_line: int
+    text: str
+
+
+class CitationChecker:
+    """Compares cited lines with the files on disk, each of which is read once.
+
+    Args:
+        root: Folder of the repository.
+        records: The files as indexed.
+    """
+
+    def __init__(self, root: Path, records: Sequence[FileRecord]) -> None:
+        self._root = root
+        self._records = {record.path: record for record in records}
+        self._files: dict[str, _DiskFile] = {}
+
+    def check(self, claim: Claim) -> Citation:
+        """Return the citation with its verdict; lines that moved within their file are cited where they are now."""
+        record = self._records.get(claim.path)
+        if record is None:
+            return _citation(claim, "the file is not in the index")
+        if claim.path not in self._files:
+            self._files[claim.path] = _DiskFile(self._root / claim.path, record)
+        file = self._files[claim.path]
+        if file.error:
+            return _citation(claim, file.error)
+        if file.unchanged:
+            return _citation(claim, "")
+        cited = claim.text.rstrip("\n").split("\n")
+        if file.lines[claim.start_line - 1 : claim.start_line - 1 + len(cited)] == cited:
+            return _citation(claim, "")
+        moved = file.find(cited)
+        if moved is None:
+            return _citation(claim, "the lines have changed since they were indexed")
+        end = moved + claim.end_line - claim.start_line
+        digest = _digest(claim.text)
+        return Citation(claim.path, moved, end, digest, verified=True, moved_from=claim.start_line)
+
+
+class _DiskFile:
+    def __init__(self, path: Path, record: FileRecord) -> None:
+        self._record = record
+        self.error = ""
+        self._data = b""
+        try:
+            self._data = path.read_bytes()
+        except FileNotFoundError:
+            self.error = "the file is gone"
+        except OSError as error:
+            self.error = f"the file cannot be read: {error.strerror}"
+
+    @cached_property
+    def unchanged(self) -> bool:
+        """Whether the bytes are those that were indexed."""
+        return hashlib.sha256(self._data).hexdigest() == self._record.hash
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The file's lines as they would be indexed now."""
+        encoding = self._record.encoding.split("+", 1)[0] or "utf-8"
+        return self._data.decode(encoding, "replace").removeprefix("\ufeff").split("\n")
+
+    def find(self, block: list[str]) -> int | None:
+        """Return the 1-based line where a block of lines is, if it is in exactly one place."""
+        if len(block) < _SHORTEST_MOVED:
+            return None
+        last = len(self.lines) - len(block)
+        places = [line for line in range(last + 1) if self.lines[line : line + len(block)] == block]
+        return places[0] + 1 if len(places) == 1 else None
+
+
+def _citation(claim: Claim, reason: str) -> Citation:
+    return Citation(
+        claim.path, claim.start_line, claim.end_line, _digest(claim.text), verified=not reason, reason=reason
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

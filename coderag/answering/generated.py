@@ -1,0 +1,55 @@
+"""An answer by a language model from numbered evidence; citations of evidence that does not exist are removed."""
+
+import re
+from collections.abc import Sequence
+
+from coderag.answering.citations import Claim
+from coderag.prompting import load_prompt
+from coderag.state import AnswerWriter, QueryState
+from coderag.stores.pieces import Piece
+
+_CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+
+
+async def generate(writer: AnswerWriter, state: QueryState, pieces: Sequence[Piece]) -> tuple[str, list[Claim], int]:
+    """Return the answer in Markdown, the lines that it cites, and how many citations were invented.
+
+    Args:
+        writer: The language model.
+        state: With the packed context, whose items are the evidence.
+        pieces: Results and related code, to know the cited lines.
+    """
+    by_place = {(piece.path, piece.start_line): piece for piece in pieces}
+    items = [item for section in state["context"]["sections"] for item in section["items"] if item["path"]]
+    evidence = [(item, by_place[item["path"], item["start_line"]]) for item in items]
+    blocks = [_block(number, item) for number, (item, _) in enumerate(evidence, 1)]
+    prompt = load_prompt("answer").render(question=state["query"], evidence="\n\n".join(blocks))
+    reply = await writer.write(prompt)
+    cited: dict[int, Claim] = {}
+    invented = 0
+
+    def resolve(match: re.Match[str]) -> str:
+        nonlocal invented
+        kept = []
+        for number in (int(part) for part in match[1].split(",")):
+            if 1 <= number <= len(evidence):
+                piece = evidence[number - 1][1]
+                cited.setdefault(number, Claim(piece.path, piece.start_line, piece.end_line, piece.text))
+                kept.append(number)
+            else:
+                invented += 1
+        return "".join(f"[{number}]" for number in kept)
+
+    text = _CITATION.sub(resolve, reply.strip())
+    sources = [
+        f"[{number}] `{claim.path}:{claim.start_line}-{claim.end_line}`" for number, claim in sorted(cited.items())
+    ]
+    listed = "\n\n" + "\n".join(f"- {source}" for source in sources) if sources else ""
+    return f"{text}{listed}\n", [claim for _, claim in sorted(cited.items())], invented
+
+
+def _block(number: int, item: dict[str, str]) -> str:
+    """Return one piece of evidence, fenced so that nothing in it reads as instructions."""
+    fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", item["text"])), default=0) + 1)
+    place = f"{item['path']}:{item['start_line']}-{item['end_line']}"
+    return f"[{number}] {item['title']} in {place}\n{fence}{item['language']}\n{item['text']}\n{fence}"

@@ -1,0 +1,269 @@
+"""`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from coderag.errors import ConfigurationError, IndexNotFoundError, InvalidQueryError
+from coderag.ingestion.changes import find_changes
+from coderag.ingestion.scanner import check_root, scan
+from coderag.models.dense import DenseModel, check_embedding
+from coderag.models.llm import make_answer_writer
+from coderag.models.providers import make_dense_model
+from coderag.records import answer_from_record, context_from_record
+from coderag.retrieval.hits import make_hits
+from coderag.schema import (
+    Answer,
+    AssembledContext,
+    Filters,
+    GraphNeighbour,
+    IndexProgress,
+    IndexReport,
+    IndexStatus,
+    SearchHit,
+)
+from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS, Settings
+from coderag.state import FilterValues, Goal, QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.stores.index_store import IndexStore
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+    from coderag.codegraph.graph import CodeGraph
+
+Progress = Callable[[IndexProgress], None]
+Result = TypeVar("Result")
+
+
+@cache
+def load_query_graph() -> "CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]":
+    """Return the compiled query graph. The only place that knows its module's name."""
+    graph: CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]
+    graph = import_module("coderag.graphs.query").graph
+    return graph
+
+
+class CodeRAG:
+    """One repository: index it, search it, ask it.
+
+    Args:
+        root: Folder of the repository.
+        settings: Settings to use; by default those of the repository.
+        arguments: Settings that win over all others, as in ``CodeRAG(".", search={"top_k": 5})``.
+
+    Raises:
+        IngestionError: The folder cannot be indexed: it is missing, no folder, unreadable, a home folder or ``/``.
+        ConfigurationError: The settings cannot be used.
+
+    Example:
+        >>> rag = CodeRAG("path/to/repo")
+        >>> rag.index()
+        >>> rag.search("password hashing", top_k=3)
+    """
+
+    def __init__(self, root: str | Path = ".", *, settings: Settings | None = None, **arguments: Any) -> None:  # noqa: ANN401
+        self.root = check_root(Path(root))
+        if settings is not None and arguments:
+            raise ConfigurationError("give either settings or single arguments, not both")
+        self.settings = settings or Settings.load(self.root, **arguments)
+        directory = self.settings.storage.directory
+        self._store = IndexStore((self.root / Path(directory).expanduser()) if directory else self.root / ".coderag")
+        self._model: DenseModel | None = None
+        self._context: QueryContext | None = None
+        self._generation = 0
+        self._opening = threading.Lock()
+
+    def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
+        """Bring the index up to date with the files on disk: only what changed is read and embedded.
+
+        Args:
+            full: Build everything anew, as after a change of the embedding model.
+            progress: Called as the run goes on.
+
+        Raises:
+            IndexLockedError: Another process is writing the index.
+            IndexModelError: The index has vectors of another model than the configured one.
+            StoreError: The index cannot be written; the last generation is intact.
+        """
+        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
+
+        return Indexer(self.root, self.settings, self._store, self._dense_model(), progress).run(full=full)
+
+    def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
+        """Return the best declarations and passages for a question, best first.
+
+        Args:
+            query: A name, a question or a snippet of code.
+            top_k: Number of results, at most; by default ``search.top_k``.
+            filters: What may be a result.
+
+        Raises:
+            InvalidQueryError: The question is empty or too long.
+            IndexNotFoundError: Nothing is indexed yet.
+            IndexModelError: The index was made with another embedding model than the configured one.
+        """
+        context = self._open()
+        output = self._run(context, self._input(query, "search", top_k=top_k, filters=filters))
+        return make_hits(context.corpus, output["results"])
+
+    def context(
+        self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
+    ) -> AssembledContext:
+        """Return the code for a question, packed into a token budget. Raises as `search`."""
+        given = self._input(query, "context", token_budget=token_budget, filters=filters)
+        return context_from_record(self._run(self._open(), given)["context"])
+
+    def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
+        """Return an answer whose citations were checked against the files on disk. Raises as `search`, and `ModelError`."""
+        return _run_anywhere(self.aask(query, token_budget=token_budget, filters=filters))
+
+    async def aask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
+        """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
+        context = await asyncio.to_thread(self._open)
+        given = self._input(query, "answer", token_budget=token_budget, filters=filters)
+        output = await load_query_graph().ainvoke(given, context=context)
+        return answer_from_record(output["answer"], make_hits(context.corpus, output["results"]))
+
+    def definition(self, name: str) -> list[SearchHit]:
+        """Return where a name is declared, the best match first; empty if it is not."""
+        from coderag.codegraph.lookup import definitions  # noqa: PLC0415
+
+        context = self._open()
+        return make_hits(context.corpus, definitions(context.corpus, name))
+
+    def callers(self, name: str) -> list[GraphNeighbour]:
+        """Return what calls a declaration, the surest first; below confidence 0.5 a call is unresolved."""
+        return self._graph().callers(name)
+
+    def callees(self, name: str) -> list[GraphNeighbour]:
+        """Return the declarations of this repository that a declaration calls."""
+        return self._graph().callees(name)
+
+    def impact(self, name: str) -> list[GraphNeighbour]:
+        """Return what may break when a declaration changes: its callers and theirs, derived types, importing files."""
+        return self._graph().impact(name)
+
+    def status(self) -> IndexStatus:
+        """Return what is indexed, and what on disk differs from it.
+
+        Raises:
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        snapshot = self._store.open()
+        pointer, records = snapshot.pointer, snapshot.files()
+        ingestion = self.settings.ingestion
+        found = scan(self.root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
+        added, changed, removed = find_changes(found, records, pointer.created).confirmed(
+            self.root, ingestion.max_file_bytes
+        )
+        indexed = [record for record in records if record.outcome == "indexed"]
+        return IndexStatus(
+            root=str(self.root),
+            directory=str(snapshot.directory),
+            generation=pointer.generation,
+            created=pointer.created,
+            embedding=f"{pointer.embedding.provider}/{pointer.embedding.model}",
+            files=len(records),
+            chunks=sum(record.chunks for record in indexed),
+            symbols=sum(record.symbols for record in indexed),
+            lines=sum(record.lines for record in indexed),
+            languages=dict(Counter(record.language for record in indexed).most_common()),
+            outcomes=dict(Counter(record.outcome for record in records)),
+            skipped=dict(Counter(record.reason for record in records if record.outcome == "skipped").most_common()),
+            failed=[(record.path, record.reason) for record in records if record.outcome == "failed"],
+            notes=[(record.path, record.note) for record in indexed if record.note],
+            added=added,
+            changed=changed,
+            removed=removed,
+        )
+
+    # Inside
+
+    def _dense_model(self) -> DenseModel:
+        if self._model is None:
+            self._model = make_dense_model(self.settings.embedding)
+        return self._model
+
+    def _graph(self) -> "CodeGraph":
+        graph: CodeGraph = self._open().graph
+        return graph
+
+    def _open(self) -> QueryContext:
+        """Return the current generation, opened once and again only after a commit."""
+        with self._opening:
+            pointer = self._store.pointer()
+            if pointer is None:
+                raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run `coderag index` in it first.")
+            if self._context is None or pointer.generation != self._generation:
+                self._context = self._load()
+                self._generation = pointer.generation
+            return self._context
+
+    def _load(self) -> QueryContext:
+        from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
+        from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415
+        from coderag.stores.corpus import Corpus  # noqa: PLC0415
+
+        snapshot = self._store.open()
+        model = self._dense_model()
+        check_embedding(snapshot.pointer.embedding, model)
+        corpus = Corpus(snapshot)
+        graph = CodeGraph(corpus)
+        return QueryContext(
+            corpus=corpus,
+            graph=graph,
+            neighbours=Neighbours(corpus, graph),
+            root=str(self.root),
+            embedder=model,
+            settings=self.settings.search,
+            writer=make_answer_writer(self.settings.llm),
+        )
+
+    def _input(
+        self,
+        query: str,
+        goal: Goal,
+        *,
+        top_k: int | None = None,
+        token_budget: int | None = None,
+        filters: Filters | None = None,
+    ) -> QueryInput:
+        given = QueryInput(query=query, goal=goal)
+        if top_k is not None:
+            given["top_k"] = _within("top_k", top_k, 1, MOST_RESULTS)
+        if token_budget is not None:
+            given["token_budget"] = _within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS)
+        if filters:
+            given["filters"] = FilterValues(
+                languages=list(filters.languages),
+                kinds=list(filters.kinds),
+                paths=list(filters.paths),
+                roles=list(filters.roles),
+            )
+        return given
+
+    def _run(self, context: QueryContext, given: QueryInput) -> QueryOutput:
+        output: QueryOutput = load_query_graph().invoke(given, context=context)  # type: ignore[assignment]
+        return output
+
+
+def _within(name: str, value: int, least: int, most: int) -> int:
+    if not least <= value <= most:
+        raise InvalidQueryError(f"{name} is {value}; it must be from {least:,} to {most:,}")
+    return value
+
+
+def _run_anywhere(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end, also where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

@@ -1,0 +1,1 @@
+"""Who defines, calls and imports what."""

@@ -1,0 +1,19 @@
+"""Node ``budget``: pack results and related code into the token budget."""
+
+from dataclasses import asdict
+
+from langgraph.runtime import Runtime
+
+from coderag.observability import Step
+from coderag.retrieval.packing import pack
+from coderag.state import QueryContext, QueryState, QueryUpdate
+
+
+def budget(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+    """Assemble the context."""
+    context = runtime.context
+    with Step("budget") as step:
+        token_budget = state.get("token_budget") or context.settings.token_budget
+        assembled = pack(context.corpus, state, token_budget)
+        step.note(tokens=assembled.tokens, token_budget=token_budget, omitted=len(assembled.omitted))
+    return {"context": asdict(assembled), "trace": step.entries}

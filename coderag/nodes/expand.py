@@ -1,0 +1,39 @@
+"""Node ``expand``: code that belongs to the results."""
+
+from langgraph.runtime import Runtime
+
+from coderag.observability import Step
+from coderag.retrieval.expansion import Neighbour, Seed
+from coderag.retrieval.expansion import expand as expand_results
+from coderag.state import Candidate, QueryContext, QueryState, QueryUpdate
+
+_SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
+
+
+def expand(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+    """Follow the relations of the first results."""
+    context = runtime.context
+    corpus, settings, analysis = context.corpus, context.settings, state["analysis"]
+    with Step("expand") as step:
+        vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
+        similarity = corpus.vectors @ vector
+        results = {corpus.row_of[result["chunk_id"]] for result in state["results"]}
+        related = expand_results(
+            [Seed(corpus.row_of[result["chunk_id"]], _label(result)) for result in state["results"][:_SEEDS]],
+            lambda row: (
+                Neighbour(*near)
+                for near in context.neighbours.of(row, lambda other: float(similarity[other]))
+                if near[0] not in results
+            ),
+            lambda row: max(float(similarity[row]), 0.0),
+            lambda row: corpus.value("qualified_name", row),
+            lambda row: corpus.value("id", row),
+            depth=settings.expand_depth,
+            limit=settings.max_related,
+        )
+        step.note(related=len(related))
+    return {"related": related, "trace": step.entries}
+
+
+def _label(result: Candidate) -> str:
+    return result["symbol"]

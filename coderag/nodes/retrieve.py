@@ -1,0 +1,24 @@
+"""Node ``retrieve``: the dense, lexical and symbol channels, fused."""
+
+from langgraph.runtime import Runtime
+
+from coderag.observability import Step
+from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.hybrid import merge
+from coderag.retrieval.hybrid import retrieve as retrieve_hybrid
+from coderag.state import QueryContext, QueryState, QueryUpdate
+
+
+def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+    """Find candidates and put them after what the look-up found."""
+    context, analysis = runtime.context, state["analysis"]
+    with Step("retrieve") as step:
+        text = analysis["text"]
+        vector = context.embedder.embed_query(text, [*analysis["terms"], *analysis["expanded_terms"]])
+        found = retrieve_hybrid(
+            context.corpus, text, analysis, vector, state.get("filters") or NO_FILTERS, context.settings
+        )
+        looked_up = [candidate for candidate in state["candidates"] if "lookup" in candidate["channels"]]
+        candidates = merge(looked_up, found)
+        step.note(candidates=len(candidates), fusion=context.settings.fusion)
+    return {"candidates": candidates, "trace": step.entries}

@@ -1,0 +1,16 @@
+"""Node ``widen``: one more try with near spellings and words of the trade, when the evidence is weak."""
+
+from langgraph.runtime import Runtime
+
+from coderag.observability import Step
+from coderag.retrieval.widening import widen as widen_terms
+from coderag.state import QueryContext, QueryState, QueryUpdate
+
+
+def widen(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+    """Add terms to the question."""
+    analysis = state["analysis"]
+    with Step("widen") as step:
+        added = widen_terms(runtime.context.corpus, analysis)
+        step.note(terms=added)
+    return {"analysis": {**analysis, "expanded_terms": added}, "widened": True, "trace": step.entries}

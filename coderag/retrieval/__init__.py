@@ -1,0 +1,1 @@
+"""The retrieval algorithms: pure functions and resident arrays, without LangGraph or LlamaIndex."""

@@ -1,0 +1,71 @@
+"""Understand a question without a language model: its intent, what it names, and its terms."""
+
+from coderag.errors import InvalidQueryError
+from coderag.retrieval.entities import find_entities
+from coderag.retrieval.intents import ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
+from coderag.schema import Intent
+from coderag.state import Analysis, Entity
+from coderag.tokens import STOP_WORDS, query_terms
+
+MAX_QUERY_BYTES = 64_000
+"""A longer question is a file: its terms would match everything."""
+
+_MAX_TERMS = 400
+_ABOUT_ONE_NAME = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests"})
+_CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
+
+
+def analyze(query: str) -> Analysis:
+    """Return what a question asks for.
+
+    Raises:
+        InvalidQueryError: The question is empty or longer than `MAX_QUERY_BYTES`.
+    """
+    _check(query)
+    entities = find_entities(query)
+    symbol_query = bool(SYMBOL_QUERY.match(query.strip()))
+    intent, confidence, name = _intent(query.strip(), entities, symbol_query=symbol_query)
+    if name and not any(name == entity["text"] for entity in entities):
+        kind = "qualified_name" if any(separator in name for separator in (".", "::", "->", "#")) else "identifier"
+        entities.insert(0, Entity(kind=kind, text=name))
+    return Analysis(
+        intent=intent,
+        confidence=confidence,
+        entities=entities,
+        terms=query_terms(name if name and intent in _ABOUT_ONE_NAME else query)[:_MAX_TERMS],
+        expanded_terms=[],
+        about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
+        symbol_query=symbol_query,
+        text=query,
+        similar_to="",
+    )
+
+
+def _check(query: str) -> None:
+    if not query.strip():
+        raise InvalidQueryError("the question is empty", hint="Ask for a name, a behaviour or a place in the code.")
+    size = len(query.encode("utf-8", "replace"))
+    if size > MAX_QUERY_BYTES:
+        raise InvalidQueryError(
+            f"the question has {size:,} bytes; the limit is {MAX_QUERY_BYTES:,}",
+            hint="Ask about the part that matters, or search for a snippet of it.",
+        )
+    if not query_terms(query):
+        raise InvalidQueryError(
+            f"the question {query.strip()[:40]!r} has no words to search for", hint="Name something in the code."
+        )
+
+
+def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[Intent, float, str]:
+    """Return the intent, how sure it is, and the name the question is about (empty if it is about none)."""
+    if symbol_query:
+        return "find_definition", _CERTAIN, query.strip("`'\"").removesuffix("()")
+    if any(entity["kind"] == "snippet" for entity in entities):
+        return "find_similar", _LIKELY, ""
+    for intent, confidence, pattern in INTENT_PATTERNS:
+        if match := pattern.search(query):
+            name = match.groupdict().get("name") or ""
+            if name.lower() in STOP_WORDS:
+                name = ""
+            return intent, confidence, name
+    return "general", _DEFAULT, ""

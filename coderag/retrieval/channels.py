@@ -1,0 +1,85 @@
+"""The retrieval channels: each gives every chunk, or every file, a score for one question.
+
+A channel's scores are compared only after they are divided by their maximum, so their scales need not agree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.retrieval.entities import names_in
+from coderag.state import Analysis
+from coderag.stores.corpus import Corpus
+from coderag.stores.symbol_table import SymbolMatch
+
+FloatArray = NDArray[np.float32]
+
+WEIGHTS = {
+    "lexical": 1.0,
+    "dense": 1.5,
+    "names": 0.5,
+    "dense_file": 0.5,
+    "dense_path": 1.0,
+    "docs": 0.25,
+}
+"""Share of each channel in `scores` fusion, hand-set in the study; a learned ranker lost to them under cross-validation."""
+
+_DENSE_FOR_SYMBOLS = 0.5  # a bare identifier has little meaning to compare
+_SHORTEST_NAME = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One channel's scores for one question.
+
+    Attributes:
+        values: float32 (n_chunks,) or (n_files,) by `level`; 0 or less is "not found".
+        weight: Share in `scores` fusion.
+    """
+
+    name: str
+    level: Literal["chunk", "file"]
+    values: FloatArray
+    weight: float
+
+
+def search_channels(
+    corpus: Corpus, analysis: Analysis, vector: FloatArray, disabled: Sequence[str] = ()
+) -> list[Channel]:
+    """Return the scores of every channel that is not disabled.
+
+    Args:
+        corpus: The open index.
+        analysis: What the question asks for.
+        vector: float32 (dimension,), the question's dense vector, normalised or zero.
+        disabled: Names of channels to leave out.
+    """
+    terms = corpus.known_terms([*analysis["terms"], *analysis["expanded_terms"]])
+    scale = _DENSE_FOR_SYMBOLS if analysis["symbol_query"] else 1.0
+    channels = [
+        Channel("lexical", "chunk", corpus.body.score(terms), WEIGHTS["lexical"]),
+        Channel("dense", "chunk", corpus.vectors @ vector, WEIGHTS["dense"] * scale),
+        Channel("names", "chunk", corpus.names.score(terms), WEIGHTS["names"]),
+        Channel("dense_file", "file", corpus.file_vectors @ vector, WEIGHTS["dense_file"] * scale),
+        Channel("dense_path", "file", corpus.path_vectors @ vector, WEIGHTS["dense_path"] * scale),
+        Channel("docs", "file", corpus.docs.score(terms), WEIGHTS["docs"]),
+    ]
+    return [channel for channel in channels if channel.name not in disabled]
+
+
+def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
+    """Return the declarations of every name in the question, best first."""
+    names = [name for name in names_in(analysis["entities"]) if len(name) >= _SHORTEST_NAME]
+    matches = [match for name in names for match in corpus.symbols.find(name)]
+    return sorted(matches, key=lambda match: -match.quality)
+
+
+def symbol_scores(corpus: Corpus, matches: Sequence[SymbolMatch]) -> FloatArray:
+    """Return for each chunk how well it declares a name of the question, 0 to 1."""
+    scores = np.zeros(corpus.n_chunks, np.float32)
+    for match in matches:
+        scores[match.row] = max(scores[match.row], match.quality)
+    return scores

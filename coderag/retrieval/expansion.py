@@ -1,0 +1,93 @@
+"""Follow relations from the results to what belongs to them: breadth-first, the most relevant first."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from coderag.schema import Relation
+from coderag.state import RelatedChunk
+
+RELATION_WEIGHTS: dict[Relation, float] = {
+    "callee": 1.0, "contained_by": 0.9, "caller": 0.9, "base": 0.9, "interface_of": 0.9, "contains": 0.8, "derived": 0.8,
+    "test_for": 0.7, "sibling": 0.6, "imports": 0.6, "imported_by": 0.5,
+}  # fmt: skip
+"""How much code in a relation helps to understand a result, 0 to 1; hand-set."""
+
+_DEPTH_DECAY = 0.5
+_BASE_RELEVANCE = 0.3  # a callee helps even if it shares no word with the question
+
+
+class Neighbour(NamedTuple):
+    """A chunk next to another. ``line`` is where the relation shows, 0 if it is not one line."""
+
+    row: int
+    relation: Relation
+    confidence: float
+    line: int = 0
+
+
+class Seed(NamedTuple):
+    """A result to start from; ``label`` is what it is called in "caller of …"."""
+
+    row: int
+    label: str
+
+
+class _Found(NamedTuple):
+    score: float
+    row: int
+    relation: Relation
+    related_to: str
+    depth: int
+    line: int
+
+
+def expand(
+    seeds: Sequence[Seed],
+    neighbours: Callable[[int], Iterable[Neighbour]],
+    relevance: Callable[[int], float],
+    label: Callable[[int], str],
+    chunk_id: Callable[[int], str],
+    *,
+    depth: int,
+    limit: int,
+) -> list[RelatedChunk]:
+    """Return chunks related to the seeds, best first; seeds themselves are left out.
+
+    Args:
+        seeds: The results.
+        neighbours: The chunks next to a chunk.
+        relevance: How well a chunk fits the question, 0 to 1.
+        label: What a chunk is called.
+        chunk_id: Its id.
+        depth: Number of steps, at most.
+        limit: Number of chunks, at most.
+    """
+    best: dict[int, _Found] = {}
+    seen = {seed.row for seed in seeds}
+    frontier = list(seeds)
+    for step in range(1, depth + 1):
+        reached: dict[int, _Found] = {}
+        for row, origin in frontier:
+            for near in neighbours(row):
+                if near.row in seen:
+                    continue
+                weight = RELATION_WEIGHTS[near.relation] * near.confidence * _DEPTH_DECAY ** (step - 1)
+                score = weight * (_BASE_RELEVANCE + relevance(near.row))
+                if near.row not in reached or score > reached[near.row].score:
+                    reached[near.row] = _Found(score, near.row, near.relation, origin, step, near.line)
+        best.update(reached)
+        seen.update(reached)
+        nearest = sorted(reached.values(), key=lambda found: (-found.score, found.row))[:limit]
+        frontier = [Seed(found.row, label(found.row)) for found in nearest]
+    chosen = sorted(best.values(), key=lambda found: (-found.score, found.row))[:limit]
+    return [
+        RelatedChunk(
+            chunk_id=chunk_id(found.row),
+            relation=found.relation,
+            related_to=found.related_to,
+            depth=found.depth,
+            score=round(found.score, 4),
+            line=found.line,
+        )
+        for found in chosen
+    ]

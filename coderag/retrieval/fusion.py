@@ -1,0 +1,77 @@
+"""Combine the channels' scores into one score a chunk and one score a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.retrieval.channels import Channel
+from coderag.stores.corpus import Corpus
+
+FloatArray = NDArray[np.float32]
+
+_CHUNK_WEIGHTS = {"lexical": 1.0, "dense": 1.0, "names": 0.5}
+"""Share of each channel in the choice among the chunks of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedScores:
+    """float32 scores, 0 to 1 each: ``chunks`` (n_chunks,) and ``files`` (n_files,)."""
+
+    chunks: FloatArray
+    files: FloatArray
+
+
+def normalise(values: FloatArray) -> FloatArray:
+    """Return the values divided by their maximum, negative ones as 0; all zeros where nothing was found."""
+    best = float(values.max(initial=0.0))
+    if best <= 0:
+        return np.zeros_like(values)
+    return np.divide(np.maximum(values, 0), np.float32(best), dtype=np.float32)
+
+
+def fuse_scores(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
+    """Return the weighted means of the channels' scores, each channel divided by its maximum first.
+
+    Args:
+        corpus: The open index.
+        channels: Masked scores, one entry a channel.
+
+    Source: score-based fusion with maximum normalisation (CombSUM over max-normalised scores; Fox and Shaw, 1994).
+    """
+    total = sum(channel.weight for channel in channels) or 1.0
+    files = np.zeros(corpus.n_files, np.float32)
+    chunks = np.zeros(corpus.n_chunks, np.float32)
+    chunk_total = 0.0
+    for channel in channels:
+        values = normalise(channel.values)
+        files += channel.weight / total * (corpus.file_max(values) if channel.level == "chunk" else values)
+        if share := _CHUNK_WEIGHTS.get(channel.name):
+            chunks += share * values
+            chunk_total += share
+    chunks /= np.float32(max(chunk_total, 1.0))
+    return FusedScores(chunks=chunks, files=files)
+
+
+def fuse_ranks(corpus: Corpus, channels: Sequence[Channel], k: int = 60) -> FusedScores:
+    """Return the sums of ``1 / (k + rank)`` over the channels, divided by their maximum.
+
+    Source: reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009); k = 60 is theirs.
+    """
+    files = np.zeros(corpus.n_files, np.float32)
+    chunks = np.zeros(corpus.n_chunks, np.float32)
+    for channel in channels:
+        by_file = corpus.file_max(channel.values) if channel.level == "chunk" else channel.values
+        files += _reciprocal_ranks(by_file, k)
+        if channel.level == "chunk":
+            chunks += _reciprocal_ranks(channel.values, k)
+    return FusedScores(chunks=normalise(chunks), files=normalise(files))
+
+
+def _reciprocal_ranks(values: FloatArray, k: int) -> FloatArray:
+    """Return ``1 / (k + rank)`` for what was found, 0 for the rest; the best has rank 1."""
+    order = np.argsort(-values, kind="stable")
+    ranks = np.empty(len(values), np.float32)
+    ranks[order] = np.arange(1, len(values) + 1, dtype=np.float32)
+    return np.where(values > 0, 1.0 / (k + ranks), 0.0).astype(np.float32)

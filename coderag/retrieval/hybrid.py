@@ -1,0 +1,125 @@
+"""Hybrid retrieval: run the channels, fuse them, and keep the chunks that may be results."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.retrieval.channels import Channel, find_symbols, search_channels, symbol_scores
+from coderag.retrieval.filters import chunk_mask
+from coderag.retrieval.fusion import FusedScores, fuse_ranks, fuse_scores
+from coderag.settings import SearchSettings
+from coderag.state import Analysis, Candidate, FilterValues
+from coderag.stores.corpus import Corpus
+from coderag.stores.path_index import question_words
+
+FloatArray = NDArray[np.float32]
+
+_FILES = 40  # best files kept as candidates: four times the usual ten results
+_NAMED_FILES = 20  # files kept for their names alone; ranking knows what that is worth
+_CHUNKS_A_FILE = 4  # one more than a file may show by default, so that ranking has a choice
+_CHUNKS = 50  # best chunks kept, whatever file they are in
+_DEFINITIONS = 50  # a common name (``run``) may be declared hundreds of times
+
+
+def retrieve(
+    corpus: Corpus, query: str, analysis: Analysis, vector: FloatArray, filters: FilterValues, settings: SearchSettings
+) -> list[Candidate]:
+    """Return the candidates for a question, best fused chunk first.
+
+    Args:
+        corpus: The open index.
+        query: The question as asked.
+        analysis: What it asks for.
+        vector: float32 (dimension,), its dense vector, normalised or zero.
+        filters: What may be a result.
+        settings: How channels are fused and which are off.
+    """
+    if corpus.n_chunks == 0:
+        return []
+    allowed = chunk_mask(corpus, filters)
+    channels = [
+        _masked(corpus, channel, allowed)
+        for channel in search_channels(corpus, analysis, vector, settings.disabled_signals)
+    ]
+    fused = fuse_ranks(corpus, channels, settings.rrf_k) if settings.fusion == "rrf" else fuse_scores(corpus, channels)
+    rows = _candidate_rows(corpus, fused, query, analysis)
+    if allowed is not None:
+        rows = [row for row in rows if allowed[row]]
+    return make_candidates(corpus, rows, fused, channels)
+
+
+def make_candidates(
+    corpus: Corpus, rows: Sequence[int], fused: FusedScores, channels: Sequence[Channel]
+) -> list[Candidate]:
+    """Return candidates for some chunks, best fused chunk first, with their score in every channel that found them."""
+    order = sorted(rows, key=lambda row: (-fused.chunks[row], row))
+    files = corpus.file_of[order]
+    columns = []
+    for channel in channels:
+        best = max(float(channel.values.max(initial=0.0)), 1e-9)
+        values = channel.values[order if channel.level == "chunk" else files] / best
+        columns.append((channel.name, values.tolist()))
+    chunk_scores, file_scores = fused.chunks[order].tolist(), fused.files[files].tolist()
+    return [
+        Candidate(
+            chunk_id=corpus.value("id", row),
+            score=chunk_scores[position],
+            file_score=file_scores[position],
+            channels={name: values[position] for name, values in columns if values[position] > 0},
+            signals={},
+            start_line=int(corpus.start_lines[row]),
+            end_line=int(corpus.end_lines[row]),
+            symbol="",
+        )
+        for position, row in enumerate(order)
+    ]
+
+
+def _masked(corpus: Corpus, channel: Channel, allowed: NDArray[np.bool_] | None) -> Channel:
+    """Return the channel with what is filtered out as "not found"; a file counts while one of its chunks does."""
+    if allowed is None:
+        return channel
+    mask = allowed if channel.level == "chunk" else np.logical_or.reduceat(allowed, corpus.file_starts)
+    return replace(channel, values=np.where(mask, channel.values, np.float32(0)))
+
+
+def _candidate_rows(corpus: Corpus, fused: FusedScores, query: str, analysis: Analysis) -> list[int]:
+    """Return the rows that may be results: the best chunks, those of the best and best-named files, the definitions."""
+    symbols = find_symbols(corpus, analysis)[:_DEFINITIONS]
+    within = fused.chunks + symbol_scores(corpus, symbols)
+    rows = dict.fromkeys(match.row for match in symbols)
+    rows.update(dict.fromkeys(top(fused.chunks, _CHUNKS)))
+    words = question_words(query)
+    named = corpus.path_index.stem_coverage(words) + corpus.path_index.folder_share(words)
+    for file in dict.fromkeys([*top(fused.files, _FILES), *top(named, _NAMED_FILES)]):
+        chunks = corpus.chunk_rows(file)
+        best = np.argsort(-within[chunks.start : chunks.stop], kind="stable")[:_CHUNKS_A_FILE]
+        rows.update(dict.fromkeys((best + chunks.start).tolist()))
+    return list(rows)
+
+
+def top(values: FloatArray, limit: int) -> list[int]:
+    """Return the positions of the largest values above 0, best first, the first of equals first."""
+    crowded = len(values) > limit
+    nearest = np.argpartition(-values, limit - 1)[:limit] if crowded else np.arange(len(values))
+    nearest = np.sort(nearest[values[nearest] > 0])
+    return [int(position) for position in nearest[np.argsort(-values[nearest], kind="stable")]]
+
+
+def merge(looked_up: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
+    """Return all candidates; one that was looked up takes over what retrieval found out about its chunk."""
+    by_chunk = {candidate["chunk_id"]: candidate for candidate in found}
+    merged = []
+    for candidate in looked_up:
+        known = by_chunk.get(candidate["chunk_id"])
+        if known is None:
+            merged.append(candidate)
+        else:
+            channels = {**known["channels"], "lookup": candidate["channels"]["lookup"]}
+            merged.append(
+                {**candidate, "score": known["score"], "file_score": known["file_score"], "channels": channels}
+            )
+    taken = {candidate["chunk_id"] for candidate in looked_up}
+    return merged + [candidate for candidate in found if candidate["chunk_id"] not in taken]

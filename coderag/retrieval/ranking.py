@@ -1,0 +1,130 @@
+"""Rank candidates by the named signals and choose the results: which declarations, and how many of one file."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.retrieval.signals import Question, file_scores
+from coderag.schema import Intent
+from coderag.settings import SearchSettings
+from coderag.state import Analysis, Candidate
+from coderag.stores.corpus import Corpus
+
+_COHERENCE_CHUNKS = 50
+_RESOLVED = 0.5  # confidence from which the code graph's word is taken
+_KNOWN_ANSWER = 10.0  # more than all signals together: what is known comes before what is alike
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How results are chosen for an intent.
+
+    Attributes:
+        chunk_share: Weight of the chunk's own score against its file's, 0 to 1.
+        same_file_decay: What each further result of one file is multiplied with.
+        max_per_file: Results of one file, at most; None takes the setting.
+        wants_definition: Whether the declaration of a name is an answer, or only what the question is about.
+    """
+
+    chunk_share: float
+    same_file_decay: float
+    max_per_file: int | None = None
+    wants_definition: bool = True
+
+
+_OVERVIEW = Shape(chunk_share=0.3, same_file_decay=0.6)
+_PLACES = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=10, wants_definition=False)
+
+SHAPES: dict[Intent, Shape] = {
+    "find_usage": _PLACES,
+    "hierarchy": _PLACES,
+    "find_tests": _PLACES,
+    "find_similar": _PLACES,
+}
+"""Intents that ask for places; the others ask for an overview. Figures: ``docs/ranking.md``."""
+
+
+def rank(
+    corpus: Corpus,
+    query: str,
+    analysis: Analysis,
+    candidates: Sequence[Candidate],
+    settings: SearchSettings,
+    top_k: int,
+) -> list[Candidate]:
+    """Return the results, best first.
+
+    Args:
+        corpus: The open index.
+        query: The question as asked.
+        analysis: What it asks for.
+        candidates: From `retrieve` and from the look-up.
+        settings: Which signals are off, and how many results one file may have.
+        top_k: Number of results, at most.
+    """
+    if not candidates:
+        return []
+    rows = [corpus.row_of[candidate["chunk_id"]] for candidate in candidates]
+    question = Question.of(corpus, query, analysis, _lexically_best(candidates, rows))
+    fused = np.zeros(corpus.n_files, np.float32)
+    fused[corpus.file_of[rows]] = [candidate["file_score"] for candidate in candidates]
+    by_file, shares = file_scores(corpus, question, fused, settings.disabled_signals)
+    shape = SHAPES.get(analysis["intent"], _OVERVIEW)
+    scored = []
+    for candidate, row in zip(candidates, rows, strict=True):
+        file = corpus.file_of[row]
+        factor = float(shares["factor"][file])
+        looked_up = candidate["channels"].get("lookup", 0.0)
+        declares = float(question.definitions[row]) if shape.wants_definition else 0.0
+        own = (candidate["score"] + declares + looked_up) * factor
+        total = (1 - shape.chunk_share) * float(by_file[file]) + shape.chunk_share * own
+        if looked_up >= _RESOLVED and not shape.wants_definition:
+            total += _KNOWN_ANSWER
+        if candidate["chunk_id"] != analysis["similar_to"]:
+            scored.append((total, row, candidate))
+    scored.sort(key=lambda entry: (-entry[0], entry[1]))
+    limit = shape.max_per_file or settings.max_per_file
+    chosen = _spread(corpus, scored, shape.same_file_decay, limit, top_k)
+    return [_explained(corpus, entry, shares) for entry in chosen]
+
+
+def _lexically_best(candidates: Sequence[Candidate], rows: Sequence[int]) -> list[int]:
+    found = [
+        (-candidate["channels"].get("lexical", 0.0), row)
+        for candidate, row in zip(candidates, rows, strict=True)
+        if candidate["channels"].get("lexical", 0.0) > 0
+    ]
+    return [row for _, row in sorted(found)[:_COHERENCE_CHUNKS]]
+
+
+Scored = tuple[float, int, Candidate]
+
+
+def _spread(corpus: Corpus, scored: list[Scored], decay: float, limit: int, top_k: int) -> list[Scored]:
+    """Return the best, where each further result of one file counts less and no file has more than `limit`."""
+    shown: Counter[int] = Counter()
+    declarations: set[tuple[int, str]] = set()
+    decayed = []
+    for total, row, candidate in scored:
+        file = int(corpus.file_of[row])
+        declaration = (file, candidate["symbol"] or corpus.value("qualified_name", row))
+        if declaration in declarations:
+            continue  # a further part of a long declaration, or the same one found twice
+        declarations.add(declaration)
+        if shown[file] < limit:
+            decayed.append((total * decay ** shown[file], row, candidate))
+            shown[file] += 1
+    decayed.sort(key=lambda entry: -entry[0])
+    return decayed[:top_k]
+
+
+def _explained(corpus: Corpus, entry: Scored, shares: dict[str, NDArray[np.float32]]) -> Candidate:
+    """Return the candidate with its final score and what each signal added."""
+    total, row, candidate = entry
+    file = corpus.file_of[row]
+    signals = {name: round(float(values[file]), 4) for name, values in shares.items() if values[file]}
+    symbol = candidate["symbol"] or corpus.value("qualified_name", row)
+    return {**candidate, "score": total, "signals": signals, "symbol": symbol}

@@ -1,0 +1,161 @@
+"""The ranking signals over files: each is named, gives 0 to 1 a file, and can be switched off.
+
+``score = fused + Σ weight · signal``, then times each factor. Weights are hand-set; where each came from is in
+``docs/ranking.md``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.retrieval.channels import find_symbols, symbol_scores
+from coderag.retrieval.entities import names_in
+from coderag.state import Analysis
+from coderag.stores.corpus import Corpus
+from coderag.stores.path_index import question_words
+from coderag.stores.symbol_table import split_qualified
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the signals look at.
+
+    Attributes:
+        words: Stemmed words that may be part of a file's name.
+        names: Last segments of the names in the question.
+        definitions: float32 (n_chunks,), how well each chunk declares one of the names, 0 to 1.
+        lexical_rows: int (m,), the lexically best chunks, best first.
+    """
+
+    analysis: Analysis
+    words: Sequence[str]
+    names: Sequence[str]
+    definitions: FloatArray
+    lexical_rows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, corpus: Corpus, query: str, analysis: Analysis, lexical_rows: Sequence[int]) -> "Question":
+        """Return what the signals need to know of a question."""
+        names = [split_qualified(name)[-1:] for name in names_in(analysis["entities"])]
+        return cls(
+            analysis=analysis,
+            words=question_words(query),
+            names=[part for parts in names for part in parts],
+            definitions=symbol_scores(corpus, find_symbols(corpus, analysis)),
+            lexical_rows=np.asarray(lexical_rows, np.int64),
+        )
+
+
+def definition(corpus: Corpus, question: Question) -> FloatArray:
+    """The file declares a name of the question."""
+    return corpus.file_max(question.definitions)
+
+
+def file_name(corpus: Corpus, question: Question) -> FloatArray:
+    """Share of the words of the file's name that are in the question."""
+    return corpus.path_index.stem_coverage(question.words)
+
+
+def folder_name(corpus: Corpus, question: Question) -> FloatArray:
+    """Share of the question's words that are in the nearest folders' names only."""
+    return corpus.path_index.folder_share(question.words)
+
+
+def file_of_name(corpus: Corpus, question: Question) -> FloatArray:
+    """The file is named like an identifier of the question."""
+    return corpus.path_index.stem_is(question.names)
+
+
+def coherence(corpus: Corpus, question: Question) -> FloatArray:
+    """The file has several of the lexically best chunks."""
+    best = question.lexical_rows
+    weights = 1.0 / (_COHERENCE_RANK + np.arange(len(best)))
+    shares = np.bincount(corpus.file_of[best], weights, corpus.n_files).astype(np.float32)
+    return shares / max(float(shares.max(initial=0)), 1e-9)
+
+
+def file_size(corpus: Corpus, question: Question) -> FloatArray:
+    """Logarithm of the file's lines: of two that match alike, the one that does the work is longer."""
+    del question
+    return np.log1p(corpus.file_lines).astype(np.float32)
+
+
+_COHERENCE_RANK = 20  # so that the first chunk of a file does not decide alone
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A named ranking signal and its weight."""
+
+    name: str
+    weight: float
+    compute: Callable[[Corpus, Question], FloatArray]
+
+
+SIGNALS: tuple[Signal, ...] = (
+    Signal("definition", 0.5, definition),
+    Signal("file_of_name", 1.0, file_of_name),
+    Signal("file_name", 0.15, file_name),
+    Signal("folder_name", 0.2, folder_name),
+    Signal("coherence", 0.1, coherence),
+    Signal("file_size", 0.02, file_size),
+)
+
+ROLE_FACTORS = {"test": 0.5, "example": 0.7, "docs": 0.7, "config": 0.8, "generated": 0.6, "vendored": 0.6}
+"""How far files that are not source step back, unless the question asks for them."""
+
+NAME_FACTORS = {"barrel": 0.9, "declarations_only": 0.9, "legacy": 0.8}
+"""How far files step back whose name says that they hold little of the code itself."""
+
+_TEST_FACTOR_ABOUT_TESTS = 0.8
+_NOT_WANTED_FACTOR = 0.4  # source, for a question about the documentation
+
+
+def file_scores(
+    corpus: Corpus, question: Question, fused: FloatArray, disabled: Sequence[str] = ()
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Return each file's score and what each signal added to it.
+
+    Args:
+        corpus: The open index.
+        question: The question.
+        fused: float32 (n_files,), the fused channels.
+        disabled: Names of signals and factors to leave out.
+    """
+    shares = {
+        signal.name: signal.weight * signal.compute(corpus, question)
+        for signal in SIGNALS
+        if signal.name not in disabled
+    }
+    total = fused + np.sum(list(shares.values()), axis=0) if shares else fused.copy()
+    factors = file_factors(corpus, question.analysis, disabled)
+    shares["factor"] = factors
+    return total * factors, shares
+
+
+def file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[str] = ()) -> FloatArray:
+    """Return what each file's score is multiplied with, 0 to 1: for its role and for what its name says."""
+    factors = np.ones(corpus.n_files, np.float32)
+    if "role" not in disabled:
+        softened = {**ROLE_FACTORS, "test": _TEST_FACTOR_ABOUT_TESTS} if analysis["about_tests"] else ROLE_FACTORS
+        wanted = wanted_roles(analysis)
+        for role, files in corpus.files_by_role.items():
+            if role not in wanted:
+                factors[files] *= min(softened.get(role, 1.0), _NOT_WANTED_FACTOR if wanted else 1.0)
+    for name, factor in NAME_FACTORS.items():
+        if name not in disabled:
+            factors[corpus.path_index.flagged[name]] *= factor
+    return factors
+
+
+def wanted_roles(analysis: Analysis) -> frozenset[str]:
+    """Return the roles that the intent asks for: they do not step back."""
+    if analysis["intent"] == "find_tests":
+        return frozenset({"test"})
+    if analysis["intent"] in ("documentation", "backlog"):
+        return frozenset({"docs"})
+    return frozenset()

@@ -1,0 +1,1 @@
+"""LangGraph graphs: wiring and routing only. Loaded by name, in `coderag.app`."""
