@@ -1,0 +1,90 @@
+"""What each error means outside of Python: one table for all interfaces.
+
+A class that is missing here is a fault that a test finds; at run time it takes the row of its nearest base.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from coderag.errors import (
+    CodeRAGError,
+    ConfigurationError,
+    IndexLockedError,
+    IndexModelError,
+    IndexNotFoundError,
+    IndexVersionError,
+    IngestionError,
+    InvalidQueryError,
+    ModelAuthenticationError,
+    ModelError,
+    ModelUnavailableError,
+    RetrievalError,
+    StorageFullError,
+    StoreError,
+    UnsupportedLanguageError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """How one class of errors is told to a caller.
+
+    Attributes:
+        exit_code: Of the command line.
+        meaning: What the code means, as the help shows it.
+    """
+
+    exit_code: int
+    meaning: str
+
+
+ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
+    {
+        CodeRAGError: ErrorRow(1, "an error without a code of its own"),
+        InvalidQueryError: ErrorRow(2, "wrong usage: the command line or the query"),
+        ConfigurationError: ErrorRow(3, "settings, or the folder to work on, cannot be used"),
+        IngestionError: ErrorRow(4, "the repository cannot be indexed"),
+        UnsupportedLanguageError: ErrorRow(4, "the repository cannot be indexed"),
+        StoreError: ErrorRow(10, "the index on disk cannot be read or written"),
+        IndexNotFoundError: ErrorRow(11, "there is no index yet"),
+        IndexVersionError: ErrorRow(12, "the index has another format"),
+        IndexModelError: ErrorRow(13, "the index was made with another embedding model"),
+        IndexLockedError: ErrorRow(14, "another process is writing the index"),
+        StorageFullError: ErrorRow(15, "no space is left"),
+        RetrievalError: ErrorRow(20, "the query failed"),
+        ModelError: ErrorRow(30, "a model failed"),
+        ModelAuthenticationError: ErrorRow(31, "a model's key is missing or was refused"),
+        ModelUnavailableError: ErrorRow(32, "a model is unreachable"),
+    }
+)
+
+SUCCESS: Final = 0
+USAGE_ERROR: Final = ERROR_TABLE[InvalidQueryError].exit_code
+PARTIAL_INDEX: Final = 5
+INTERNAL_ERROR: Final = 70
+OUTPUT_ERROR: Final = 74
+INTERRUPTED: Final = 130
+
+OTHER_CODES: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        SUCCESS: "done; also when nothing was found",
+        PARTIAL_INDEX: "indexed, but some files failed",
+        INTERNAL_ERROR: "a fault in CodeRAG",
+        OUTPUT_ERROR: "the output cannot be written",
+        INTERRUPTED: "interrupted",
+    }
+)
+"""Exit codes that stand for no `CodeRAGError`. 70 and 74 are those of ``sysexits.h``, 130 is the shell's for Ctrl-C."""
+
+
+def row_for(error: CodeRAGError) -> ErrorRow:
+    """Return the row of the error's class, or of its nearest base that has one."""
+    return next(ERROR_TABLE[kind] for kind in type(error).__mro__ if kind in ERROR_TABLE)
+
+
+def exit_codes() -> dict[int, str]:
+    """Return the meaning of every exit code, in rising order."""
+    codes = {row.exit_code: row.meaning for row in ERROR_TABLE.values()} | dict(OTHER_CODES)
+    return dict(sorted(codes.items()))

@@ -1,0 +1,51 @@
+"""Run the indexing with its progress, and ask a question of a repository that may not be indexed yet."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from coderag.errors import IndexNotFoundError
+from coderag.interfaces.cli import _app
+from coderag.interfaces.cli._progress import index_progress
+from coderag.interfaces.cli._root import find_root
+from coderag.interfaces.cli._streams import Output
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.schema import IndexReport
+
+_Result = TypeVar("_Result")
+
+
+def open_here(repo: Path | None, output: Output) -> "CodeRAG":
+    """Return the engine for the repository that the command means."""
+    with output.busy("loading"):
+        return _app.open_repository(find_root(repo))
+
+
+def run_index(rag: "CodeRAG", *, full: bool = False) -> "IndexReport":
+    """Index the repository, showing the progress on standard error."""
+    with index_progress() as progress:
+        return rag.index(full=full, progress=progress)
+
+
+def ask_indexed(
+    rag: "CodeRAG", question: Callable[["CodeRAG"], _Result], output: Output, *, may_index: bool
+) -> _Result:
+    """Return the question's result; if there is no index yet, make it first.
+
+    Raises:
+        IndexNotFoundError: There is none, and it may not be made.
+    """
+    try:
+        with output.busy("searching"):
+            return question(rag)
+    except IndexNotFoundError:
+        if not may_index:
+            raise
+    output.note(f"not indexed yet: indexing {rag.root}")
+    report = run_index(rag)
+    failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
+    output.note(f"indexed {report.files.get('indexed', 0):,} files{failed}")
+    with output.busy("searching"):
+        return question(rag)

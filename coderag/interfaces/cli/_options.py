@@ -1,0 +1,99 @@
+"""Options and arguments that several commands share, and how their values are read."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from coderag.schema import Filters, Kind, Role
+
+
+def _checked(values: list[str] | None, allowed: Sequence[str]) -> list[str]:
+    """Return the values if all are allowed. Typer takes no list of a `Literal`."""
+    for value in values or ():
+        if value not in allowed:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(allowed)}.")
+    return values or []
+
+
+def _checked_kinds(values: list[str] | None) -> list[str]:
+    return _checked(values, get_args(Kind))
+
+
+def _checked_roles(values: list[str] | None) -> list[str]:
+    return _checked(values, get_args(Role))
+
+
+def _kinds_like(start: str) -> list[str]:
+    return [kind for kind in get_args(Kind) if kind.startswith(start)]
+
+
+def _roles_like(start: str) -> list[str]:
+    return [role for role in get_args(Role) if role.startswith(start)]
+
+
+_QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
+_REPO_HELP = "The repository. Default: the nearest folder upwards with .coderag or .coderag.yaml, else the git root."
+_KIND_HELP = f"Only this kind: {', '.join(get_args(Kind))}."
+_PATH_HELP = "Only these paths, seen from the root: 'src', 'src/**/*.py'."
+_ROLE_HELP = f"Only files that are: {', '.join(get_args(Role))}."
+_DEBUG_HELP = "Log to standard error, and show the traceback of an error."
+
+QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
+RepoOption = Annotated[Path | None, typer.Option("--repo", "-C", metavar="PATH", help=_REPO_HELP, show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and an error, too.")]
+DebugOption = Annotated[bool, typer.Option("--debug", help=_DEBUG_HELP)]
+NoIndexOption = Annotated[bool, typer.Option("--no-index", help="Fail if there is no index, instead of making it.")]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option("--budget", "-b", metavar="TOKENS", min=1, help="Default: search.token_budget.", show_default=False),
+]
+LanguageOption = Annotated[
+    list[str] | None,
+    typer.Option("--language", "-l", metavar="NAME", help="Only this language.", show_default=False),
+]
+KindOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind", "-k", metavar="KIND", help=_KIND_HELP, callback=_checked_kinds, autocompletion=_kinds_like
+    ),
+]  # fmt: skip
+PathOption = Annotated[
+    list[str] | None, typer.Option("--path", "-p", metavar="GLOB", help=_PATH_HELP, show_default=False)
+]
+RoleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", "-r", metavar="ROLE", help=_ROLE_HELP, callback=_checked_roles, autocompletion=_roles_like
+    ),
+]  # fmt: skip
+
+
+def read_query(words: list[str]) -> str:
+    """Return the question as one text of valid Unicode; a lone ``-`` stands for standard input."""
+    if words == ["-"]:
+        return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace").strip()
+    query = " ".join(words)
+    return query.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
+
+
+def make_filters(
+    language: list[str] | None, kind: list[str] | None, path: list[str] | None, role: list[str] | None
+) -> Filters | None:
+    """Return the filters that were asked for, or None for none."""
+    filters = Filters(
+        languages=tuple(name.lower() for name in language or ()),
+        kinds=tuple(kind or ()),
+        paths=tuple(_as_pattern(pattern) for pattern in path or ()),
+        roles=tuple(role or ()),
+    )
+    return filters or None
+
+
+def _as_pattern(path: str) -> str:
+    """Return a path as typed in a shell in the form the index has it."""
+    posix = path.replace(os.sep, "/")
+    return posix.removeprefix("./") or "**"

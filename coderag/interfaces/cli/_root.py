@@ -1,0 +1,30 @@
+"""Which repository a command means."""
+
+from pathlib import Path
+
+INDEX_MARKS = (".coderag", ".coderag.yaml")
+
+
+def find_root(given: Path | None) -> Path:
+    """Return the repository to work on.
+
+    Without one given: the nearest folder from the current one upwards with ``.coderag`` or ``.coderag.yaml``, else the
+    root of the git working tree, else the current folder. The home folder and the file system's root are passed over:
+    settings that lie there for other reasons would claim everything below.
+    """
+    if given is not None:
+        return given
+    here = Path.cwd()
+    candidates = [folder for folder in (here, *here.parents) if not is_too_wide(folder)]
+    marked = (folder for folder in candidates if any((folder / mark).exists() for mark in INDEX_MARKS))
+    versioned = (folder for folder in candidates if (folder / ".git").exists())
+    return next(marked, None) or next(versioned, None) or here
+
+
+def is_too_wide(folder: Path) -> bool:
+    """Whether `folder` is the home folder or the root of a file system."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # no home can be determined
+        home = None
+    return folder in (home, folder.parent)

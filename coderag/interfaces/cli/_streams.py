@@ -1,0 +1,144 @@
+"""Standard output, kept for results, and standard error, for everything else. Imports nothing slow."""
+
+import errno
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, fields, is_dataclass
+from io import TextIOWrapper
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tab and newline, marks that reverse the direction of text, and lone surrogates."""
+
+
+class ReaderGoneError(Exception):
+    """Whoever reads standard output has stopped, as ``head`` does. No fault."""
+
+
+class OutputError(Exception):
+    """Standard output cannot be written."""
+
+
+def visible(text: str) -> str:
+    r"""Return `text` with harmful characters spelt out (``\x1b``), so that a repository cannot command the terminal."""
+    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
+
+
+def as_mapping(value: object) -> dict[str, object]:
+    """Return a dataclass as its fields, or a mapping, as a dict."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    raise TypeError(f"{type(value).__name__} has no keys")
+
+
+def _plain(value: object) -> object:
+    """Return what `json` does not know as what it knows; a dataclass becomes an object of exactly its fields."""
+    if isinstance(value, PurePath):
+        return value.as_posix()
+    if hasattr(value, "item"):  # a NumPy number
+        return value.item()
+    if isinstance(value, Iterable) and not isinstance(value, Mapping):
+        return list(value)
+    return as_mapping(value)
+
+
+def set_encodings() -> None:
+    """Make writing a character that the encoding lacks show a ``?`` instead of failing; on Windows write UTF-8."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller, as by ``>&-``
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # for all the process's life
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            with suppress(OSError, ValueError):
+                # A pipe on Windows has the ANSI code page unless told otherwise.
+                encoding = "utf-8" if os.name == "nt" and "PYTHONIOENCODING" not in os.environ else None
+                stream.reconfigure(encoding=encoding, errors="replace")
+
+
+def discard_stdout() -> None:
+    """Send what is still buffered for standard output nowhere, so that the interpreter's last flush is quiet."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _output_fault(error: OSError) -> Exception:
+    closed = error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL)
+    return ReaderGoneError() if closed else OutputError(f"the output cannot be written: {error.strerror or error}")
+
+
+def flush_stdout() -> None:
+    """Write what Typer printed and is still buffered.
+
+    Raises:
+        ReaderGoneError: Nobody reads it.
+        OutputError: It cannot be written.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise _output_fault(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a command writes.
+
+    Attributes:
+        as_json: The result is wanted as JSON; then notes go to a terminal only, and errors are JSON too.
+    """
+
+    as_json: bool = False
+
+    @property
+    def for_people(self) -> bool:
+        """Whether somebody looks at the result in a terminal."""
+        return not self.as_json and sys.stdout.isatty()
+
+    def write(self, text: str) -> None:
+        """Write a part of the result as it is, ending it with a newline.
+
+        Raises:
+            ReaderGoneError: Nobody reads it.
+            OutputError: It cannot be written.
+        """
+        try:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            sys.stdout.flush()
+        except OSError as error:
+            raise _output_fault(error) from error
+
+    def result(self, result: object, **more: object) -> None:
+        """Write a result, a dataclass or a mapping, as one JSON object; `more` are further keys of it."""
+        ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
+        everything = {**as_mapping(result), **more}
+        self.write(json.dumps(everything, default=_plain, indent=2, ensure_ascii=ascii_only, allow_nan=False))
+
+    def note(self, text: str) -> None:
+        """Tell the person something on standard error."""
+        if not self.as_json or sys.stderr.isatty():
+            with suppress(OSError):
+                sys.stderr.write(visible(text) + "\n")
+
+    def console(self) -> "Console":
+        """Return a Rich console on standard output."""
+        from coderag.interfaces.cli._console import ResultConsole
+
+        return ResultConsole()
+
+    def busy(self, doing: str) -> AbstractContextManager[object]:
+        """Show on standard error that work is under way, if that is a terminal, until the context ends."""
+        if not sys.stderr.isatty():
+            return nullcontext()
+        from coderag.interfaces.cli._console import SideConsole
+
+        return SideConsole().status(f"{doing} ...", spinner="line")

@@ -1,0 +1,96 @@
+"""The ``coderag`` command: its commands, and how each of them ends."""
+
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from coderag import __version__
+from coderag.interfaces._errors import exit_codes
+from coderag.interfaces.cli import ask, context, index, init, search, status
+from coderag.interfaces.cli._faults import InterruptedByUserError, report
+from coderag.interfaces.cli._options import DebugOption
+from coderag.interfaces.cli._streams import flush_stdout, set_encodings
+
+
+class CodeRAGGroup(TyperGroup):
+    """The top command: turns every error into one line and an exit code, and lists the codes in its help."""
+
+    def main(self, args: Sequence[str] | None = None, *positional: Any, **options: Any) -> Any:  # noqa: ANN401  # as Typer's
+        """Run a command line and exit."""
+        # Taking the arguments here keeps Typer on Windows from replacing '*' in queries and globs by file names.
+        arguments = list(sys.argv[1:] if args is None else args)
+        flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        as_json, debug = "--json" in flags, "--debug" in flags
+        set_encodings()
+        if debug:
+            logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+            logging.getLogger("coderag").setLevel(logging.DEBUG)
+        try:
+            code = super().main(arguments, *positional, **{**options, "standalone_mode": False})
+            flush_stdout()
+        except Exception as error:  # noqa: BLE001  # the top: whatever it is, it ends in one line
+            code = report(error, as_json=as_json, debug=debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # as Typer's
+        """Return the options. Typer's own flags get a default: to read the None they have, it imports pydantic."""
+        parameters = list(super().get_params(ctx))
+        for parameter in parameters:
+            if parameter.default is None and getattr(parameter, "is_bool_flag", False):
+                parameter.default = False
+        return parameters
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as Typer's
+        """Run the command; Ctrl-C must reach `main` as an error, which Typer would exit on without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise InterruptedByUserError from error
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  # as Typer's
+        """Write the table of exit codes below the help."""
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), meaning) for code, meaning in exit_codes().items()])
+
+
+# The top command has flags only: for any other option Typer imports pydantic, even to show a command's help.
+app = typer.Typer(
+    name="coderag",
+    cls=CodeRAGGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # help drawn by Rich takes twice as long
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (init.init, index.index, search.search, context.context, ask.ask, status.status):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"coderag {__version__}")
+        raise typer.Exit
+
+
+VersionOption = Annotated[
+    bool,
+    typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version and exit."),
+]
+
+
+@app.callback()
+def options(*, debug: DebugOption = False, version: VersionOption = False) -> None:
+    """Ask a repository, get the right lines with checked citations. Local; nothing but this command is needed.
+
+    Start with `coderag ask how does the login work` in a repository: it is indexed first, which takes seconds.
+    """
+    del debug, version  # read by main and by the callback
+
+
+def run() -> None:
+    """Run the command line of this process. The entry point of the installed ``coderag``."""
+    app(prog_name=app.info.name)

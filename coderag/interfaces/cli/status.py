@@ -1,0 +1,54 @@
+"""``coderag status``."""
+
+from typing import TYPE_CHECKING
+
+from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
+from coderag.interfaces.cli._streams import Output
+
+if TYPE_CHECKING:
+    from coderag.interfaces.cli._report import Row
+    from coderag.schema import IndexStatus
+
+
+def status(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+    """Say what is indexed, and whether it is up to date.
+
+    Also which files were left out, and why. It compares the index with all files on disk.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli._indexing import open_here
+    from coderag.interfaces.cli._report import print_report
+
+    output = Output(as_json)
+    rag = open_here(repo, output)
+    with output.busy("comparing with the files on disk"):
+        state = rag.status()
+    if as_json:
+        output.result(state, fresh=state.fresh)
+    else:
+        print_report(state.root, status_rows(state), output)
+
+
+def status_rows(state: "IndexStatus") -> "list[Row]":
+    """Return the state of an index as rows."""
+    from coderag.interfaces.cli._report import Row, counts, listing, reasons
+
+    if state.fresh:
+        freshness = Row("state", "up to date", "green")
+    else:
+        changes = counts({name: len(getattr(state, name)) for name in ("added", "changed", "removed")})
+        freshness = Row("state", f"out of date: {changes} (run 'coderag index')", "yellow")
+    languages = sorted(state.languages.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        freshness,
+        *(row for name in ("added", "changed", "removed") for row in listing(f"  {name}", getattr(state, name))),
+        Row("index", f"generation {state.generation} of {state.created}"),
+        Row("folder", state.directory),
+        Row("embedding", state.embedding),
+        Row("files", counts(state.outcomes)),
+        Row("languages", ", ".join(f"{name} {number:,}" for name, number in languages) or "none"),
+        Row("content", counts({name: getattr(state, name) for name in ("chunks", "symbols", "lines")})),
+        *reasons("skipped", state.skipped),
+        *listing("failed", (f"{path}: {error}" for path, error in state.failed), "red"),
+        *listing("notes", (f"{path}: {note}" for path, note in state.notes)),
+    ]

@@ -1,0 +1,191 @@
+"""A repository that answers from memory, and the command line over it as a process of its own.
+
+``python fake_app.py BEHAVIOUR ARGUMENT...`` runs the command line with `FakeCodeRAG(behaviour=BEHAVIOUR)`.
+"""
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType, SimpleNamespace
+
+from coderag.errors import IndexNotFoundError, InvalidQueryError
+from coderag.schema import (
+    Answer,
+    AssembledContext,
+    Citation,
+    ContextItem,
+    ContextSection,
+    Filters,
+    IndexProgress,
+    IndexReport,
+    IndexStatus,
+    Omission,
+    SearchHit,
+)
+
+CODE = '''def login(user: str, password: str) -> Session:
+    """Open a session for a user whose password is right."""
+    if not verify(user, password):
+        raise Denied(user)
+    return Session(user)
+'''
+
+ANSWER = """The login checks the password with `verify` [src/auth/session.py:10-14].
+
+```python
+return Session(user)
+```
+"""
+
+
+def make_hit(**changes: object) -> SearchHit:
+    values: dict[str, object] = {
+        "chunk_id": "c1",
+        "path": PurePosixPath("src/auth/session.py"),
+        "start_line": 10,
+        "end_line": 14,
+        "kind": "function",
+        "name": "login",
+        "qualified_name": "auth.session.login",
+        "signature": "def login(user: str, password: str) -> Session",
+        "summary": "Open a session for a user whose password is right.",
+        "language": "python",
+        "role": "source",
+        "score": 0.91234,
+        "text": CODE,
+        "signals": MappingProxyType({"definition": 0.5}),
+        "channels": {"dense": 1},
+    }
+    return SearchHit(**{**values, **changes})  # type: ignore[arg-type]
+
+
+class FakeCodeRAG:
+    """Behaves as `coderag.app.CodeRAG`; records the calls.
+
+    Behaviours: ``ok``, ``unindexed``, ``partial`` (a file fails), ``stale``, ``weak``, ``nothing``, ``hostile``
+    (control characters in the text), ``huge``, ``waiting`` (indexing never ends), or an exception that all raise.
+    """
+
+    def __init__(self, root: Path, behaviour: str | BaseException = "ok") -> None:
+        self.root = root
+        self.settings = SimpleNamespace()
+        self.behaviour = behaviour
+        self.indexed = behaviour != "unindexed"
+        self.calls: list[tuple[str, object]] = []
+
+    def _begin(self, call: str, arguments: object, query: str = "-") -> None:
+        self.calls.append((call, arguments))
+        if isinstance(self.behaviour, BaseException):
+            raise self.behaviour
+        if not query.strip():
+            raise InvalidQueryError("the query is empty", hint="Ask something.")
+        if call not in {"index"} and not self.indexed:
+            raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run 'coderag index'.")
+
+    def index(self, *, full: bool = False, progress: Callable[[IndexProgress], None] | None = None) -> IndexReport:
+        self._begin("index", full)
+        if progress:
+            progress(IndexProgress("scan", 3, 0))
+            progress(IndexProgress("read", 2, 4))
+            progress(IndexProgress("chunk", 4, 4))
+            progress(IndexProgress("commit", 1, 1))
+        if self.behaviour == "waiting":
+            sys.stderr.write("WAITING\n")
+            sys.stderr.flush()
+            threading.Event().wait()
+        self.indexed = True
+        failed = (("src/broken.py", "cannot be read: permission denied"),) if self.behaviour == "partial" else ()
+        return IndexReport(
+            generation=3,
+            files={"indexed": 1_204, "skipped": 5, "failed": len(failed)},
+            chunks=9_001,
+            symbols=4_200,
+            edges=12_345,
+            lines=150_000,
+            added=3,
+            changed=1,
+            removed=0,
+            renamed=0,
+            unchanged=1_200,
+            skipped={"binary": 4, "larger than 1,000,000 bytes": 1},
+            failed=failed,
+            seconds={"scan": 0.021, "read": 0.1, "chunk": 0.4, "commit": 0.05},
+        )
+
+    def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
+        self._begin("search", (query, top_k, filters), query)
+        if self.behaviour == "nothing":
+            return []
+        if self.behaviour == "hostile":
+            return [make_hit(text="a\x1b[2Jb\r\nc\x0cd\x9b31m\n" + "x" * 500, summary="evil\x1b]0;title\x07\u202e")]
+        second = make_hit(
+            chunk_id="c2", start_line=98, end_line=101, name="", qualified_name="", kind="block", summary=""
+        )
+        return [make_hit(), second]
+
+    def context(
+        self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
+    ) -> AssembledContext:
+        self._begin("context", (query, token_budget, filters), query)
+        text = {"hostile": "a\x1b[2Jb\n", "huge": "0123456789\n" * 200_000}.get(
+            str(self.behaviour), f"# Code\n\n{CODE}"
+        )
+        item = ContextItem("c1", "src/auth/session.py", 10, 14, "login", CODE, 60, "full", "python")
+        omitted = Omission("src/other.py", 1, 9, "other", 90, "coderag search other")
+        return AssembledContext(
+            query,
+            "general",
+            text,
+            [ContextSection("primary", [item], 60)],
+            64,
+            token_budget or 8_000,
+            [omitted],
+            "found",
+        )
+
+    def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
+        self._begin("ask", (query, token_budget, filters), query)
+        if self.behaviour == "nothing":
+            return Answer(query, "general", "Nothing found.", [], 0, 0, "not_found", [])
+        good = Citation("src/auth/session.py", 10, 14, "abc", verified=True)
+        bad = Citation("src/old.py", 1, 2, "def", verified=False, reason="the file has changed")
+        citations = [good, bad] if self.behaviour == "weak" else [good]
+        evidence = "weak" if self.behaviour == "weak" else "found"
+        return Answer(query, "general", ANSWER, citations, 1, len(citations), evidence, [make_hit()])  # type: ignore[arg-type]
+
+    def status(self) -> IndexStatus:
+        self._begin("status", None)
+        added = [f"src/new_{number}.py" for number in range(12)] if self.behaviour == "stale" else []
+        return IndexStatus(
+            root=str(self.root),
+            directory=".coderag",
+            generation=3,
+            created="2026-01-02T03:04:05+00:00",
+            embedding="embedded",
+            files=1_204,
+            chunks=9_001,
+            symbols=4_200,
+            lines=150_000,
+            languages={"rust": 4, "python": 1_200},
+            outcomes={"indexed": 1_204, "skipped": 5, "failed": 1},
+            skipped={"binary": 4, "larger than 1,000,000 bytes": 1},
+            failed=[("src/broken.py", "permission denied")],
+            notes=[("src/odd.py", "syntax error in line 3")],
+            added=added,
+            changed=["src/auth/session.py"] if added else [],
+            removed=[],
+        )
+
+
+def main() -> None:
+    from coderag.interfaces.cli import _app
+    from coderag.interfaces.cli.main import run
+
+    behaviour = sys.argv.pop(1)
+    _app.open_repository = lambda root: FakeCodeRAG(root, behaviour)  # type: ignore[assignment,return-value]
+    run()
+
+
+if __name__ == "__main__":
+    main()

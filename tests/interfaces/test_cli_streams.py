@@ -1,0 +1,81 @@
+"""The streams' small parts."""
+
+import io
+import json
+import sys
+from pathlib import PurePosixPath, PureWindowsPath
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from coderag.interfaces.cli._options import KindOption, RoleOption
+from coderag.interfaces.cli._streams import Output, as_mapping, set_encodings, visible
+from coderag.schema import Citation
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        ("größe 中文 🙂", "größe 中文 🙂"),
+        ("a\r\nb", "a\nb"),
+        ("a\rb", "a\\rb"),
+        ("\x1b]8;;x\x07", "\\x1b]8;;x\\x07"),
+        ("\x9b31m", "\\x9b31m"),
+        ("\u202eabc\u2066", "\\u202eabc\\u2066"),
+        ("\udcff", "\\udcff"),
+    ],
+)
+def test_harmful_characters_are_spelt_out(text, shown) -> None:
+    assert visible(text) == shown
+
+
+def test_json_takes_what_results_are_made_of(capsys) -> None:
+    citation = Citation("a.py", 1, 2, "h", verified=True)
+    Output(as_json=True).result(
+        {"path": PurePosixPath("a/b"), "windows": PureWindowsPath("a\\b")},
+        numbers=(np.float32(0.5), np.int64(3)),
+        view=MappingProxyType({"x": 1}),
+        some={"y"},
+        cited=[citation],
+    )
+    assert json.loads(capsys.readouterr().out) == {
+        "path": "a/b",
+        "windows": "a/b",
+        "numbers": [0.5, 3],
+        "view": {"x": 1},
+        "some": ["y"],
+        "cited": [
+            {
+                "path": "a.py", "start_line": 1, "end_line": 2, "hash": "h", "verified": True, "reason": "",
+                "moved_from": None,
+            }
+        ],
+    }  # fmt: skip
+
+
+def test_what_has_no_place_in_json_is_a_fault() -> None:
+    with pytest.raises(TypeError, match="object has no keys"):
+        as_mapping(object())
+
+
+def test_streams_that_are_not_there_are_replaced(monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    set_encodings()
+    with sys.stdout:
+        sys.stdout.write("nowhere")
+
+
+def test_an_encoding_that_lacks_a_character_shows_a_question_mark(monkeypatch) -> None:
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    set_encodings()
+    Output().write("größe")
+    assert written.getvalue() == b"gr??e\n"
+
+
+@pytest.mark.parametrize(("option", "start", "values"), [(KindOption, "str", ["struct"]), (RoleOption, "t", ["test"])])
+def test_values_are_completed_in_the_shell(option, start, values) -> None:
+    assert option.__metadata__[0].autocompletion(start) == values

@@ -1,0 +1,117 @@
+"""What a person sees: the streams say that they are terminals, in this process."""
+
+import io
+import sys
+
+import pytest
+
+from coderag.interfaces.cli.main import app
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Screen:
+    """Runs command lines with both streams being terminals."""
+
+    def __init__(self, command_line, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.command_line = command_line
+        self.monkeypatch = monkeypatch
+        for name, value in {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "40"}.items():
+            monkeypatch.setenv(name, value)
+        for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            monkeypatch.delenv(name, raising=False)
+
+    def __call__(self, *arguments: str, behaviour: str | BaseException = "ok") -> tuple[int, str, str]:
+        """Return the exit code, and what was written to standard output and standard error."""
+        self.command_line.behaviour = behaviour
+        stdout, stderr = Terminal(), Terminal()
+        self.monkeypatch.setattr(sys, "stdout", stdout)
+        self.monkeypatch.setattr(sys, "stderr", stderr)
+        with pytest.raises(SystemExit) as ended:
+            app(list(arguments))
+        return ended.value.code, stdout.getvalue(), stderr.getvalue()
+
+
+@pytest.fixture
+def screen(coderag, monkeypatch: pytest.MonkeyPatch) -> Screen:
+    return Screen(coderag, monkeypatch)
+
+
+def test_search_links_to_the_file(screen, tmp_path) -> None:
+    code, stdout, _ = screen("search", "login")
+    assert code == 0
+    assert f";{(tmp_path / 'src/auth/session.py').as_uri()}\x1b\\" in stdout
+    assert "\x1b[1;36msrc/auth/session.py:10-14" in stdout
+
+
+def test_search_without_colours(screen, monkeypatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    _, stdout, _ = screen("search", "login", "--lines", "0")
+    assert "src/auth/session.py:10-14" in stdout
+    assert "\x1b[1;36m" not in stdout
+
+
+def test_a_result_keeps_to_its_lines(screen, monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    _, stdout, _ = screen("search", "login", "--lines", "1")
+    assert [line.rstrip() for line in stdout.splitlines()] == [
+        "src/auth/session.py:10-14  0.912",
+        "  function auth.session.login  Open a session for a user whose password is righ…",
+        "   10 def login(user: str, password: str) -> Session:",
+        "",
+        "src/auth/session.py:98-101  0.912",
+        "  block",
+        "   98 def login(user: str, password: str) -> Session:",
+    ]
+
+
+@pytest.mark.parametrize("command", ["search", "context"])
+def test_hostile_text_is_shown_not_obeyed(screen, command, monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")  # colours would stand between
+    _, stdout, _ = screen(command, "login", behaviour="hostile")
+    assert "\x1b[2Jb" not in stdout
+    assert "a\\x1b[2Jb" in stdout
+
+
+def test_an_answer_is_rendered(screen) -> None:
+    _, stdout, stderr = screen("ask", "login")
+    assert "```" not in stdout
+    assert "citations: 1/1 verified" in stdout
+    assert "citations" not in stderr
+
+
+def test_the_first_question_shows_progress_apart_from_the_answer(screen) -> None:
+    _, stdout, stderr = screen("context", "login", behaviour="unindexed")
+    assert stdout.startswith("# Code\n")
+    assert "writing" in stderr
+    assert "not indexed yet" in stderr
+
+
+def test_json_for_a_terminal_is_json(screen) -> None:
+    _, stdout, stderr = screen("search", "login", "--json", behaviour="unindexed")
+    assert stdout.startswith('{\n  "query": "login"')
+    assert "indexed 1,204 files" in stderr  # a terminal cannot mistake it for the result
+
+
+@pytest.mark.parametrize(("command", "behaviour"), [("index", "partial"), ("status", "stale")])
+def test_reports_are_tables(screen, command, behaviour) -> None:
+    code, stdout, _ = screen(command, behaviour=behaviour)
+    assert code == (5 if command == "index" else 0)
+    assert "1,204 indexed" in stdout
+    assert "src/broken.py" in stdout
+
+
+def test_a_broken_pipe_of_the_screen_is_quiet(screen, monkeypatch) -> None:
+    def broken(self: Terminal, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(Terminal, "write", broken)
+    assert screen("search", "login")[0] == 0
+    assert screen("context", "login")[0] == 0
