@@ -220,6 +220,7 @@ class CodeRAG:
             graph=graph,
             neighbours=Neighbours(corpus, graph),
             root=str(self.root),
+            project=self.settings.project or self.root.name,
             embedder=model,
             settings=self.settings.search,
             writer=make_answer_writer(self.settings.llm),

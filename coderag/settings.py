@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from coderag.errors import ConfigurationError
-from coderag.settings_file import SettingsFile, check_environment, read_settings_files
+from coderag.settings_file import SettingsFile, broken_variables, check_environment, read_settings_files, variable_of
 
 ENVIRONMENT_PREFIX = "CODERAG_"
 MOST_RESULTS = 200
@@ -142,9 +142,13 @@ class Settings(BaseSettings):
         try:
             return _with_file_source(merged)(**arguments)
         except ValidationError as error:
-            raise ConfigurationError(_explain(error, files), hint="See 'coderag init --help' for the keys.") from error
-        except SettingsError as error:  # a whole section given as broken JSON in the environment
-            raise ConfigurationError(f"environment: {error}") from error
+            raise ConfigurationError(
+                _explain(error, files, arguments), hint="See 'coderag init --help' for the keys."
+            ) from error
+        except SettingsError as error:  # a list or a whole section given as broken JSON in the environment
+            names = " or ".join(broken_variables(ENVIRONMENT_PREFIX))
+            hint = """Lists and sections are JSON there, such as ["*.sql", "data/"]."""
+            raise ConfigurationError(f"environment variable {names}: not valid JSON", hint=hint) from error
 
 
 def _with_file_source(values: Mapping[str, Any]) -> type[Settings]:
@@ -179,14 +183,33 @@ def _known_names(model: type[BaseModel], prefix: str = ENVIRONMENT_PREFIX) -> se
     return names
 
 
-def _explain(error: ValidationError, files: list[SettingsFile]) -> str:
-    """Say for each fault which file, line and key it is in, and what is wrong."""
+def _explain(error: ValidationError, files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
+    """Say for each fault where it is (argument, variable, or file and line), which key it is, and what is wrong."""
     faults = []
     for fault in error.errors():
         keys = tuple(str(key) for key in fault["loc"])
-        place = next(
-            (f"{file.path.name}, line {line}: " for file in reversed(files) if (line := file.line_of(keys))), ""
-        )
         what = "no such key" if fault["type"] == "extra_forbidden" else fault["msg"].lower()
-        faults.append(f"{place}{'.'.join(keys)}: {what}")
+        faults.append(f"{_place(keys, files, arguments)}: {what}")
     return "; ".join(faults)
+
+
+def _place(keys: tuple[str, ...], files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
+    """Return which of the sources has the value of a key: the one that wins."""
+    name = ".".join(keys)
+    if _reaches(arguments, keys):
+        return f"argument {name}"
+    if variable := variable_of(ENVIRONMENT_PREFIX, keys):
+        return f"environment variable {variable}: {name}"
+    place = next((f"{file.path.name}, line {line}: " for file in reversed(files) if (line := file.line_of(keys))), "")
+    return f"{place}{name}"
+
+
+def _reaches(values: Any, keys: tuple[str, ...]) -> bool:  # noqa: ANN401  # as deep as the values go
+    """Whether nested values have something at a key, or a plain value where it would be in a section."""
+    for key in keys:
+        if not isinstance(values, Mapping):
+            return True
+        if key not in values:
+            return False
+        values = values[key]
+    return True

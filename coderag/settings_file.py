@@ -1,5 +1,6 @@
 """Read ``.coderag.yaml`` with the line of every key, so that a fault can be shown where it is."""
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,9 @@ FILE_NAMES = (".coderag.yaml", ".coderag.local.yaml")
 """In the order they are merged; the second is for secrets and is kept out of git."""
 
 _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
+
+_NULL = "tag:yaml.org,2002:null"
+_COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 
 @dataclass(frozen=True)
@@ -60,21 +64,46 @@ def read_settings_files(root: Path) -> list[SettingsFile]:
 
 def _read(path: Path) -> SettingsFile:
     try:
-        document = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader)
+        text = path.read_text(encoding="utf-8-sig")
+        document = yaml.compose(text, Loader=yaml.SafeLoader)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path.name} cannot be read: {error}") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigurationError(f"{path.name}, line {line}: not valid YAML: a control character") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or error
         raise ConfigurationError(f"{path.name}{place}: not valid YAML: {problem}") from error
-    if document is None:
+    except RecursionError as error:
+        raise ConfigurationError(f"{path.name}: lists and sections are nested too deeply") from error
+    if document is None or document.tag == _NULL:
         return SettingsFile(path, {}, {})
     if not isinstance(document, yaml.MappingNode):
         raise ConfigurationError(f"{path.name}, line 1: expected sections such as 'search:', found something else")
+    _refuse_aliases(document, path)
     lines = dict(_key_lines(document, (), path))
     values = {key: value for key, value in _value(document, path).items() if value is not None}  # an empty section
     return SettingsFile(path, values, lines)
+
+
+def _refuse_aliases(document: yaml.Node, path: Path) -> None:
+    """Refuse a list or section that is used twice: a few lines could stand for gigabytes, or contain themselves."""
+    seen: set[int] = set()
+    pending = [(document, document.start_mark)]
+    while pending:
+        node, mark = pending.pop()
+        if not isinstance(node, (yaml.MappingNode, yaml.SequenceNode)):
+            continue
+        if id(node) in seen:
+            line = mark.line + 1
+            raise ConfigurationError(f"{path.name}, line {line}: '&' and '*' cannot repeat a list or a section here")
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            pending += [(value, key.start_mark) for key, value in reversed(node.value)]
+        else:
+            pending += [(value, node.start_mark) for value in reversed(node.value)]
 
 
 def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -97,6 +126,8 @@ def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[
 
 
 def _value(node: yaml.Node, path: Path) -> Any:  # noqa: ANN401  # whatever the YAML holds
+    if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
+        raise ConfigurationError(f"{path.name}, line {node.start_mark.line + 1}: not a plain value: {node.tag}")
     if isinstance(node, yaml.MappingNode):
         return {str(key.value): _value(value, path) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
@@ -137,3 +168,21 @@ def check_environment(prefix: str, known: set[str]) -> None:
             raise ConfigurationError(
                 f"environment variable {name}: no such setting", hint=f"Did you mean {near[0]}?" if near else ""
             )
+
+
+def variable_of(prefix: str, keys: tuple[str, ...]) -> str:
+    """Return the environment variable that is set for a key or for a section that it is in; empty if none is."""
+    names = (prefix + "__".join(keys[:length]).upper() for length in range(len(keys), 0, -1))
+    return next((name for name in names if name in os.environ), "")
+
+
+def broken_variables(prefix: str) -> list[str]:
+    """Return the environment variables with a prefix whose values are no JSON, as those of lists and sections must be."""
+    broken = []
+    for name, value in sorted(os.environ.items()):
+        if name.startswith(prefix):
+            try:
+                json.loads(value)
+            except ValueError:
+                broken.append(name)
+    return broken

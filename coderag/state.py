@@ -44,6 +44,7 @@ class Analysis(TypedDict):
     Attributes:
         confidence: Of the intent, 0 to 1.
         terms: Index terms to search for; ``expanded_terms`` were added by widening.
+        question: The question without the repository's own name.
         text: What is compared by meaning: the question, or the code that it points to.
         similar_to: Id of the chunk it points to, which is no result; empty if none.
     """
@@ -55,6 +56,7 @@ class Analysis(TypedDict):
     expanded_terms: list[str]
     about_tests: bool
     symbol_query: bool
+    question: str
     text: str
     similar_to: str
 
@@ -182,6 +184,7 @@ class QueryContext:
         graph: Its relations, a `coderag.codegraph.graph.CodeGraph`.
         neighbours: Steps between its chunks, a `coderag.codegraph.neighbours.Neighbours`.
         root: Folder of the repository, to check citations against the bytes on disk.
+        project: Name of the repository.
         writer: None answers from the evidence alone.
     """
 
@@ -191,5 +194,6 @@ class QueryContext:
     root: str
     embedder: QueryEmbedder
     settings: SearchSettings
+    project: str = ""
     writer: AnswerWriter | None = None
     reranker: Reranker | None = None

@@ -9,8 +9,7 @@ from coderag.state import QueryContext, QueryState, QueryUpdate
 
 def analyze(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     """Find the question's intent, entities and terms."""
-    del runtime
     with Step("analyze") as step:
-        analysis = analyze_query(state["query"])
+        analysis = analyze_query(state["query"], runtime.context.project)
         step.note(intent=analysis["intent"], confidence=analysis["confidence"], entities=len(analysis["entities"]))
     return {"analysis": analysis, "candidates": [], "widened": False, "related": [], "trace": step.entries}

@@ -14,7 +14,7 @@ def rerank(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     context, analysis = runtime.context, state["analysis"]
     with Step("rerank") as step:
         top_k = state.get("top_k") or context.settings.top_k
-        results = rank(context.corpus, state["query"], analysis, state["candidates"], context.settings, top_k)
+        results = rank(context.corpus, analysis["question"], analysis, state["candidates"], context.settings, top_k)
         if context.reranker is not None:
             results = apply_model(context.reranker, context.corpus, state["query"], results)
         evidence = judge(context.corpus, analysis, results)

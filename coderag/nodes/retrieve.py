@@ -13,10 +13,15 @@ def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     """Find candidates and put them after what the look-up found."""
     context, analysis = runtime.context, state["analysis"]
     with Step("retrieve") as step:
-        text = analysis["text"]
-        vector = context.embedder.embed_query(text, [*analysis["terms"], *analysis["expanded_terms"]])
+        vector = context.embedder.embed_query(analysis["text"], [*analysis["terms"], *analysis["expanded_terms"]])
         found = retrieve_hybrid(
-            context.corpus, text, analysis, vector, state.get("filters") or NO_FILTERS, context.settings
+            context.corpus,
+            analysis["question"],
+            analysis,
+            vector,
+            state.get("filters") or NO_FILTERS,
+            context.settings,
+            state.get("top_k") or context.settings.top_k,
         )
         looked_up = [candidate for candidate in state["candidates"] if "lookup" in candidate["channels"]]
         candidates = merge(looked_up, found)

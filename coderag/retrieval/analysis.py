@@ -1,11 +1,13 @@
 """Understand a question without a language model: its intent, what it names, and its terms."""
 
+import re
+
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.entities import find_entities
 from coderag.retrieval.intents import ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
 from coderag.schema import Intent
 from coderag.state import Analysis, Entity
-from coderag.tokens import STOP_WORDS, query_terms
+from coderag.tokens import STOP_WORDS, query_terms, raw_tokens
 
 MAX_QUERY_BYTES = 64_000
 """A longer question is a file: its terms would match everything."""
@@ -15,8 +17,12 @@ _ABOUT_ONE_NAME = frozenset({"find_definition", "find_usage", "hierarchy", "find
 _CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
 
 
-def analyze(query: str) -> Analysis:
+def analyze(query: str, project: str = "") -> Analysis:
     """Return what a question asks for.
+
+    Args:
+        query: The question as asked.
+        project: Name of the repository: as a word of a question it does not say where in the repository to look.
 
     Raises:
         InvalidQueryError: The question is empty or longer than `MAX_QUERY_BYTES`.
@@ -25,6 +31,7 @@ def analyze(query: str) -> Analysis:
     entities = find_entities(query)
     symbol_query = bool(SYMBOL_QUERY.match(query.strip()))
     intent, confidence, name = _intent(query.strip(), entities, symbol_query=symbol_query)
+    question = query if symbol_query else _without_project(query, project)
     if name and not any(name == entity["text"] for entity in entities):
         kind = "qualified_name" if any(separator in name for separator in (".", "::", "->", "#")) else "identifier"
         entities.insert(0, Entity(kind=kind, text=name))
@@ -32,13 +39,22 @@ def analyze(query: str) -> Analysis:
         intent=intent,
         confidence=confidence,
         entities=entities,
-        terms=query_terms(name if name and intent in _ABOUT_ONE_NAME else query)[:_MAX_TERMS],
+        terms=query_terms(name if name and intent in _ABOUT_ONE_NAME else question)[:_MAX_TERMS],
         expanded_terms=[],
         about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
         symbol_query=symbol_query,
-        text=query,
+        question=question,
+        text=question,
         similar_to="",
     )
+
+
+def _without_project(query: str, project: str) -> str:
+    """Return the question without the repository's name, unless that is all there is; `black.Mode` keeps it."""
+    if not project:
+        return query
+    shorter = re.sub(rf"(?<![\w.:/-]){re.escape(project)}(?:'s)?(?![\w.:/-])", " ", query, flags=re.IGNORECASE)
+    return shorter if any(word.lower() not in STOP_WORDS for word in raw_tokens(shorter)) else query
 
 
 def _check(query: str) -> None:

@@ -24,7 +24,7 @@ SHARES = {"primary": 0.6, "related": 0.3, "graph": 0.1}
 """Share of the budget of each section."""
 
 _DETAILS: tuple[Detail, ...] = ("full", "elided", "signature", "line")
-_MOST_OMISSIONS = 10
+_LISTED_OMISSIONS = (10, 5, 2, 1, 0)  # tried in turn, until the list fits
 _OMISSION_SHARE = 0.05
 
 Counter = Callable[[str], int]
@@ -150,7 +150,7 @@ def _fit(request: ContextRequest, head: str, sections: list[ContextSection], cou
     """Return the context, its last items dropped until the whole text fits: tokens do not add up exactly."""
     while True:
         omitted = _omitted(request, sections, count_tokens)
-        for listed in (min(len(omitted), _MOST_OMISSIONS), 0):
+        for listed in sorted({min(len(omitted), most) for most in _LISTED_OMISSIONS}, reverse=True):
             text = render_context(head, sections, omitted, listed)
             tokens = count_tokens(text)
             if tokens <= request.token_budget or not (sections or listed):

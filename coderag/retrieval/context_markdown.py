@@ -11,13 +11,15 @@ _NOTES: dict[Evidence, str] = {
     "weak": "\n\n*The evidence is weak: nothing in the index answers this closely.*",
     "not_found": "\n\n*Nothing in the index answers this.*",
 }
-_LONGEST_QUESTION = 200
+_LONGEST_QUESTION = 160  # bytes; a token has at least one, so the heading fits into the smallest budget
 _BACKTICKS = re.compile(r"`{3,}")
 
 
 def context_head(query: str, evidence: Evidence) -> str:
     """Return the heading, with a note where the evidence is not good."""
-    first_line = query.strip().split("\n", 1)[0][:_LONGEST_QUESTION]
+    first_line = (
+        query.strip().split("\n", 1)[0].encode("utf-8", "replace")[:_LONGEST_QUESTION].decode("utf-8", "ignore")
+    )
     return f"# Context: {first_line}{_NOTES[evidence]}\n"
 
 

@@ -61,6 +61,8 @@ def path_matcher(patterns: tuple[str, ...]) -> _PathMatcher:
 def _regex(pattern: str) -> str:
     """Translate one pattern: ``*`` and ``?`` stay within a folder, ``**`` crosses folders."""
     pattern = pattern.removeprefix("./").strip("/")
+    if pattern in ("", "."):
+        return ".*"  # the repository itself
     tokens = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     body = "".join(tokens.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*|\?)", pattern))
     anywhere = "" if "/" in pattern else r"(?:.*/)?"  # a pattern without a folder matches at any depth, as in git

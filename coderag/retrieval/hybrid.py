@@ -16,15 +16,22 @@ from coderag.stores.path_index import question_words
 
 FloatArray = NDArray[np.float32]
 
-_FILES = 40  # best files kept as candidates: four times the usual ten results
-_NAMED_FILES = 20  # files kept for their names alone; ranking knows what that is worth
+_FILES_A_RESULT = 2.5  # best files kept as candidates, for each result wanted
+_NAMED_FILES_A_RESULT = 1.0  # files kept for their names alone; ranking knows what that is worth
+_CHUNKS_A_RESULT = 3.0  # best chunks kept, whatever file they are in
+_LEAST_RESULTS = 10  # candidates are kept for at least so many
 _CHUNKS_A_FILE = 4  # one more than a file may show by default, so that ranking has a choice
-_CHUNKS = 50  # best chunks kept, whatever file they are in
 _DEFINITIONS = 50  # a common name (``run``) may be declared hundreds of times
 
 
 def retrieve(
-    corpus: Corpus, query: str, analysis: Analysis, vector: FloatArray, filters: FilterValues, settings: SearchSettings
+    corpus: Corpus,
+    query: str,
+    analysis: Analysis,
+    vector: FloatArray,
+    filters: FilterValues,
+    settings: SearchSettings,
+    top_k: int = _LEAST_RESULTS,
 ) -> list[Candidate]:
     """Return the candidates for a question, best fused chunk first.
 
@@ -35,6 +42,7 @@ def retrieve(
         vector: float32 (dimension,), its dense vector, normalised or zero.
         filters: What may be a result.
         settings: How channels are fused and which are off.
+        top_k: Number of results wanted; there are several times as many candidates.
     """
     if corpus.n_chunks == 0:
         return []
@@ -44,7 +52,7 @@ def retrieve(
         for channel in search_channels(corpus, analysis, vector, settings.disabled_signals)
     ]
     fused = fuse_ranks(corpus, channels, settings.rrf_k) if settings.fusion == "rrf" else fuse_scores(corpus, channels)
-    rows = _candidate_rows(corpus, fused, query, analysis)
+    rows = _candidate_rows(corpus, fused, query, analysis, top_k)
     if allowed is not None:
         rows = [row for row in rows if allowed[row]]
     return make_candidates(corpus, rows, fused, channels)
@@ -85,15 +93,18 @@ def _masked(corpus: Corpus, channel: Channel, allowed: NDArray[np.bool_] | None)
     return replace(channel, values=np.where(mask, channel.values, np.float32(0)))
 
 
-def _candidate_rows(corpus: Corpus, fused: FusedScores, query: str, analysis: Analysis) -> list[int]:
+def _candidate_rows(corpus: Corpus, fused: FusedScores, query: str, analysis: Analysis, top_k: int) -> list[int]:
     """Return the rows that may be results: the best chunks, those of the best and best-named files, the definitions."""
+    wanted = max(top_k, _LEAST_RESULTS)
     symbols = find_symbols(corpus, analysis)[:_DEFINITIONS]
     within = fused.chunks + symbol_scores(corpus, symbols)
     rows = dict.fromkeys(match.row for match in symbols)
-    rows.update(dict.fromkeys(top(fused.chunks, _CHUNKS)))
+    rows.update(dict.fromkeys(top(fused.chunks, round(wanted * _CHUNKS_A_RESULT))))
     words = question_words(query)
     named = corpus.path_index.stem_coverage(words) + corpus.path_index.folder_share(words)
-    for file in dict.fromkeys([*top(fused.files, _FILES), *top(named, _NAMED_FILES)]):
+    for file in dict.fromkeys(
+        [*top(fused.files, round(wanted * _FILES_A_RESULT)), *top(named, round(wanted * _NAMED_FILES_A_RESULT))]
+    ):
         chunks = corpus.chunk_rows(file)
         best = np.argsort(-within[chunks.start : chunks.stop], kind="stable")[:_CHUNKS_A_FILE]
         rows.update(dict.fromkeys((best + chunks.start).tolist()))

@@ -46,6 +46,9 @@ SHAPES: dict[Intent, Shape] = {
 }
 """Intents that ask for places; the others ask for an overview. Figures: ``docs/ranking.md``."""
 
+KIND_FACTORS = {"module": 0.8}
+"""How far chunks step back within their file: imports have many of its words and explain none."""
+
 
 def rank(
     corpus: Corpus,
@@ -70,16 +73,18 @@ def rank(
     rows = [corpus.row_of[candidate["chunk_id"]] for candidate in candidates]
     question = Question.of(corpus, query, analysis, _lexically_best(candidates, rows))
     fused = np.zeros(corpus.n_files, np.float32)
-    fused[corpus.file_of[rows]] = [candidate["file_score"] for candidate in candidates]
+    np.maximum.at(fused, corpus.file_of[rows], [candidate["file_score"] for candidate in candidates])
     by_file, shares = file_scores(corpus, question, fused, settings.disabled_signals)
     shape = SHAPES.get(analysis["intent"], _OVERVIEW)
+    declares_counts = shape.wants_definition and "definition" not in settings.disabled_signals
     scored = []
     for candidate, row in zip(candidates, rows, strict=True):
         file = corpus.file_of[row]
         factor = float(shares["factor"][file])
         looked_up = candidate["channels"].get("lookup", 0.0)
-        declares = float(question.definitions[row]) if shape.wants_definition else 0.0
-        own = (candidate["score"] + declares + looked_up) * factor
+        declares = float(question.definitions[row]) if declares_counts else 0.0
+        kind = KIND_FACTORS.get(corpus.value("kind", row), 1.0)
+        own = (candidate["score"] * kind + declares + looked_up) * factor
         total = (1 - shape.chunk_share) * float(by_file[file]) + shape.chunk_share * own
         if looked_up >= _RESOLVED and not shape.wants_definition:
             total += _KNOWN_ANSWER

@@ -19,6 +19,9 @@ from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 from coderag.tokens import path_terms
 
+_READS_BEFORE_RESIDENT = 4  # a command line asks once or twice; loading all text takes it longer than ten rows
+_MOST_RESIDENT_BYTES = 64_000_000
+
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
 
@@ -60,6 +63,9 @@ class Corpus:
         self.end_lines: IntArray = self._columns["end_line"].to_numpy().astype(np.int32)
         self.vectors: FloatArray = snapshot.vectors()
         self.file_vectors, self.path_vectors = self._file_vectors()
+        sizes = snapshot.chunks(["start_byte", "end_byte"])
+        self._text_bytes = int(np.sum(sizes["end_byte"].to_numpy() - sizes["start_byte"].to_numpy()))
+        self._text_reads = 0
         self.term_ids: dict[str, int] = {term: number for number, term in enumerate(snapshot.terms())}
 
     @property
@@ -87,12 +93,19 @@ class Corpus:
         return self._lists[name]
 
     def value(self, name: str, row: int) -> str:
-        """Return one metadata value of one chunk, without loading its column."""
-        return str(self._columns[name][row].as_py())
+        """Return one metadata value of one chunk."""
+        return self.column(name)[row]
 
     def texts(self, rows: Sequence[int]) -> list[str]:
-        """Return the source of some chunks."""
-        return self.snapshot.texts(rows)
+        """Return the source of some chunks: read one by one at first, from memory in a session that goes on."""
+        self._text_reads += 1
+        if self._text_reads < _READS_BEFORE_RESIDENT or self._text_bytes > _MOST_RESIDENT_BYTES:
+            return self.snapshot.texts(rows)
+        return [self._resident_texts[row].as_py() for row in rows]
+
+    @cached_property
+    def _resident_texts(self) -> pa.Array:
+        return self.snapshot.chunks(["text"])["text"].combine_chunks()
 
     def chunk_rows(self, file: int) -> range:
         """Return the rows of a file's chunks."""
