@@ -127,8 +127,15 @@ class CodeRAG:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
         context = await asyncio.to_thread(self._open)
         given = self._input(query, "answer", token_budget=token_budget, filters=filters)
-        output = await load_query_graph().ainvoke(given, context=context)
+        output = await self._arun(context, given)
         return answer_from_record(output["answer"], make_hits(context.corpus, output["results"]))
+
+    async def aquery(self, given: QueryInput) -> QueryOutput:
+        """Run the query graph and return its whole output as plain values: analysis, results, context, answer, trace.
+
+        Raises as `ask`.
+        """
+        return await self._arun(await asyncio.to_thread(self._open), given)
 
     def definition(self, name: str) -> list[SearchHit]:
         """Return where a name is declared, the best match first; empty if it is not."""
@@ -248,6 +255,10 @@ class CodeRAG:
                 roles=list(filters.roles),
             )
         return given
+
+    async def _arun(self, context: QueryContext, given: QueryInput) -> QueryOutput:
+        output: QueryOutput = await load_query_graph().ainvoke(given, context=context)  # type: ignore[assignment]
+        return output
 
     def _run(self, context: QueryContext, given: QueryInput) -> QueryOutput:
         output: QueryOutput = load_query_graph().invoke(given, context=context)  # type: ignore[assignment]
