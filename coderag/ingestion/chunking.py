@@ -1,0 +1,291 @@
+"""Files as chunks: whole lines, in order, without overlap and without gap; their texts joined are the file's text.
+
+`parse_file` is all of it, and needs no LlamaIndex. Limits are in tokens of llama-index-core's encoding: ``max_tokens``
+holds exactly wherever the estimate is within `token_counts.TOLERANCE` of it, ``min_tokens`` decides by the estimate
+alone. Only a line that exceeds ``max_tokens`` by itself is cut inside.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Final
+
+from coderag.ingestion.blocks import lay_out_blocks
+from coderag.ingestion.declarations import (
+    CALLABLE,
+    CLASS_LIKE,
+    CONTAINERS,
+    Declaration,
+    Syntax,
+    SyntaxUnusableError,
+    collector_paused,
+    line_starts,
+    read_syntax,
+)
+from coderag.ingestion.doc_comments import clean_comment, clean_docstring, signature_of
+from coderag.ingestion.languages import LANGUAGES, TEXT, Language, refine_language
+from coderag.ingestion.layout import Layout, Piece
+from coderag.ingestion.sections import lay_out_sections
+from coderag.ingestion.spans import Span
+from coderag.ingestion.splitting import split_lines, statement_lines
+from coderag.ingestion.token_counts import exceeds
+from coderag.schema import ChunkMetadata, SymbolRecord
+
+MAX_TOKENS: Final = 800
+MIN_TOKENS: Final = 100
+PARSE_TIMEOUT_S: Final = 3.0
+
+_MOST_CALLS = 64
+_MOST_DOCSTRING = 4000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedChunk:
+    """A chunk and its metadata, before it becomes a LlamaIndex node."""
+
+    text: str
+    metadata: ChunkMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A file as chunks, in order.
+
+    Attributes:
+        note: What is wrong with the file, such as a syntax error; empty if nothing is.
+    """
+
+    path: str
+    language: str
+    chunks: Sequence[ParsedChunk]
+    note: str = ""
+
+
+def chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_line: int | None = None) -> str:
+    """Return the id of a chunk: a SHA-256 of repository, path, qualified name, start line and content.
+
+    Args:
+        first_byte_of_line: Where the chunk's first line begins, if the chunk begins inside it.
+    """
+    place = str(metadata["start_line"])
+    if first_byte_of_line is not None:
+        place += f"+{metadata['start_byte'] - first_byte_of_line}"
+    parts = (repository, metadata["path"], metadata["qualified_name"], place, metadata["content_hash"])
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def parse_file(
+    path: str,
+    text: str,
+    language: str,
+    role: str,
+    *,
+    max_tokens: int = MAX_TOKENS,
+    min_tokens: int = MIN_TOKENS,
+    timeout_s: float = PARSE_TIMEOUT_S,
+) -> ParsedFile:
+    """Cut a file into chunks. Never fails: what cannot be parsed is cut by lines, and the result's note says so.
+
+    Args:
+        path: Relative to the repository's root, with ``/``.
+        language: One of `languages.LANGUAGES`; any other name is treated as plain text.
+        timeout_s: CPU time for each million bytes (see `declarations.parse`); a file that takes longer is cut by lines.
+    """
+    with collector_paused():
+        return _parse_file(path, text, language, role, max_tokens, min_tokens, timeout_s)
+
+
+def _parse_file(
+    path: str, text: str, language: str, role: str, max_tokens: int, min_tokens: int, timeout_s: float
+) -> ParsedFile:
+    data = text.encode("utf-8", "surrogatepass")
+    known = refine_language(LANGUAGES.get(language) or LANGUAGES[TEXT], text)
+    language = known.name if known.superset or known.query else language
+    note = ""
+    if known.query:
+        try:
+            syntax = read_syntax(data, known, timeout_s=timeout_s)
+        except SyntaxUnusableError as error:
+            note = f"{error}; cut by lines"
+        else:
+            builder = _CodeChunks(path, data, syntax, known, role, max_tokens=max_tokens, min_tokens=min_tokens)
+            return ParsedFile(path, language, builder.build(), syntax.note)
+    starts = line_starts(data)
+    if language in {"markdown", "rst"}:
+        spans = lay_out_sections(data, starts, language, max_tokens=max_tokens, min_tokens=min_tokens)
+    else:
+        spans, problem = lay_out_blocks(
+            data, starts, known, max_tokens=max_tokens, timeout_s=timeout_s, use_tree=not note
+        )
+        note = note or problem
+    chunks = [_chunk_of_span(path, data, starts, language, role, span) for span in spans]
+    return ParsedFile(path, language, chunks, note)
+
+
+def module_name(path: str) -> tuple[str, str]:
+    """Return the name and the qualified name of a file's own code: ``sessions`` and ``requests/sessions``."""
+    pure = PurePosixPath(path)
+    return pure.stem, str(pure.with_suffix("")) if pure.name else path
+
+
+def _chunk_of_span(path: str, data: bytes, starts: Sequence[int], language: str, role: str, span: Span) -> ParsedChunk:
+    name, qualified_name = (span.name, span.qualified_name) if span.name else module_name(path)
+    content = data[span.start : span.end]
+    return ParsedChunk(
+        content.decode("utf-8", "surrogatepass"),
+        {
+            "path": path, "language": language, "kind": span.kind, "name": name, "qualified_name": qualified_name,
+            "signature": span.signature, "docstring": "", "summary": "", "summary_source": "", "parent": span.parent,
+            "context": span.context, "symbols": span.symbols, "imports": [], "calls": [], "bases": [],
+            "complexity": span.complexity, "role": role,
+            "start_line": bisect_right(starts, span.start, 0, len(starts) - 1),
+            "end_line": _last_line(starts, span.start, span.end), "start_byte": span.start, "end_byte": span.end,
+            "content_hash": sha256(content).hexdigest(),
+        },
+    )  # fmt: skip
+
+
+def _last_line(starts: Sequence[int], start: int, end: int) -> int:
+    return max(1, bisect_right(starts, max(start, end - 1), 0, len(starts) - 1))
+
+
+class _CodeChunks:
+    """Builds the chunks of one file from what it declares."""
+
+    def __init__(
+        self, path: str, data: bytes, syntax: Syntax, language: Language, role: str, *, max_tokens: int, min_tokens: int
+    ) -> None:
+        self._path = path
+        self._data = data
+        self._syntax = syntax
+        self._language = language.name
+        self._role = role
+        self._max_tokens = max_tokens
+        self._starts = line_starts(data)
+        self._layout = Layout(data, self._starts, syntax, max_tokens=max_tokens, min_tokens=min_tokens)
+        self._declared_at = [declaration.start for declaration in syntax.all]
+        self._called_at = [start for start, _ in syntax.calls]
+        self._imported_at = [start for start, _ in syntax.imports]
+        self._commented_at = [start for start, _ in syntax.comments]
+        self._types = {one.qualified_name: one for one in syntax.all if one.kind in CLASS_LIKE}
+        self._headers: dict[int, str] = {}
+        self._module = module_name(path)
+
+    def build(self) -> list[ParsedChunk]:
+        """Return the chunks in order."""
+        chunks = []
+        for piece in self._layout.pieces():
+            spans = self._fit(piece)
+            chunks += [self._chunk(piece, start, end, is_first=index == 0)
+                       for index, (start, end) in enumerate(spans)]  # fmt: skip
+        return chunks
+
+    def _fit(self, piece: Piece) -> list[tuple[int, int]]:
+        """Return the spans of a piece in bytes: one, or several if it is too large."""
+        start, end = self._starts[piece.start], self._starts[piece.end]
+        if not exceeds(self._data[start:end], self._max_tokens, piece.tokens):
+            return [(start, end)]
+        cuts = statement_lines(self._syntax.root, self._starts, piece.start, piece.end, self._max_tokens)
+        return split_lines(self._data, self._starts, piece.start, piece.end, cuts=cuts, max_tokens=self._max_tokens)
+
+    def _chunk(self, piece: Piece, start: int, end: int, *, is_first: bool) -> ParsedChunk:
+        content = self._data[start:end]
+        owner = piece.owner
+        first_branch, last_branch = start, end
+        if owner is None:
+            kind = "module"
+            name, qualified_name = self._module
+            signature = parent = context = ""
+            docstring = self._docstring(self._syntax.documented, start, end)
+            bases: list[str] = []
+        else:
+            kind, name, qualified_name, parent = owner.kind, owner.name, owner.qualified_name, owner.scope
+            signature, bases = self._signature(owner), list(dict.fromkeys(owner.bases))
+            docstring = self._documentation(owner, piece) if is_first else ""
+            enclosing = owner.parent or self._types.get(owner.scope)
+            context = self._signature(enclosing) if enclosing is not None and enclosing.kind in CONTAINERS else ""
+            if not is_first:
+                context = f"{context}\n{signature}" if context else signature
+            if kind in CALLABLE and not piece.merged:
+                first_branch, last_branch = owner.start, owner.end
+        branches = self._syntax.branches
+        return ParsedChunk(
+            content.decode("utf-8", "surrogatepass"),
+            {
+                "path": self._path, "language": self._language, "kind": kind, "name": name,
+                "qualified_name": qualified_name, "signature": signature, "docstring": docstring, "summary": "",
+                "summary_source": "", "parent": parent, "context": context, "symbols": self._symbols(start, end),
+                "imports": self._imports(start, end), "calls": self._calls(start, end), "bases": bases,
+                "complexity": 1 + bisect_left(branches, last_branch) - bisect_left(branches, first_branch),
+                "role": self._role, "start_line": bisect_right(self._starts, start, 0, len(self._starts) - 1),
+                "end_line": _last_line(self._starts, start, end), "start_byte": start, "end_byte": end,
+                "content_hash": sha256(content).hexdigest(),
+            },
+        )  # fmt: skip
+
+    def _signature(self, declaration: Declaration) -> str:
+        found = self._headers.get(declaration.start)
+        if found is None:
+            found = self._headers[declaration.start] = self._read_signature(declaration)
+        return found
+
+    def _read_signature(self, declaration: Declaration) -> str:
+        """Return a declaration up to its body, with an ``export`` on its line but without decorators and comments."""
+        start = declaration.start
+        if b"\n" not in self._data[declaration.outer_start : start]:
+            start = declaration.outer_start
+        end = declaration.end if declaration.body is None else max(start, declaration.body[0])
+        text = self._data[start : min(end, start + 2000)]
+        if self._commented_at:
+            first, last = bisect_left(self._commented_at, start), bisect_left(self._commented_at, end)
+            for comment_start, comment_end in reversed(self._syntax.comments[first:last]):
+                text = text[: comment_start - start] + text[comment_end - start :]
+        return signature_of(text.decode("utf-8", "ignore"))
+
+    def _documentation(self, owner: Declaration, piece: Piece) -> str:
+        if owner.documented is not None:
+            return self._docstring(owner.documented, owner.start, owner.end)
+        comments = self._syntax.comments
+        if not comments:
+            return ""
+        lowest = self._starts[self._layout.lead(owner, piece.start)]
+        first, last = bisect_left(self._commented_at, lowest), bisect_left(self._commented_at, owner.outer_start)
+        if first >= last:
+            return ""
+        text = b"\n".join(self._data[start:end].rstrip(b"\n") for start, end in comments[first:last])
+        return clean_comment(text.decode("utf-8", "replace"))[:_MOST_DOCSTRING]
+
+    def _docstring(self, span: tuple[int, int] | None, start: int, end: int) -> str:
+        if span is None or not start <= span[0] < end:
+            return ""
+        return clean_docstring(self._data[span[0] : span[1]].decode("utf-8", "replace"))[:_MOST_DOCSTRING]
+
+    def _symbols(self, start: int, end: int) -> list[SymbolRecord]:
+        first, last = bisect_left(self._declared_at, start), bisect_left(self._declared_at, end)
+        records: list[SymbolRecord] = []
+        for declaration in self._syntax.all[first:last]:
+            start_line = self._layout.line(declaration.start) + 1
+            end_line = self._layout.line(max(declaration.start, declaration.end - 1)) + 1
+            qualified = declaration.qualified_name
+            for name in declaration.names:
+                full = (
+                    qualified
+                    if name == declaration.name
+                    else qualified[: len(qualified) - len(declaration.name)] + name
+                )
+                records.append({"name": name, "qualified_name": full, "kind": declaration.kind,
+                                "start_line": start_line, "end_line": end_line})  # fmt: skip
+        return records
+
+    def _imports(self, start: int, end: int) -> list[str]:
+        if not self._imported_at:
+            return []
+        first, last = bisect_left(self._imported_at, start), bisect_left(self._imported_at, end)
+        return list(dict.fromkeys(source for _, source in self._syntax.imports[first:last]))
+
+    def _calls(self, start: int, end: int) -> list[str]:
+        first, last = bisect_left(self._called_at, start), bisect_left(self._called_at, end)
+        names = dict.fromkeys([self._data[low:high] for low, high in self._syntax.calls[first:last]])
+        return [name.decode("utf-8", "replace") for name in list(names)[:_MOST_CALLS]]

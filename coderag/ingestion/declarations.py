@@ -1,0 +1,435 @@
+"""What a source file declares: tree-sitter parses it and one query a language says what the nodes mean.
+
+Capture convention (one query file a language, compiled once):
+
+``@definition.<kind>``
+    The declaration's node; *kind* is one of `coderag.schema.Kind`: function, method, class, interface, struct, trait,
+    enum, union, type_alias, impl, namespace, constant, variable, field, macro. In the same pattern ``@name``, its name
+    (several are allowed, as in ``var a, b``; in C-like declarators the inner identifier), and optionally ``@body``, the
+    node that is its body (default: the field ``body``), and ``@receiver``, a type that qualifies the name (a Go
+    receiver, the scope of a C++ ``Foo::bar``). A definition around another one with the same ``@name`` node is one
+    declaration with it, the outer extent winning (a C++ template). A function directly inside a class-like declaration
+    becomes a method here: queries need not tell them apart. What a function declares inside its body is a symbol, never
+    a chunk; its variables are neither.
+``@base``
+    A name of an extended or implemented type, of the innermost declaration around it.
+``@import``
+    A whole import statement; ``@import.source`` the module or path in it.
+``@call``
+    The identifier of a callee, its last segment only.
+``@branch``
+    A node that adds one to cyclomatic complexity.
+``@docstring``
+    A string that documents the declaration around it (Python), or the file.
+``@comment``
+    A comment. Comments on lines of their own directly above a declaration belong to it.
+``@attribute``
+    An attribute that stands as a sibling before its declaration (Rust ``#[derive]``): belongs to it as a comment does,
+    without being documentation.
+``@wrapper``
+    A node that begins before the declaration inside it and belongs to it (``export``, decorators, ``template``).
+
+A capture whose name begins with ``_`` is for the query's own predicates. A declaration's lines are those of its
+``@definition`` node: decorators in a ``@wrapper``, attributes and comments are part of its chunk, not of its lines.
+"""
+
+import gc
+import re
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+import numpy as np
+from tree_sitter import Language as Grammar
+from tree_sitter import Node, Parser, Query, QueryCursor, Tree
+from tree_sitter_language_pack import get_language
+
+from coderag.ingestion.languages import Language
+
+CLASS_LIKE: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "impl"})
+"""Kinds whose functions are methods."""
+
+CONTAINERS: Final = CLASS_LIKE | {"namespace"}
+"""Kinds whose members are chunks of their own."""
+
+CALLABLE: Final = frozenset({"function", "method"})
+DATA: Final = frozenset({"constant", "variable", "field"})
+
+_NEWLINE = 10
+_DEEPEST = 48  # levels of nested declarations that are told apart; no program written by people has more
+_ERRORS_TOLERATED = 0.5  # share of a file's bytes inside ERROR nodes up to which its declarations are used in any case
+_DECLARED_NEVERTHELESS = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
+# Bounds a query's memory. Its progress callback is no way to bound it: any crashes the interpreter (tree-sitter 0.26).
+_MATCH_LIMIT = 1 << 16
+# A parse can be cancelled only if it reads through a callback, which doubles its time in grammars that ask for columns
+# (Scala). The worst text known needs 1.1 s and 0.6 GB at this size (Java, "a<a<a<...").
+_UNWATCHED_BYTES = 1 << 14
+_READ_BYTES = 1 << 12
+_STRENGTH = {
+    kind: strength
+    for strength, kinds in enumerate((DATA - {"constant"}, {"constant"}, {"type_alias"}, {"macro"}))
+    for kind in kinds
+}
+_TYPE_ARGUMENTS = re.compile(r"<.*>|\[.*\]|[*&()\s]", re.DOTALL)
+
+
+@dataclass(slots=True, eq=False)
+class Declaration:
+    """A declaration in a file; offsets are bytes.
+
+    Attributes:
+        start: Where its own node begins; ``outer_start`` includes decorators, ``export`` and the like.
+        body: Where its body begins and ends; None without one.
+        name_start: Offset of its first name.
+        documented: Start and end of its docstring; None without one.
+        qualified_name: Its names from the outermost declaration of the file inwards.
+    """
+
+    kind: str
+    start: int
+    end: int
+    names: list[str]
+    name_start: int
+    body: tuple[int, int] | None
+    receiver: str = ""
+    outer_start: int = 0
+    bases: list[str] = field(default_factory=list)
+    documented: tuple[int, int] | None = None
+    parent: "Declaration | None" = None
+    children: list["Declaration"] = field(default_factory=list)
+    scope: str = ""
+    qualified_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """The first of its names."""
+        return self.names[0]
+
+
+@dataclass(slots=True)
+class Syntax:
+    """What a query found in a file. Every list is in order of position.
+
+    Attributes:
+        roots: Declarations that are in no other one.
+        all: Every declaration, outer before inner.
+        calls: Start and end of each callee's identifier.
+        imports: Start of each import statement, and the module or path in it.
+        branches: Start of each branch.
+        comments: Start and end of each comment.
+        attributes: Start and end of each attribute.
+        documented: Start and end of the file's own docstring.
+        note: What is wrong with the file; empty if nothing is.
+    """
+
+    root: Node
+    roots: list[Declaration] = field(default_factory=list)
+    all: list[Declaration] = field(default_factory=list)
+    calls: list[tuple[int, int]] = field(default_factory=list)
+    imports: list[tuple[int, str]] = field(default_factory=list)
+    branches: list[int] = field(default_factory=list)
+    comments: list[tuple[int, int]] = field(default_factory=list)
+    attributes: list[tuple[int, int]] = field(default_factory=list)
+    documented: tuple[int, int] | None = None
+    note: str = ""
+
+
+class SyntaxUnusableError(Exception):
+    """A file whose tree says too little; the message says why. Raised and handled inside ``ingestion``."""
+
+
+@cache
+def grammar(name: str) -> Grammar:
+    """Return a grammar of the language pack by its name."""
+    return get_language(name)  # type: ignore[arg-type]  # the pack types its names as a Literal
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the cyclic garbage collector, for work on one file that makes many objects and frees them by counting.
+
+    It would search everything alive again and again, for 40 % of a query's time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    query: Query
+    kinds: dict[str, str]  # capture name -> kind
+
+
+@cache
+def _compile(language: Language) -> _Compiled:
+    query = Query(grammar(language.grammar), language.read_query())
+    names = (query.capture_name(index) for index in range(query.capture_count))
+    return _Compiled(
+        query, {name: name.removeprefix("definition.") for name in names if name.startswith("definition.")}
+    )
+
+
+@cache
+def _error_query(name: str) -> Query:
+    return Query(grammar(name), "(ERROR) @error")
+
+
+def line_starts(data: bytes) -> list[int]:
+    r"""Return where each line begins; only ``\n`` ends a line. The last entry is the length of the text."""
+    ends: list[int] = (np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1).tolist()
+    if not ends or ends[-1] < len(data):
+        ends.append(len(data))
+    return [0, *ends]
+
+
+def parse(data: bytes, grammar_name: str, *, timeout_s: float) -> Tree:
+    """Parse a file.
+
+    Args:
+        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. Text made for it can keep a
+            parser busy for minutes, at half a gigabyte of memory a second.
+
+    Raises:
+        SyntaxUnusableError: It took longer.
+    """
+    parser = Parser(grammar(grammar_name))
+    if len(data) <= _UNWATCHED_BYTES:
+        return parser.parse(data)
+    deadline = time.thread_time() + timeout_s * max(1.0, len(data) / 1_000_000)
+    try:
+        return parser.parse(
+            lambda offset, _: data[offset : offset + _READ_BYTES],
+            progress_callback=lambda *_: time.thread_time() > deadline,
+        )
+    except ValueError as error:  # raised by tree_sitter when the callback cancels
+        raise SyntaxUnusableError(f"not parsed within {timeout_s:g} s") from error
+
+
+def read_syntax(data: bytes, language: Language, *, timeout_s: float) -> Syntax:
+    """Parse a file and find what it declares, imports and calls.
+
+    Args:
+        language: One with a grammar and a query.
+        timeout_s: For the parser.
+
+    Raises:
+        SyntaxUnusableError: The parser took too long, or understood too little.
+    """
+    root = parse(_see_through(data, language), language.grammar, timeout_s=timeout_s).root_node
+    syntax = Syntax(root)
+    compiled = _compile(language)
+    found: dict[tuple[int, int], Declaration] = {}
+    plain: dict[str, list[Node]] = {
+        "call": [],
+        "branch": [],
+        "comment": [],
+        "attribute": [],
+        "wrapper": [],
+        "base": [],
+        "docstring": [],
+    }
+    imports: dict[int, tuple[int, list[Node]]] = {}
+    matches = QueryCursor(compiled.query, match_limit=_MATCH_LIMIT).matches(root)
+    for _, captures in matches:
+        for capture, nodes in captures.items():
+            if capture in plain:
+                plain[capture] += nodes
+            elif capture in compiled.kinds:
+                _add_definition(found, compiled.kinds[capture], nodes[0], captures, data)
+            elif capture == "import":
+                node = nodes[0]
+                _, sources = imports.setdefault(node.start_byte, (node.end_byte, []))
+                sources += captures.get("import.source", ())
+    syntax.calls = _spans(plain["call"])
+    syntax.comments = _spans(plain["comment"])
+    syntax.attributes = _spans(plain["attribute"])
+    syntax.branches = sorted({node.start_byte for node in plain["branch"]})
+    syntax.imports = _import_sources(imports, data)
+    syntax.all = _nest(found, language.separator)
+    syntax.roots = [declaration for declaration in syntax.all if declaration.parent is None]
+    _attach(syntax, plain, data)
+    if root.has_error:
+        syntax.note = _check_errors(syntax, language.grammar, data)
+    return syntax
+
+
+def _see_through(data: bytes, language: Language) -> bytes:
+    """Return a text of the same length in which the language's transparent wrappers are space."""
+    if not language.transparent:
+        return data
+    seen = bytearray(data)
+    for match in re.finditer(language.transparent.encode(), data, re.MULTILINE):
+        for group in ("opening", "closing"):
+            start, end = match.span(group)
+            seen[start:end] = b" " * (end - start)
+    return bytes(seen)
+
+
+def _spans(nodes: list[Node]) -> list[tuple[int, int]]:
+    return sorted({(node.start_byte, node.end_byte) for node in nodes})
+
+
+def _check_errors(syntax: Syntax, grammar_name: str, data: bytes) -> str:
+    """Return a note about syntax errors, or raise if most of the file is one and little in it is a declaration."""
+    spans = _spans(QueryCursor(_error_query(grammar_name)).captures(syntax.root).get("error", []))
+    if not spans:
+        return "syntax error: something is missing"
+    is_whole = spans[0] == (syntax.root.start_byte, syntax.root.end_byte)
+    first = spans[1][0] if is_whole and len(spans) > 1 else spans[0][0]
+    note = f"syntax error at line {data.count(_NEWLINE, 0, first) + 1}"
+    lost = _covered(spans) / len(data)
+    declared = _covered([(one.start, one.end) for one in syntax.roots]) / len(data)
+    if lost > _ERRORS_TOLERATED and declared < _DECLARED_NEVERTHELESS:
+        raise SyntaxUnusableError(f"{note}, {lost:.0%} of the file")
+    return note
+
+
+def _covered(spans: list[tuple[int, int]]) -> int:
+    """Return how many bytes some spans cover together."""
+    covered = reached = 0
+    for start, end in spans:
+        covered += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered
+
+
+def _add_definition(
+    found: dict[tuple[int, int], Declaration], kind: str, node: Node, captures: dict[str, list[Node]], data: bytes
+) -> None:
+    start, end = node.start_byte, node.end_byte
+    if end > start and data[end - 1] == _NEWLINE:  # grammars in which a newline belongs to the node
+        end -= 1
+    names = [(name.start_byte, _text(data, name)) for name in captures.get("name", ())]
+    bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
+    known = found.get((start, end))
+    if known is not None:
+        known.names += [name for _, name in names if name not in known.names]
+        if _STRENGTH.get(kind, 9) > _STRENGTH.get(known.kind, 9):
+            known.kind = kind
+        if known.body is None and bodies:
+            known.body = (bodies[0].start_byte, bodies[-1].end_byte)
+        return
+    receivers = captures.get("receiver", ())
+    found[start, end] = Declaration(
+        kind, start, end, [name for _, name in names], names[0][0] if names else -1,
+        (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None,
+        receiver=_TYPE_ARGUMENTS.sub("", _text(data, receivers[0])) if receivers else "", outer_start=start,
+    )  # fmt: skip
+
+
+def _text(data: bytes, node: Node) -> str:
+    return data[node.start_byte : node.end_byte].decode("utf-8", "replace").strip("\"'`")
+
+
+def _import_sources(imports: dict[int, tuple[int, list[Node]]], data: bytes) -> list[tuple[int, str]]:
+    found = []
+    for start, (end, sources) in sorted(imports.items()):
+        if sources:
+            found += sorted({(node.start_byte, _text(data, node).strip("<>")) for node in sources})
+        else:
+            found.append((start, " ".join(data[start:end].decode("utf-8", "replace").split()).rstrip(";")))
+    return found
+
+
+def _nest(found: dict[tuple[int, int], Declaration], separator: str) -> list[Declaration]:
+    """Put each declaration into the innermost one around it, drop those that say nothing, and qualify the names."""
+    kept: list[Declaration] = []
+    open_ones: list[Declaration] = []
+    wrappers: list[Declaration] = []
+    for declaration in sorted(found.values(), key=lambda one: (one.start, -one.end)):
+        while open_ones and open_ones[-1].end <= declaration.start:
+            open_ones.pop()
+        if not declaration.names:  # nothing but a wrapper of what comes first inside it
+            wrappers.append(declaration)
+            continue
+        outer = open_ones[-1] if open_ones else None
+        while wrappers:
+            wrapper = wrappers.pop()
+            if wrapper.end >= declaration.end:
+                declaration.outer_start = min(declaration.outer_start, wrapper.start)
+        if outer is not None and outer.name_start == declaration.name_start:
+            _absorb(outer, declaration)
+            continue
+        if len(open_ones) > _DEEPEST or (outer is not None and outer.kind in CALLABLE and declaration.kind in DATA):
+            continue
+        if declaration.kind == "function" and (
+            declaration.receiver or (outer is not None and outer.kind in CLASS_LIKE)
+        ):
+            declaration.kind = "method"
+        _qualify(declaration, outer, separator)
+        if outer is not None:
+            outer.children.append(declaration)
+        declaration.parent = outer
+        kept.append(declaration)
+        open_ones.append(declaration)
+    return kept
+
+
+def _absorb(outer: Declaration, inner: Declaration) -> None:
+    if inner.body is not None:
+        outer.body = inner.body
+    if _STRENGTH.get(inner.kind, 9) > _STRENGTH.get(outer.kind, 9):
+        outer.kind = inner.kind
+    outer.receiver = outer.receiver or inner.receiver
+
+
+def _qualify(declaration: Declaration, outer: Declaration | None, separator: str) -> None:
+    scope = [part for part in (outer.qualified_name if outer else "", declaration.receiver) if part]
+    if separator != "::":
+        scope = [part.replace("::", separator) for part in scope]
+    declaration.scope = separator.join(scope)
+    declaration.qualified_name = separator.join([*scope, declaration.name])
+
+
+def _attach(syntax: Syntax, plain: dict[str, list[Node]], data: bytes) -> None:
+    """Give wrappers, bases and docstrings to their declarations."""
+    starts = [declaration.start for declaration in syntax.all]
+    for start, end in _spans(plain["wrapper"]):
+        index = bisect_left(starts, start)
+        if index < len(starts) and syntax.all[index].end <= end:
+            declaration = syntax.all[index]
+            declaration.outer_start = min(declaration.outer_start, start)
+    for start, end in _spans(plain["base"]):
+        if (owner := _innermost(syntax.all, starts, start)) is not None:
+            owner.bases.append(data[start:end].decode("utf-8", "replace"))
+    for start, end in _spans(plain["docstring"]):
+        owner = _innermost(syntax.all, starts, start)
+        if owner is None:
+            syntax.documented = syntax.documented or (start, end)
+        else:
+            owner.documented = owner.documented or (start, end)
+
+
+def _innermost(declarations: list[Declaration], starts: list[int], offset: int) -> Declaration | None:
+    index = bisect_right(starts, offset) - 1
+    found = declarations[index] if index >= 0 else None
+    while found is not None and found.end <= offset:
+        found = found.parent
+    return found
+
+
+def walk_children(node: Node, start: int, end: int, size: int) -> Iterator[tuple[int, Node]]:
+    """Yield the nodes that cover a range of bytes, cut down until each has at most ``size`` bytes or no children.
+
+    Yields:
+        Where the node begins (no less than ``start``), and the node, in order of position.
+    """
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        first, last = inner.start_byte, inner.end_byte
+        if last <= start or first >= end:
+            continue
+        if min(last, end) - max(first, start) > size and inner.child_count:
+            stack += reversed(inner.children)
+        else:
+            yield max(first, start), inner

@@ -1,0 +1,36 @@
+"""Documentation as text: docstrings and comments without their marks, and signatures on one line."""
+
+import re
+from collections.abc import Sequence
+
+_QUOTES = re.compile(r"^[a-zA-Z]{0,2}(\"\"\"|'''|\"|')(.*?)\1$", re.DOTALL)
+_OPENING = re.compile(r"^\s*(?:/\*[*!]*|\(\*+|\{-+\|?|<!--|=begin\b|--\[=*\[)", re.MULTILINE)
+_CLOSING = re.compile(r"[^\S\n]*(?:\*+/|\*+\)|-+\}|-->|^=end|\]=*\])[^\S\n]*$", re.MULTILINE)
+_LINE_MARK = re.compile(r"^[^\S\n]*(?://[/!]*<?|#+!?|--+\|?|;+|%+|\*(?!\*)|\"(?=\s))[ \t]?", re.MULTILINE)
+_RULE = re.compile(r"^[^\w\n]+$|^_+$", re.MULTILINE)
+_SIGNATURE_LENGTH = 300
+
+
+def clean_docstring(literal: str) -> str:
+    """Return the text of a string literal that documents something, without quotes and common indentation."""
+    quoted = _QUOTES.match(literal.strip())
+    return _dedent((quoted[2] if quoted else literal).split("\n"))
+
+
+def clean_comment(comment: str) -> str:
+    """Return the text of the comments of one block, without the marks of any language known here."""
+    text = _OPENING.sub("", _CLOSING.sub("", comment))
+    return _dedent(_RULE.sub("", _LINE_MARK.sub("", text)).strip("\n").split("\n"))
+
+
+def _dedent(lines: Sequence[str]) -> str:
+    lines = [line.rstrip() for line in lines]
+    indents = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
+    margin = min(indents, default=0)
+    return "\n".join([lines[0].strip(), *(line[margin:] for line in lines[1:])]).strip()
+
+
+def signature_of(text: str) -> str:
+    """Return a declaration's text up to its body on one line, cut to about 300 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SIGNATURE_LENGTH else line[: _SIGNATURE_LENGTH - 1] + "…"

@@ -1,0 +1,108 @@
+; Declarations.
+(class_declaration name: (type_identifier) @name) @definition.class
+(abstract_class_declaration name: (type_identifier) @name) @definition.class
+(variable_declarator name: (identifier) @name value: (class body: (_) @body)) @definition.class
+(interface_declaration name: (type_identifier) @name) @definition.interface
+(type_alias_declaration name: (type_identifier) @name) @definition.type_alias
+(enum_declaration name: (identifier) @name) @definition.enum
+(internal_module name: (_) @name) @definition.namespace
+(module name: (_) @name) @definition.namespace
+(function_signature name: (identifier) @name) @definition.function
+(interface_body (method_signature name: [(property_identifier) (string)] @name) @definition.method)
+(interface_body (property_signature name: [(property_identifier) (string)] @name) @definition.field)
+(type_alias_declaration value: (object_type (method_signature name: [(property_identifier) (string)] @name) @definition.method))
+(type_alias_declaration value: (object_type (property_signature name: [(property_identifier) (string)] @name) @definition.field))
+(abstract_method_signature name: (_) @name) @definition.method
+(enum_body name: [(property_identifier) (string)] @name @definition.field)
+(enum_assignment name: [(property_identifier) (string)] @name) @definition.field
+(ambient_declaration) @wrapper
+(function_declaration name: (identifier) @name) @definition.function
+(generator_function_declaration name: (identifier) @name) @definition.function
+(method_definition name: (_) @name) @definition.method
+(variable_declarator name: (identifier) @name value: [
+  (arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)
+]) @definition.function
+; const Button = memo(forwardRef((props) => { ... }))
+(program (lexical_declaration (variable_declarator name: (identifier) @name value: (call_expression arguments: (arguments . [
+  (arrow_function body: (statement_block) @body) (function_expression body: (_) @body)
+]))) @definition.function))
+(export_statement declaration: (lexical_declaration (variable_declarator name: (identifier) @name value: (call_expression
+  arguments: (arguments . [(arrow_function body: (statement_block) @body) (function_expression body: (_) @body)])
+)) @definition.function))
+(public_field_definition name: (_) @name value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method
+(public_field_definition name: (_) @name) @definition.field
+(pair key: (_) @name value: [
+  (arrow_function body: (statement_block) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)
+]) @definition.method
+(assignment_expression left: (identifier) @name right: [
+  (arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)
+]) @definition.function
+(assignment_expression
+  left: (member_expression object: (_) @_object property: (_) @name)
+  right: [(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]
+  (#match? @_object "^(module\\.)?exports$|^module$|^this$")) @definition.function
+(assignment_expression
+  left: (member_expression object: [
+    (identifier) @receiver
+    (member_expression object: (identifier) @receiver property: (property_identifier) @_prototype)
+  ] property: (property_identifier) @name)
+  right: [(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]
+  (#not-match? @receiver "^(module|exports)$")) @definition.method
+(export_statement "default" @name value: [
+  (arrow_function body: (_) @body) (function_expression !name body: (_) @body) (class !name body: (_) @body)
+]) @definition.function
+(program (expression_statement (assignment_expression left: (member_expression) @name right: (object)) @definition.variable))
+(export_statement "default" @name value: (object)) @definition.variable
+(program (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable))
+(program (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable))
+(export_statement declaration: (_ (variable_declarator name: (identifier) @name) @definition.variable))
+(program (lexical_declaration "const" (variable_declarator name: (identifier) @name value: [(string) (number) (template_string) (true) (false) (regex) (unary_expression)]) @definition.constant))
+(export_statement declaration: (lexical_declaration "const" (variable_declarator name: (identifier) @name value: [(string) (number) (template_string) (true) (false) (regex) (unary_expression)]) @definition.constant))
+
+(export_statement) @wrapper
+(program (lexical_declaration) @wrapper)
+(program (variable_declaration) @wrapper)
+(program (expression_statement (assignment_expression)) @wrapper)
+
+; Extended and implemented types.
+(extends_clause value: [
+  (identifier) @base
+  (member_expression property: (property_identifier) @base)
+  (call_expression function: (identifier) @base)
+])
+(implements_clause [
+  (type_identifier) @base
+  (nested_type_identifier name: (type_identifier) @base)
+  (generic_type name: [(type_identifier) @base (nested_type_identifier name: (type_identifier) @base)])
+])
+(extends_type_clause type: [
+  (type_identifier) @base
+  (nested_type_identifier name: (type_identifier) @base)
+  (generic_type name: [(type_identifier) @base (nested_type_identifier name: (type_identifier) @base)])
+])
+
+; Imports.
+(import_statement source: (string) @import.source) @import
+(export_statement source: (string) @import.source) @import
+((call_expression function: (identifier) @_require arguments: (arguments . (string) @import.source .)) @import (#eq? @_require "require"))
+(call_expression function: (import) arguments: (arguments . (string) @import.source)) @import
+(import_require_clause source: (string) @import.source) @import
+
+; Calls.
+(call_expression function: (identifier) @call)
+(call_expression function: (member_expression property: [(property_identifier) (private_property_identifier)] @call))
+(new_expression constructor: (identifier) @call)
+(new_expression constructor: (member_expression property: (property_identifier) @call))
+(decorator [(identifier) @call (member_expression property: (property_identifier) @call)])
+(jsx_opening_element name: (identifier) @call (#match? @call "^[A-Z]"))
+(jsx_self_closing_element name: (identifier) @call (#match? @call "^[A-Z]"))
+(jsx_opening_element name: (member_expression property: (property_identifier) @call))
+(jsx_self_closing_element name: (member_expression property: (property_identifier) @call))
+
+; Branches.
+[
+  (if_statement) (for_statement) (for_in_statement) (while_statement) (do_statement) (switch_case) (catch_clause) (ternary_expression)
+] @branch
+(binary_expression operator: ["&&" "||" "??"] @branch)
+
+(comment) @comment

@@ -1,0 +1,21 @@
+"""A chunk of a file without declarations: of a document, of data, or of a language without a query."""
+
+from dataclasses import dataclass, field
+
+from coderag.schema import Kind, SymbolRecord
+
+
+@dataclass(slots=True)
+class Span:
+    """Bytes ``[start, end)`` of a file and what they are called; an empty name stands for the file's own."""
+
+    start: int
+    end: int
+    kind: Kind = "block"
+    name: str = ""
+    qualified_name: str = ""
+    parent: str = ""
+    context: str = ""
+    signature: str = ""
+    complexity: int = 0
+    symbols: list[SymbolRecord] = field(default_factory=list)

@@ -1,0 +1,152 @@
+"""One sentence of natural language for every chunk, without a language model."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.schema import BaseNode, TransformComponent
+
+from coderag.schema import ChunkMetadata
+from coderag.tokens import split_identifier
+
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s|$)|\n\s*\n")
+_PARAMETER_NAME = re.compile(r"[^\W\d]\w*")
+_FUNCTION_POINTER = re.compile(r"\(\s*[*&^]\s*(\w+)")
+_ATTRIBUTES = re.compile(r"^(?:#?\[[^\]]*\]+\s*)+")  # of C#, C++ and PHP, in front of a parameter
+_NAME_END = re.compile(r"(?<!:):(?!:)|=(?!>)")  # what follows is a type or a default value
+_LONGEST = 240
+_MOST_PARAMETERS = 5
+_MOST_CALLS = 5
+_MOST_MEMBERS = 6
+_CALLABLE = frozenset({"function", "method", "macro"})
+_TYPE_FIRST = frozenset({"c", "cpp", "java", "c_sharp", "php", "dart", "groovy", "objective_c", "solidity", "d"})
+_NOT_PARAMETERS = frozenset(
+    ["self", "cls", "this", "const", "final", "mut", "void", "int", "char", "long", "short", "unsigned", "signed", "float",
+     "double", "bool", "struct", "enum"]
+)  # fmt: skip
+_KIND_WORDS = {"type_alias": "type alias", "impl": "implementation", "module": "module-level code of"}
+
+
+class ChunkSummarizer(TransformComponent):
+    """Fill ``summary`` and ``summary_source`` of every chunk that has none.
+
+    The summary is the docstring's first sentence where there is one (``docstring``); else it is derived from the kind, the
+    name split into words, the signature, the parent and what the chunk calls (``derived``).
+    """
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # LlamaIndex's
+        """Return the same nodes with their summaries."""
+        del kwargs
+        for node in nodes:
+            metadata = node.metadata
+            if not metadata.get("summary"):
+                metadata["summary"], metadata["summary_source"] = summarize(metadata)  # type: ignore[arg-type]
+        return nodes
+
+
+def summarize(metadata: ChunkMetadata) -> tuple[str, str]:
+    """Return a chunk's summary and where it is from, ``docstring`` or ``derived``."""
+    if sentence := first_sentence(metadata["docstring"]):
+        return sentence, "docstring"
+    return _derived(metadata), "derived"
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a docstring in one line, at most 240 characters; empty if it says nothing."""
+    sentence = _one_line(_SENTENCE_END.split(text.strip(), maxsplit=1)[0])
+    return sentence if any(character.isalpha() for character in sentence) else ""
+
+
+def _derived(metadata: ChunkMetadata) -> str:
+    """Return one line: ``Method parse url of Client, taking text and base, calling split and Url.``."""
+    pieces = [_subject(metadata)]
+    if parameters := _parameters(metadata):
+        pieces.append(f"taking {_and(parameters)}")
+    if metadata["bases"]:
+        pieces.append(f"extending {_and(metadata['bases'][:_MOST_MEMBERS])}")
+    others = [symbol["name"] for symbol in metadata["symbols"] if symbol["name"] != metadata["name"]]
+    if others:
+        pieces.append(f"with {_and(list(dict.fromkeys(others))[:_MOST_MEMBERS])}")
+    if metadata["calls"]:
+        pieces.append(f"calling {_and(metadata['calls'][:_MOST_CALLS])}")
+    elif metadata["imports"] and metadata["kind"] == "module":
+        pieces.append(f"importing {_and(metadata['imports'][:_MOST_MEMBERS])}")
+    return _one_line(", ".join(pieces) + ".")
+
+
+def _subject(metadata: ChunkMetadata) -> str:
+    """Return what the chunk is: ``Method parse url of Client``."""
+    if metadata["kind"] == "block":
+        return f"Lines of {metadata['path']}"
+    kind = _KIND_WORDS.get(metadata["kind"], metadata["kind"])
+    name = metadata["name"]
+    # Outside ASCII the parts may be pairs of characters, which are no words; of an operator there are none.
+    words = " ".join(split_identifier(name)) if name.isascii() and metadata["kind"] != "section" else name
+    owner = metadata["path"] if metadata["kind"] == "section" else metadata["parent"]
+    return f"{kind.capitalize()} {words or name}" + (f" of {owner}" if owner else "")
+
+
+def _parameters(metadata: ChunkMetadata) -> list[str]:
+    """Return the first parameters' names, read from the signature."""
+    if metadata["kind"] not in _CALLABLE:
+        return []
+    signature = metadata["signature"]
+    opening = _opening(signature, metadata["name"])
+    parts = _arguments(signature, opening) if opening >= 0 else []
+    language = metadata["language"] if metadata["kind"] != "macro" else ""  # a macro's have no types
+    return [name for part in parts for name in _parameter_names(part.strip(), language)][:_MOST_PARAMETERS]
+
+
+def _opening(signature: str, name: str) -> int:
+    """Return where the parameters begin: behind the name, which type parameters may follow; -1 if there are none."""
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}\s*", signature):
+        end = match.end()
+        if signature[end : end + 1] in ("<", "["):
+            end += sum(len(part) + 1 for part in _arguments(signature, end)) + 1
+        if signature[end:].lstrip().startswith("("):
+            return signature.index("(", end)
+    return signature.find("(", max(signature.find(name), 0))
+
+
+def _arguments(text: str, opening: int) -> list[str]:
+    """Return what stands between a bracket and its counterpart, cut at the commas that are in no bracket inside."""
+    parts: list[str] = []
+    depth, start = 0, opening + 1
+    for position in range(opening, len(text)):
+        character = text[position]
+        if character in "([{<":
+            depth += 1
+        elif character in ")]}" or (character == ">" and text[position - 1] not in "-="):
+            depth -= 1
+            if not depth:
+                return [*parts, text[start:position]]
+        elif character == "," and depth == 1:
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]
+
+
+def _parameter_names(part: str, language: str) -> list[str]:
+    """Return the name that one parameter declares; several if it takes an object apart."""
+    if part[:1] in ("{", "("):
+        return [name for inner in _arguments(part, 0) for name in _parameter_names(inner.strip(), language)]
+    part = _ATTRIBUTES.sub("", part)
+    declared = _NAME_END.split(part, maxsplit=1)[0]
+    if pointer := _FUNCTION_POINTER.search(declared):
+        return [pointer[1]]
+    words = _PARAMETER_NAME.findall(declared)
+    if len(words) == 1 and language in _TYPE_FIRST and "$" not in declared:
+        return []  # a type without a name
+    # ``name Type`` in Go; elsewhere the name is last before its type: ``Type name``, ``private name: Type``
+    name = (words[0] if language == "go" and words else words[-1]) if words else ""
+    return [name] if name and name not in _NOT_PARAMETERS else []
+
+
+def _one_line(text: str) -> str:
+    """Return a text without line breaks, at most 240 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

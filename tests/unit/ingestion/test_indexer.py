@@ -1,0 +1,451 @@
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from coderag.errors import ConfigurationError, IndexLockedError, IndexModelError
+from coderag.ingestion import changes
+from coderag.ingestion.indexer import Indexer
+from coderag.models.dense import EmbeddedDense
+from coderag.models.providers import make_dense_model
+from coderag.settings import EmbeddingSettings, Settings
+from coderag.stores.field_counts import FIELDS
+from coderag.stores.index_store import EmbeddingInfo, IndexStore
+
+LONG_AGO = 1_700_000_000
+FILES = {
+    "shop/cart.py": 'class Cart:\n    """Items to buy."""\n\n    def add(self, item):\n        self.items.append(item)\n',
+    "shop/money.py": "def exchange(money, currency):\n    return money\n",
+    "README.md": "# Shop\n\nIt sells things.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make_dense_model(EmbeddingSettings())
+
+
+class Workplace:
+    """A repository, its store, and what is done to both."""
+
+    def __init__(self, root, model):
+        self.root = root
+        self.model = model
+        self.store = IndexStore(root / ".coderag")
+        self.settings = Settings()
+        self.read = []
+        self.progress = []
+
+    def write(self, path, text, age=True):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text) if isinstance(text, bytes) else file.write_text(text, encoding="utf-8")
+        if age:  # files written shortly before a commit are read again by the next run
+            os.utime(file, (LONG_AGO, LONG_AGO))
+
+    def index(self, *, full=False, model=None, **ingestion):
+        settings = self.settings.model_copy(update={"ingestion": self.settings.ingestion.model_validate(ingestion)})
+        self.read.clear()
+        return Indexer(self.root, settings, self.store, model or self.model, self.progress.append).run(full=full)
+
+    def chunks(self):
+        table = self.store.open().chunks(["path", "qualified_name", "id"])
+        return [(row["path"], row["qualified_name"], row["id"]) for row in table.to_pylist()]
+
+    def paths(self):
+        return {path for path, _, _ in self.chunks()}
+
+    def records(self):
+        return {record.path: record for record in self.store.open().files()}
+
+
+@pytest.fixture
+def place(tmp_path, model, monkeypatch):
+    root = tmp_path / "shop"
+    root.mkdir()
+    workplace = Workplace(root, model)
+    for path, text in FILES.items():
+        workplace.write(path, text)
+    read_source = changes.read_source
+
+    def counted(root, candidate, **options):
+        workplace.read.append(candidate.path)
+        return read_source(root, candidate, **options)
+
+    monkeypatch.setattr(changes, "read_source", counted)
+    return workplace
+
+
+def differences(report):
+    return {name: getattr(report, name) for name in ("added", "changed", "removed", "renamed", "unchanged") if getattr(report, name)}
+
+
+# The first run
+
+
+def test_a_first_run_indexes_every_file(place):
+    report = place.index()
+    assert report.generation == 1
+    assert differences(report) == {"added": 3}
+    assert report.files == {"indexed": 3}
+    assert place.paths() == set(FILES)
+    assert (report.chunks, report.lines) == (len(place.chunks()), 10)
+    assert report.symbols >= 4
+
+
+def test_every_file_ends_with_an_outcome(place):
+    place.write("logo.png", b"\x89PNG\0")
+    place.write("data.py", b"\0\1\2")
+    place.write("big.py", "x = 1\n" * 1_000)
+    report = place.index(max_file_bytes=5_000)
+    assert report.files == {"indexed": 3, "skipped": 3}
+    assert report.skipped == {"binary file": 2, "larger than 5,000 bytes": 1}
+    assert {path for path, record in place.records().items() if record.outcome == "skipped"} == {"logo.png", "data.py", "big.py"}
+
+
+def test_a_record_says_what_is_in_its_file(place):
+    place.index()
+    record = place.records()["shop/cart.py"]
+    assert (record.language, record.role, record.encoding, record.lines) == ("python", "source", "utf-8", 5)
+    assert (record.chunks, record.symbols, record.size) == (1, 2, len(FILES["shop/cart.py"]))
+
+
+def test_a_file_that_cannot_be_read_is_recorded_and_fails_nothing(place, monkeypatch):
+    def denied(path, limit, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("coderag.ingestion.source.read_regular", denied)
+    report = place.index()
+    assert report.files == {"failed": 3}
+    assert ("shop/cart.py", "permission denied") in report.failed
+    monkeypatch.undo()
+    assert differences(place.index()) == {"added": 3}
+
+
+def test_a_syntax_error_is_noted_on_the_file(place):
+    place.write("broken.py", "def f(:\n  x = = 1\n")
+    place.index()
+    assert place.records()["broken.py"].outcome == "indexed"
+    assert "line 1" in place.records()["broken.py"].note
+
+
+@pytest.mark.parametrize("files", [{}, {"empty.py": ""}, {"logo.png": b"\x89PNG\0"}])
+def test_a_repository_without_code_has_an_index(tmp_path, model, files):
+    place = Workplace(tmp_path, model)
+    for path, content in files.items():
+        place.write(path, content)
+    assert place.index().generation == 1
+    assert place.index().generation == 1
+    assert [record.outcome for record in place.records().values()] == ["skipped" if path == "logo.png" else "indexed" for path in files]
+
+
+def test_what_is_added_to_an_empty_index_is_indexed(tmp_path, model):
+    place = Workplace(tmp_path, model)
+    place.index()
+    place.write("shop/cart.py", FILES["shop/cart.py"])
+    assert differences(place.index()) == {"added": 1}
+    assert place.paths() == {"shop/cart.py"}
+
+
+def test_an_index_can_become_empty_and_be_filled_again(place):
+    place.index()
+    for path in FILES:
+        (place.root / path).unlink()
+    assert differences(place.index()) == {"removed": 3}
+    assert place.paths() == set()
+    place.write("shop/cart.py", FILES["shop/cart.py"])
+    assert differences(place.index()) == {"added": 1}
+    assert place.paths() == {"shop/cart.py"}
+
+
+def test_an_empty_index_has_a_model_too(tmp_path, model, other_model):
+    place = Workplace(tmp_path, model)
+    place.index()
+    with pytest.raises(IndexModelError):
+        place.index(model=other_model)
+
+
+def test_lines_are_counted_with_and_without_a_last_newline(place):
+    for path, text in {"none.py": "", "one.py": "x = 1", "two.py": "x = 1\ny = 2\n"}.items():
+        place.write(path, text)
+    place.index()
+    assert [place.records()[path].lines for path in ("none.py", "one.py", "two.py")] == [0, 1, 2]
+
+
+# The second run
+
+
+def test_a_second_run_reads_and_writes_nothing(place):
+    place.index()
+    before = place.store.pointer()
+    report = place.index()
+    assert differences(report) == {"unchanged": 3}
+    assert place.read == []
+    assert place.store.pointer() == before
+    assert (report.chunks, report.generation) == (len(place.chunks()), 1)
+
+
+def test_only_what_changed_is_read(place):
+    place.index()
+    place.write("shop/money.py", "def convert(money):\n    return money\n", age=False)
+    report = place.index()
+    assert place.read == ["shop/money.py"]
+    assert differences(report) == {"changed": 1, "unchanged": 2}
+    assert {name for path, name, _ in place.chunks() if path == "shop/money.py"} == {"convert"}
+
+
+def test_the_chunks_of_other_files_stay_as_they_are(place):
+    place.index()
+    before = [chunk for chunk in place.chunks() if chunk[0] != "shop/money.py"]
+    place.write("shop/money.py", "x = 1\n", age=False)
+    place.index()
+    assert [chunk for chunk in place.chunks() if chunk[0] != "shop/money.py"] == before
+
+
+def test_an_added_file_is_indexed(place):
+    place.index()
+    place.write("shop/order.py", "class Order: ...\n")
+    assert differences(place.index()) == {"added": 1, "unchanged": 3}
+    assert "shop/order.py" in place.paths()
+
+
+def test_a_deleted_file_leaves_the_index(place):
+    place.index()
+    (place.root / "shop/money.py").unlink()
+    assert differences(place.index()) == {"removed": 1, "unchanged": 2}
+    assert "shop/money.py" not in place.paths() | place.records().keys()
+
+
+def test_a_renamed_file_is_found_under_its_new_path_only(place):
+    place.index()
+    (place.root / "shop/money.py").rename(place.root / "shop/currency.py")
+    assert differences(place.index()) == {"renamed": 1, "unchanged": 2}
+    assert place.paths() == {"README.md", "shop/cart.py", "shop/currency.py"}
+
+
+def test_two_files_that_change_places_are_both_indexed_anew(place):
+    place.index()
+    one, two, other = (place.root / name for name in ("shop/cart.py", "shop/money.py", "x"))
+    one.rename(other), two.rename(one), other.rename(two)
+    assert differences(place.index()) == {"changed": 2, "unchanged": 1}
+    assert ("shop/money.py", "Cart") in {chunk[:2] for chunk in place.chunks()}
+
+
+def test_a_file_changed_within_its_time_stamp_and_size_just_after_indexing_is_caught(place):
+    place.write("shop/money.py", "rate = 1\n", age=False)
+    stat = (place.root / "shop/money.py").stat()
+    place.index()
+    place.write("shop/money.py", "rate = 2\n", age=False)
+    os.utime(place.root / "shop/money.py", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    report = place.index()
+    assert differences(report) == {"changed": 1, "unchanged": 2}
+    row = place.store.open().chunks(["path"])["path"].to_pylist().index("shop/money.py")
+    assert place.store.open().texts([row]) == ["rate = 2\n"]
+
+
+def test_a_touched_file_is_read_and_found_unchanged(place):
+    place.index()
+    os.utime(place.root / "shop/money.py")
+    report = place.index()
+    assert place.read == ["shop/money.py"]
+    assert differences(report) == {"unchanged": 3}
+    assert report.generation == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"\0\1\2", "binary file"), ("x = 1\n" * 1_000, "larger than 5,000 bytes"), ("# Code generated by x. DO NOT EDIT.\n", "generated file")],
+)  # fmt: skip
+def test_a_file_that_is_no_longer_worth_indexing_drops_out(place, content, reason):
+    place.index(max_file_bytes=5_000)
+    place.write("shop/money.py", content, age=False)
+    report = place.index(max_file_bytes=5_000)
+    assert differences(report) == {"removed": 1, "unchanged": 2}
+    assert "shop/money.py" not in place.paths()
+    assert place.records()["shop/money.py"].reason == reason
+    place.write("shop/money.py", FILES["shop/money.py"], age=False)
+    assert differences(place.index(max_file_bytes=5_000)) == {"added": 1, "unchanged": 2}
+
+
+def test_a_file_that_becomes_ignored_drops_out(place):
+    place.index()
+    place.write(".coderagignore", "money.py\n")
+    report = place.index()
+    assert report.removed == 1
+    assert place.paths() & FILES.keys() == FILES.keys() - {"shop/money.py"}
+
+
+def test_a_file_that_becomes_empty_has_no_old_contents(place):
+    place.index()
+    place.write("shop/money.py", "", age=False)
+    place.index()
+    clean = IndexStore(place.root.parent / "clean")
+    Indexer(place.root, place.settings, clean, place.model).run()
+    assert file_vectors(place.store) == file_vectors(clean)
+
+
+def file_vectors(store):
+    snapshot = store.open()
+    content, paths = snapshot.file_vectors()
+    return {record.path: (content[row].tolist(), paths[row].tolist()) for row, record in enumerate(snapshot.files())}
+
+
+# What makes everything anew
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"chunk": {"max_tokens": 60, "min_tokens": 0}},
+        {"transformations": ("llama_index.core.extractors:TitleExtractor",)},
+    ],
+)
+def test_other_settings_of_chunking_build_the_index_anew(place, change, monkeypatch):
+    from llama_index.core.schema import TransformComponent
+
+    class Same(TransformComponent):
+        def __call__(self, nodes, **kwargs):
+            return nodes
+
+    monkeypatch.setattr("llama_index.core.extractors.TitleExtractor", Same)
+    place.index()
+    place.index(**change)
+    assert sorted(place.read) == sorted(FILES)
+    assert place.store.pointer().generation == 2
+    place.index(**change)
+    assert place.read == []
+
+
+def test_another_name_of_the_repository_builds_the_index_anew(place):
+    place.index()
+    before = {chunk[2] for chunk in place.chunks()}
+    place.settings = Settings(project="other")
+    place.index()
+    assert not before & {chunk[2] for chunk in place.chunks()}
+
+
+def test_other_settings_of_searching_do_not(place):
+    place.index()
+    place.settings = Settings(search={"top_k": 3})
+    assert place.index().generation == 1
+
+
+def test_full_reads_everything_and_keeps_the_old_generation_until_the_commit(place):
+    place.index()
+    place.index(full=True)
+    assert sorted(place.read) == sorted(FILES)
+    assert place.store.pointer().generation == 2
+
+
+class OtherDense(EmbeddedDense):
+    """The embedded model under another name."""
+
+    info = EmbeddingInfo("ollama", "nomic-embed-text", 256)
+
+
+@pytest.fixture
+def other_model(model):
+    return OtherDense(model._words)
+
+
+def test_another_model_is_refused_with_a_hint_and_leaves_the_index(place, other_model):
+    place.index()
+    before = place.store.pointer()
+    place.write("shop/money.py", "x = 1\n", age=False)
+    with pytest.raises(IndexModelError, match=r"embedded/.*\(256 dimensions\).*ollama/nomic-embed-text") as caught:
+        place.index(model=other_model)
+    assert "--full" in caught.value.hint
+    assert place.store.pointer() == before
+
+
+def test_full_takes_another_model(place, other_model):
+    place.index()
+    place.index(model=other_model, full=True)
+    assert place.store.pointer().embedding == OtherDense.info
+    assert place.index(model=other_model).generation == 2
+
+
+# The run itself
+
+
+def test_a_wrong_transformation_is_an_error_and_leaves_the_index(place):
+    place.index()
+    before = place.store.pointer()
+    with pytest.raises(ConfigurationError, match=r"ingestion\.transformations: 'no\.such:Thing'"):
+        place.index(transformations=("no.such:Thing",))
+    assert place.store.pointer() == before
+    assert place.index().generation == 1
+
+
+def test_small_batches_give_the_index_of_one(tmp_path, model):
+    stores = {}
+    for name, batch_bytes in (("one", 2_000_000), ("many", 10_000)):
+        (tmp_path / name / "repo").mkdir(parents=True)
+        place = Workplace(tmp_path / name / "repo", model)
+        for number in range(12):
+            body = "\n".join(f"def f{number}_{line}():\n    return {line} + number_{number}" for line in range(90))
+            place.write(f"pkg/module{number}.py", body + "\n")
+        place.index(batch_bytes=batch_bytes)
+        batches = {step.done for step in place.progress if step.stage == "chunk"}
+        assert (len(batches) > 1) is (name == "many")
+        stores[name] = place
+    assert stores["one"].chunks() == stores["many"].chunks()
+    assert [asdict(record) for record in stores["one"].records().values()] == [
+        asdict(record) for record in stores["many"].records().values()
+    ]
+    one, many = (stores[name].store.open() for name in ("one", "many"))
+    assert abs(one.vectors() - many.vectors()).max() < 1e-6
+    assert counts(one) == counts(many)
+
+
+def counts(snapshot):
+    """Return each chunk's term counts by field; two indexes may number the same terms differently."""
+    terms, fields = snapshot.terms(), snapshot.counts()
+    return [
+        {terms[column]: int(value) for column, value in zip(row.indices, row.data, strict=True)}
+        for field in FIELDS
+        for row in getattr(fields, field)
+    ]
+
+
+def test_progress_goes_through_the_stages_to_the_end(place):
+    place.index()
+    stages = [step.stage for step in place.progress]
+    assert list(dict.fromkeys(stages)) == ["scan", "read", "chunk", "commit"]
+    read = [step for step in place.progress if step.stage == "read"]
+    assert [(step.done, step.total) for step in read] == [(1, 3), (2, 3), (3, 3)]
+    assert (place.progress[-1].done, place.progress[-1].total) == (1, 1)
+
+
+def test_the_seconds_of_the_stages_are_told(place):
+    seconds = place.index().seconds
+    assert {"scan", "chunk and embed", "store", "commit"} <= seconds.keys()
+    assert all(value >= 0 for value in seconds.values())
+
+
+def test_a_second_writer_is_refused(place):
+    with place.store.writer(), pytest.raises(IndexLockedError):
+        place.index()
+
+
+def test_an_error_in_the_middle_leaves_the_last_generation(place):
+    place.index()
+    before = place.chunks()
+    place.write("shop/money.py", "x = 1\n", age=False)
+
+    def stop(step):
+        if step.stage == "commit":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Indexer(place.root, place.settings, place.store, place.model, stop).run()
+    assert place.chunks() == before
+    assert differences(place.index()) == {"changed": 1, "unchanged": 2}
+
+
+def test_the_index_is_not_part_of_the_repository(place):
+    place.store = IndexStore(place.root / "build" / "index")
+    place.index()
+    place.index()
+    assert {Path(path).parts[0] for path in place.records()} == {"shop", "README.md"}
