@@ -76,7 +76,7 @@ class CodeRAG:
         self._store = IndexStore((self.root / Path(directory).expanduser()) if directory else self.root / ".coderag")
         self._model: DenseModel | None = None
         self._context: QueryContext | None = None
-        self._generation = 0
+        self._opened = (0, "")  # generation, and when it was made: a new index counts from 1 again
         self._opening = threading.Lock()
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -207,9 +207,10 @@ class CodeRAG:
             pointer = self._store.pointer()
             if pointer is None:
                 raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run `coderag index` in it first.")
-            if self._context is None or pointer.generation != self._generation:
+            current = (pointer.generation, pointer.created)
+            if self._context is None or current != self._opened:
                 self._context = self._load()
-                self._generation = pointer.generation
+                self._opened = current
             return self._context
 
     def _load(self) -> QueryContext:

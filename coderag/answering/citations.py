@@ -78,8 +78,10 @@ class _DiskFile:
     @cached_property
     def lines(self) -> list[str]:
         """The file's lines as they would be indexed now."""
-        encoding = self._record.encoding.split("+", 1)[0] or "utf-8"
-        return self._data.decode(encoding, "replace").removeprefix("\ufeff").split("\n")
+        encoding, _, of_single_lines = self._record.encoding.partition("+")
+        if of_single_lines:
+            return [_decoded(line, encoding, of_single_lines) for line in self._data.split(b"\n")]
+        return self._data.decode(encoding or "utf-8", "replace").removeprefix("\ufeff").split("\n")
 
     def find(self, block: list[str]) -> int | None:
         """Return the 1-based line where a block of lines is, if it is in exactly one place."""
@@ -88,6 +90,13 @@ class _DiskFile:
         last = len(self.lines) - len(block)
         places = [line for line in range(last + 1) if self.lines[line : line + len(block)] == block]
         return places[0] + 1 if len(places) == 1 else None
+
+
+def _decoded(line: bytes, encoding: str, other: str) -> str:
+    try:
+        return line.decode(encoding)
+    except UnicodeDecodeError:
+        return line.decode(other, "replace")
 
 
 def _citation(claim: Claim, reason: str) -> Citation:

@@ -18,6 +18,7 @@ _MOST_RELATIONS = 6
 _LONGEST_CODE = 30  # lines of the best result that are shown as they are
 _LONGEST_HEAD = 8  # lines of the others
 _LONGEST_DOCSTRING = 600
+_BACKTICKS = re.compile(r"`{3,}")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
 _LIST_LEADS: dict[Intent, str] = {
@@ -80,7 +81,8 @@ class _Writer:
 def _definition(writer: _Writer, name: str, declared: Sequence[Piece]) -> None:
     best = declared[0]
     where = f"declared as a {best.kind.replace('_', ' ')} in {writer.cite(best)}"
-    others = f", and in {len(declared) - 1} other places" if len(declared) > 1 else ""
+    more = len(declared) - 1
+    others = f", and in {more} other {'place' if more == 1 else 'places'}" if more else ""
     writer.line(f"**`{best.name or name}`** is {where}{others}.\n")
     _body(writer, best, _LONGEST_CODE)
     if len(declared) > 1:
@@ -130,7 +132,7 @@ def _body(writer: _Writer, piece: Piece, longest: int, *, skip_summary: bool = F
     more = len(lines) - longest
     if more > 1:
         lines = [*lines[:longest], f"… {more} more lines"]
-    fence = "```" if "```" not in piece.text else "````"
+    fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(piece.text))])
     writer.line("\n".join(f"   {line}".rstrip() for line in (f"{fence}{piece.language}", *lines, fence)))
 
 

@@ -8,7 +8,8 @@ from coderag.prompting import load_prompt
 from coderag.state import AnswerWriter, QueryState
 from coderag.stores.pieces import Piece
 
-_CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_CITATION = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]", re.DOTALL)
+"""A citation, or code in which brackets mean something else (``items[0]``)."""
 
 
 async def generate(writer: AnswerWriter, state: QueryState, pieces: Sequence[Piece]) -> tuple[str, list[Claim], int]:
@@ -30,6 +31,8 @@ async def generate(writer: AnswerWriter, state: QueryState, pieces: Sequence[Pie
 
     def resolve(match: re.Match[str]) -> str:
         nonlocal invented
+        if match[1] is None:
+            return match[0]
         kept = []
         for number in (int(part) for part in match[1].split(",")):
             if 1 <= number <= len(evidence):

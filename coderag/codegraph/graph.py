@@ -6,7 +6,7 @@ listed as unresolved with a low confidence, never presented as an edge. Types of
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -181,16 +181,16 @@ class CodeGraph:
         matches = self._corpus.symbols.find(name)
         best = max((match.quality for match in matches), default=0.0)
         definitions = [match for match in matches if match.quality == best]
+        owners = [scope for match in definitions for scope in split_qualified(match.qualified_name)[-2:-1]]
         rows = rows_of.get(last, [])[:_MOST_REFERENCES]
-        found = []
+        found: dict[tuple[str, str], GraphNeighbour] = {}
         for row, text in zip(rows, self._corpus.texts(rows), strict=True):
             resolver = self._binding(row, definitions)
-            for line in _lines_with(text, last):
+            for line in reference_lines(text, last, owners if len(owners) == len(definitions) else None):
                 neighbour = self._neighbour(row, int(self._corpus.start_lines[row]) + line, relation, resolver)
                 if not any(_is_declaration(neighbour, match, self._corpus) for match in definitions):
-                    found.append(neighbour)
-                    break
-        return sorted(found, key=lambda neighbour: (-neighbour.confidence, neighbour.path, neighbour.line))
+                    found.setdefault((neighbour.path, neighbour.qualified_name), neighbour)
+        return sorted(found.values(), key=lambda neighbour: (-neighbour.confidence, neighbour.path, neighbour.line))
 
     def _targets(
         self, name: str, names_of: Sequence[Sequence[str]], relation: Relation, kinds: frozenset[str] | None
@@ -281,12 +281,24 @@ def _inverted(lists: Sequence[Sequence[str]]) -> dict[str, list[int]]:
     return rows
 
 
-def _lines_with(text: str, name: str) -> Iterator[int]:
-    """Yield the 0-based lines of a text that have a name as a whole word."""
+_RECEIVER = re.compile(r"([A-Z]\w*)(?:<[^<>]*>)?\s*(?:::|\.)\s*$")
+
+
+def reference_lines(text: str, name: str, owners: Collection[str] | None) -> Iterator[int]:
+    """Yield the 0-based lines of a text that refer to a name.
+
+    Args:
+        text: Source of a chunk.
+        name: The name, as a whole word.
+        owners: Types that declare it, if it is a member: ``Other.name`` then means something else.
+    """
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    for line, content in enumerate(text.split("\n")):
-        if word.search(content):
-            yield line
+    for number, line in enumerate(text.split("\n")):
+        for match in word.finditer(line):
+            receiver = _RECEIVER.search(line, 0, match.start())
+            if owners is None or receiver is None or receiver[1] in owners or receiver[1] == "Self":
+                yield number
+                break
 
 
 def _is_declaration(neighbour: GraphNeighbour, match: SymbolMatch, corpus: Corpus) -> bool:

@@ -26,10 +26,13 @@ class ImportResolver:
     def __init__(self, paths: Sequence[str]) -> None:
         self._modules: list[tuple[str, ...]] = [_module(path) for path in paths]
         self._folders = [posixpath.dirname(path) for path in paths]
+        self._paths = paths
         self._by_path = {path: file for file, path in enumerate(paths)}
+        self._by_name: dict[str, list[int]] = defaultdict(list)
         self._by_last: dict[str, list[int]] = defaultdict(list)
         self._by_folder: dict[str, list[int]] = defaultdict(list)
         for file, module in enumerate(self._modules):
+            self._by_name[posixpath.basename(paths[file])].append(file)
             if module:
                 self._by_last[module[-1]].append(file)
             self._by_folder[self._folders[file]].append(file)
@@ -37,7 +40,7 @@ class ImportResolver:
     def resolve(self, file: int, imported: str, language: str) -> list[int]:
         """Return the files that an import in `file` means: none, one, or all files of an imported package."""
         imported = imported.strip("\"'<>` ;")
-        if imported.startswith(("./", "../")):
+        if imported.startswith(("./", "../")) or (imported in (".", "..") and language != "python"):
             return self._exact(_normalised(self._folders[file], imported))
         if language == "python" and (relative := _DOT_RELATIVE.match(imported)):
             dots, rest = relative.groups()
@@ -46,14 +49,27 @@ class ImportResolver:
         parts = [part for part in re.split(r"::|[./\\]", imported) if part not in _ROOT_WORDS]
         if language in _PACKAGE_LANGUAGES:
             return self._package(parts)
-        names_a_file = language in ("c", "cpp") or ("/" in imported and posixpath.splitext(imported)[1] != "")
-        wanted = _module(imported) if names_a_file and imported else tuple(parts)
+        if language in ("c", "cpp"):
+            return self._included(file, imported)
+        names_a_file = "/" in imported and posixpath.splitext(imported)[1] != ""
+        wanted = _module(imported) if names_a_file else tuple(parts)
         return self._by_suffix(file, wanted, whole=names_a_file) if wanted else []
+
+    def _included(self, file: int, imported: str) -> list[int]:
+        """Return the file that a C include means: beside the including one, or the only one whose path ends so."""
+        beside = _normalised(self._folders[file], imported)
+        if beside in self._by_path:
+            return [self._by_path[beside]]
+        named = self._by_name.get(posixpath.basename(imported), ())
+        return self._nearest(file, [other for other in named if f"/{self._paths[other]}".endswith(f"/{imported}")])
 
     def _exact(self, path: str) -> list[int]:
         """Return the file at a path that may lack its extension, or the index file of the folder there."""
         if path in self._by_path:
             return [self._by_path[path]]
+        if not path:  # ``require("../")`` from a folder below the root
+            at_root = (file for stem in _INDEX_STEMS for file in self._by_last.get(stem, ()) if not self._folders[file])
+            return sorted(at_root)[:1]
         module = _module(path)
         trimmed = tuple(PurePosixPath(path).with_suffix("").parts)  # ``./x.js`` in TypeScript means ``x.ts``
         last = {name for candidate in (module, trimmed) for name in candidate[-1:]}
@@ -85,8 +101,11 @@ class ImportResolver:
 
     def _nearest(self, file: int, found: Sequence[int]) -> list[int]:
         """Return the only file, or the one nearest to the importing one; nothing if several are equally near."""
-        if len(found) == 1:
+        if len(found) <= 1:
             return list(found)
+        beside = [other for other in found if self._folders[other] == self._folders[file]]
+        if len(beside) == 1:
+            return beside
         if len(found) > _MOST_AMBIGUOUS:
             return []
         own = self._folders[file].split("/")

@@ -82,11 +82,10 @@ def _about(analysis: Analysis, text: str, chunk_id: str) -> Analysis:
 def _row_at(corpus: Corpus, location: str) -> int | None:
     """Return the chunk at ``path:line``; the path may be the end of one."""
     path, _, line = location.rpartition(":")
-    for file, known in enumerate(corpus.paths):
-        if known == path or known.endswith(f"/{path}"):
-            rows = corpus.chunk_rows(file)
-            return next((row for row in rows if corpus.start_lines[row] <= int(line) <= corpus.end_lines[row]), None)
-    return None
+    named = [file for file, known in enumerate(corpus.paths) if f"/{known}".endswith(f"/{path}")]
+    named.sort(key=lambda file: len(corpus.paths[file]))  # the whole path before the end of another
+    rows = (row for file in named[:1] for row in corpus.chunk_rows(file))
+    return next((row for row in rows if corpus.start_lines[row] <= int(line) <= corpus.end_lines[row]), None)
 
 
 def _candidates(corpus: Corpus, neighbours: Sequence[GraphNeighbour]) -> list[Candidate]:
@@ -99,7 +98,7 @@ def _candidates(corpus: Corpus, neighbours: Sequence[GraphNeighbour]) -> list[Ca
         row = next(
             (row for row in chunks if corpus.start_lines[row] <= neighbour.line <= corpus.end_lines[row]), chunks[0]
         )
-        symbol = neighbour.qualified_name
+        symbol = "" if neighbour.qualified_name == neighbour.path else neighbour.qualified_name
         inside = corpus.start_lines[row] <= neighbour.start_line and neighbour.end_line <= corpus.end_lines[row]
         lines = (neighbour.start_line, neighbour.end_line) if inside else None
         found.setdefault((neighbour.path, symbol), _candidate(corpus, row, neighbour.confidence, symbol, lines))

@@ -17,6 +17,10 @@ _ATX = re.compile(rb"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?$")
 _SETEXT = re.compile(rb"^ {0,3}(=+|-+)[ \t]*\r?$")
 _RST_RULE = re.compile(rb"^([=\-`:.'\"~^_*+#<>!$%&(),/;?@\[\]\\{|}])\1{2,}[ \t]*\r?$")
 _FRONT_MATTER = b"---"
+_BADGE = re.compile(
+    r"\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])"
+)
+"""An image, or a link that is one: it is seen, not read."""
 _INLINE = re.compile(r"[*`]|\[([^\]]*)\]\([^)]*\)|!\[[^\]]*\]\([^)]*\)|<[^>]+>|\{#[\w-]+\}")
 
 
@@ -87,7 +91,8 @@ def rst_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
 
 
 def _title(text: bytes) -> str:
-    return " ".join(_INLINE.sub(r"\1", text.decode("utf-8", "replace")).split())
+    shown = _BADGE.sub("", text.decode("utf-8", "replace"))
+    return " ".join(_INLINE.sub(r"\1", shown).split())
 
 
 _HEADINGS: dict[str, Callable[[Sequence[bytes]], Iterator[Heading]]] = {

@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from coderag.observability import Step
-from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.filters import NO_FILTERS, passing
 from coderag.retrieval.hybrid import merge
 from coderag.retrieval.hybrid import retrieve as retrieve_hybrid
 from coderag.state import QueryContext, QueryState, QueryUpdate
@@ -12,6 +12,7 @@ from coderag.state import QueryContext, QueryState, QueryUpdate
 def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     """Find candidates and put them after what the look-up found."""
     context, analysis = runtime.context, state["analysis"]
+    filters = state.get("filters") or NO_FILTERS
     with Step("retrieve") as step:
         vector = context.embedder.embed_query(analysis["text"], [*analysis["terms"], *analysis["expanded_terms"]])
         found = retrieve_hybrid(
@@ -19,11 +20,11 @@ def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
             analysis["question"],
             analysis,
             vector,
-            state.get("filters") or NO_FILTERS,
+            filters,
             context.settings,
             state.get("top_k") or context.settings.top_k,
         )
         looked_up = [candidate for candidate in state["candidates"] if "lookup" in candidate["channels"]]
-        candidates = merge(looked_up, found)
+        candidates = merge(passing(context.corpus, filters, looked_up), found)
         step.note(candidates=len(candidates), fusion=context.settings.fusion)
     return {"candidates": candidates, "trace": step.entries}

@@ -13,6 +13,7 @@ MAX_QUERY_BYTES = 64_000
 """A longer question is a file: its terms would match everything."""
 
 _MAX_TERMS = 400
+_ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
 _ABOUT_ONE_NAME = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests"})
 _CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
 
@@ -32,6 +33,8 @@ def analyze(query: str, project: str = "") -> Analysis:
     symbol_query = bool(SYMBOL_QUERY.match(query.strip()))
     intent, confidence, name = _intent(query.strip(), entities, symbol_query=symbol_query)
     question = query if symbol_query else _without_project(query, project)
+    if intent == "documentation":
+        question = _ABOUT_DOCUMENTS.sub(" ", question)
     if name and not any(name == entity["text"] for entity in entities):
         kind = "qualified_name" if any(separator in name for separator in (".", "::", "->", "#")) else "identifier"
         entities.insert(0, Entity(kind=kind, text=name))
@@ -81,7 +84,8 @@ def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[
     for intent, confidence, pattern in INTENT_PATTERNS:
         if match := pattern.search(query):
             name = match.groupdict().get("name") or ""
-            if name.lower() in STOP_WORDS:
-                name = ""
+            more_words = raw_tokens(query[match.end() :])
+            if name.lower() in STOP_WORDS or (more_words and name.islower() and name.isalpha()):
+                name = ""  # "what tests file size limits" is not about a declaration called ``file``
             return intent, confidence, name
     return "general", _DEFAULT, ""

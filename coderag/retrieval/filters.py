@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import InvalidQueryError
-from coderag.state import FilterValues
+from coderag.state import Candidate, FilterValues
 from coderag.stores.corpus import Corpus
 
 NO_FILTERS = FilterValues(languages=[], kinds=[], paths=[], roles=[])
@@ -35,6 +35,12 @@ def chunk_mask(corpus: Corpus, filters: FilterValues) -> NDArray[np.bool_] | Non
         matches = path_matcher(tuple(filters["paths"]))
         masks.append(np.fromiter((matches(path) for path in corpus.paths), bool, corpus.n_files)[corpus.file_of])
     return np.logical_and.reduce(masks) if masks else None
+
+
+def passing(corpus: Corpus, filters: FilterValues, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that may be results."""
+    allowed = chunk_mask(corpus, filters) if candidates else None
+    return [one for one in candidates if allowed is None or allowed[corpus.row_of[one["chunk_id"]]]]
 
 
 def _check(column: str, wanted: Sequence[str], present: set[str]) -> None:

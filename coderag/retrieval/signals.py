@@ -111,6 +111,7 @@ ROLE_FACTORS = {"test": 0.5, "example": 0.7, "docs": 0.7, "config": 0.8, "genera
 NAME_FACTORS = {"barrel": 0.9, "declarations_only": 0.9, "legacy": 0.8}
 """How far files step back whose name says that they hold little of the code itself."""
 
+_DATA_FACTOR = 0.6  # files in no known language: fixtures, word lists
 _TEST_FACTOR_ABOUT_TESTS = 0.8
 _NOT_WANTED_FACTOR = 0.4  # source, for a question about the documentation
 
@@ -149,6 +150,8 @@ def file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[str] = (
     for name, factor in NAME_FACTORS.items():
         if name not in disabled:
             factors[corpus.path_index.flagged[name]] *= factor
+    if "data" not in disabled:
+        factors[corpus.data_files] *= _DATA_FACTOR
     return factors
 
 

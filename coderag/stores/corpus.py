@@ -140,6 +140,19 @@ class Corpus:
         return {role: np.asarray(numbers, np.int32) for role, numbers in files.items()}
 
     @cached_property
+    def data_files(self) -> IntArray:
+        """The numbers of the files in no known language that are no documents either."""
+        languages = self.column("language")
+        return np.asarray(
+            [
+                file
+                for file, role in enumerate(self.file_roles)
+                if role != "docs" and languages[self.file_starts[file]] == "text"
+            ],
+            np.int32,
+        )
+
+    @cached_property
     def file_lines(self) -> IntArray:
         """The number of lines of each file."""
         return np.maximum.reduceat(self.end_lines, self.file_starts) if self.n_chunks else self.end_lines

@@ -22,6 +22,7 @@ _PHRASES: dict[Relation, str] = {
     "interface_of": "`{other}` is the interface of `{this}`",
 }
 _OF_FILES = frozenset({"imports", "imported_by"})
+_KNOWN = 0.5  # of the look-up; what is less sure is an unresolved reference, no answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +121,5 @@ def _result(corpus: Corpus, row: int, text: str, result: Candidate) -> Piece:
         summary=corpus.value("summary", row) if whole else "",
         text="\n".join(lines),
         score=result["score"],
-        looked_up="lookup" in result["channels"],
+        looked_up=result["channels"].get("lookup", 0.0) >= _KNOWN,
     )

@@ -112,4 +112,6 @@ class SymbolTable:
         own = [fold(part) for part in split_qualified(record["qualified_name"])[:-1]]
         place = {fold(part) for part in self._scopes[row]}
         wanted = [fold(part) for part in qualifiers]
-        return wanted[-1] in (own[-1:] or place) or all(part in own or part in place for part in wanted)
+        if wanted[-1] in (own[-1:] or place):
+            return True
+        return wanted[-1] in own and all(part in own or part in place for part in wanted)

@@ -1,8 +1,8 @@
 ; The wildcards stand for the pointers and references of a result, and for what has a name: `a::b`, `b<c>`. A query of named
-; nodes says the same, and takes ten times as long to compile.
+; nodes says the same, and takes several times as long to compile.
 
-; Functions. A constructor has no type; neither has a test of
-; GoogleTest, `TEST(Suite, Name) {}`, which is named for its arguments.
+; Functions. A constructor has no type; neither has a test of GoogleTest, `TEST(Suite, Name) {}`, which is named for its
+; arguments.
 (template_declaration) @wrapper
 (function_definition type: (_) declarator: [
   (function_declarator declarator: [
@@ -26,6 +26,7 @@
 (function_definition declarator: [
   (function_declarator declarator: [
     (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name)
+    (_ scope: (_) @receiver name: (template_function name: (identifier) @name))
     (_ name: [
       (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name)
       (_ name: [
@@ -38,7 +39,10 @@
     (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
     (_ name: [
       (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
-      (_ name: (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name))
+      (_ name: [
+        (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
+        (_ name: (_ scope: (_) @receiver name: (identifier) @name))
+      ])
     ])
   ]))
   (_ declarator: (_ declarator: (function_declarator declarator: (_ scope: (_) @receiver name: (identifier) @name))))
