@@ -37,6 +37,6 @@ async def write_answer(context: QueryContext, state: QueryState) -> Answer:
         verified=sum(citation.verified for citation in citations),
         total=len(citations) + invented,
         evidence=state["evidence"],
-        hits=(),
+        hits=[],
         generator=generator,
     )

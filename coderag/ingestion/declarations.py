@@ -308,7 +308,8 @@ def _add_definition(
     start, end = node.start_byte, node.end_byte
     if end > start and data[end - 1] == _NEWLINE:  # grammars in which a newline belongs to the node
         end -= 1
-    names = [(name.start_byte, _text(data, name)) for name in captures.get("name", ())]
+    named = [(name.start_byte, _name(data, name)) for name in captures.get("name", ())]
+    names = [(offset, name) for offset, name in named if name]  # the parser may have made up a missing one
     bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
     known = found.get((start, end))
     if known is not None:
@@ -324,6 +325,12 @@ def _add_definition(
         (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None,
         receiver=_TYPE_ARGUMENTS.sub("", _text(data, receivers[0])) if receivers else "", outer_start=start,
     )  # fmt: skip
+
+
+def _name(data: bytes, node: Node) -> str:
+    """Return a declared name; a Ruby symbol (``attr_reader :size``) without its colon."""
+    text = _text(data, node)
+    return text if text.startswith("::") else text.removeprefix(":")
 
 
 def _text(data: bytes, node: Node) -> str:
@@ -384,6 +391,8 @@ def _absorb(outer: Declaration, inner: Declaration) -> None:
 
 def _qualify(declaration: Declaration, outer: Declaration | None, separator: str) -> None:
     scope = [part for part in (outer.qualified_name if outer else "", declaration.receiver) if part]
+    if declaration.kind == "namespace":  # ``namespace a::b`` in C++, ``namespace A\\B`` in PHP
+        declaration.names = [re.sub(r"::|\\", separator, name) for name in declaration.names]
     if separator != "::":
         scope = [part.replace("::", separator) for part in scope]
     declaration.scope = separator.join(scope)
