@@ -186,6 +186,7 @@ class Filters:
     """Which chunks may be results. Empty means any; several values of one kind are alternatives.
 
     Attributes:
+        kinds: Of the chunk, or of a declaration in it.
         paths: Glob patterns over the whole path (``*`` within a folder, ``**`` across), or folder prefixes.
     """
 

@@ -117,21 +117,21 @@ def _explanation(writer: _Writer, results: Sequence[Piece], related: Sequence[Pi
     for number, piece in enumerate(main, 1):
         summary = f" — {piece.summary}" if piece.summary else ""
         writer.line(f"{number}. **`{piece.name}`** ({piece.kind.replace('_', ' ')}, {writer.cite(piece)}){summary}\n")
-        _body(writer, piece, _LONGEST_CODE if number == 1 else _LONGEST_HEAD, skip_summary=True)
+        _body(writer, piece, _LONGEST_CODE if number == 1 else _LONGEST_HEAD)
         writer.line()
     _relations(writer, related)
     _also(writer, results[_SHOWN_IN_FULL : _SHOWN_IN_FULL + _MOST_ALSO], "See also")
 
 
-def _body(writer: _Writer, piece: Piece, longest: int, *, skip_summary: bool = False) -> None:
-    """Write what a piece says of itself: its documentation, and its code or its head."""
-    documentation = _paragraphs(piece.docstring)
-    if documentation and not (skip_summary and documentation == piece.summary):
-        writer.line("\n".join(f"   > {line}".rstrip() for line in documentation.split("\n")) + "\n")
+def _body(writer: _Writer, piece: Piece, longest: int) -> None:
+    """Write what a piece says of itself: its code or the head of it, and its documentation where that is not in it."""
     lines = piece.text.strip("\n").split("\n")
     more = len(lines) - longest
     if more > 1:
         lines = [*lines[:longest], f"… {more} more lines"]
+    documentation = _paragraphs(piece.docstring)
+    if documentation.split("\n", 1)[0] not in "\n".join([*lines, piece.summary]):
+        writer.line("\n".join(f"   > {line}".rstrip() for line in documentation.split("\n")) + "\n")
     fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(piece.text))])
     writer.line("\n".join(f"   {line}".rstrip() for line in (f"{fence}{piece.language}", *lines, fence)))
 

@@ -199,13 +199,29 @@ class CodeGraph:
         for source in self._corpus.symbols.find(name):
             if source.quality < RESOLVED:
                 continue
-            for target in names_of[source.row]:
+            for target in self._names_within(source, names_of):
                 for match in self._corpus.symbols.find(target):
                     resolver = self._binding(source.row, [match])
                     own = (match.row, match.qualified_name) == (source.row, source.qualified_name)
                     if resolver != "unresolved" and not own and (kinds is None or match.kind in kinds):
                         found.setdefault((match.row, match.qualified_name), self._declared(match, relation, resolver))
         return sorted(found.values(), key=lambda neighbour: -neighbour.confidence)
+
+    def _names_within(self, source: SymbolMatch, names_of: Sequence[Sequence[str]]) -> Iterator[str]:
+        """Yield the names noted for a declaration's chunks that are in its own lines: chunks are shared, or parts."""
+        starts, ends = self._corpus.start_lines, self._corpus.end_lines
+        rows = [
+            row
+            for row in self._corpus.chunk_rows(self.file_of_row(source.row))
+            if starts[row] <= source.end_line and source.start_line <= ends[row]
+        ]
+        for row, text in zip(rows, self._corpus.texts(rows), strict=True):
+            skipped = max(source.start_line - int(starts[row]), 0)
+            own = "\n".join(text.split("\n")[skipped : source.end_line - int(starts[row]) + 1])
+            declared = source.start_line - int(starts[row]) - skipped
+            for name in names_of[row]:
+                if any(name != source.name or line != declared for line in reference_lines(own, name, None)):
+                    yield name
 
     def _binding(self, row: int, definitions: Iterable[SymbolMatch]) -> str:
         """Return what binds a reference in a chunk to one of the declarations, the surest, or ``unresolved``."""

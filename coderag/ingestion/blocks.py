@@ -50,7 +50,8 @@ def lay_out_blocks(
             note = f"{error}; cut by lines"
         else:
             note = f"syntax error, as the grammar of {language.name} has it" if root.has_error else ""
-    symbols = find_symbols(data, starts, language, root) if language.grammar else []
+    is_code = language.code or bool(language.grammar)
+    symbols = find_symbols(data, starts, language, root) if is_code else []
     if root is not None:
         cuts = _tree_lines(root, starts, max_tokens)
         spans = []
@@ -69,7 +70,7 @@ def lay_out_blocks(
             }
         )
         spans = split_lines(data, starts, 0, last, cuts=cuts, max_tokens=limit)
-    return _name(data, starts, spans, symbols, is_code=bool(language.grammar)), note
+    return _name(data, starts, spans, symbols, is_code=is_code), note
 
 
 def _name(

@@ -69,6 +69,7 @@ _MATCH_LIMIT = 1 << 16
 # (Scala). The worst text known needs 1.1 s and 0.6 GB at this size (Java, "a<a<a<...").
 _UNWATCHED_BYTES = 1 << 14
 _READ_BYTES = 1 << 12
+_DEEPEST_WRAPPERS = 3
 _STRENGTH = {
     kind: strength
     for strength, kinds in enumerate((DATA - {"constant"}, {"constant"}, {"type_alias"}, {"macro"}))
@@ -266,12 +267,16 @@ def _see_through(data: bytes, language: Language) -> bytes:
     """Return a text of the same length in which the language's transparent wrappers are space."""
     if not language.transparent:
         return data
-    seen = bytearray(data)
-    for match in re.finditer(language.transparent.encode(), data, re.MULTILINE):
-        for group in ("opening", "closing"):
-            start, end = match.span(group)
+    wrapper = re.compile(language.transparent.encode(), re.MULTILINE)
+    for _ in range(_DEEPEST_WRAPPERS):
+        spans = [match.span(group) for match in wrapper.finditer(data) for group in ("opening", "closing")]
+        if not spans:
+            break
+        seen = bytearray(data)
+        for start, end in spans:
             seen[start:end] = b" " * (end - start)
-    return bytes(seen)
+        data = bytes(seen)
+    return data
 
 
 def _spans(nodes: list[Node]) -> list[tuple[int, int]]:

@@ -27,6 +27,7 @@ class Language:
         filenames: Whole file names.
         shebangs: Interpreters in a first line ``#!``.
         grammar: Name in ``tree_sitter_language_pack``; empty if files are cut without one.
+        code: Whether a language without a grammar is one of programs.
         query: Query file in ``queries/``; None if there is none yet.
         superset: A language that contains this one and shares its extensions, as C++ shares ``.h`` with C.
         superset_pattern: What at the start of a line shows that a file is written in that language.
@@ -41,6 +42,7 @@ class Language:
     shebangs: tuple[str, ...] = ()
     grammar: str = ""
     query: str | None = None
+    code: bool = False
     separator: str = "."
     superset: str = ""
     superset_pattern: str = ""

@@ -1,7 +1,7 @@
 """Turn filters into a mask over chunks."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 
 import numpy as np
@@ -20,17 +20,8 @@ def chunk_mask(corpus: Corpus, filters: FilterValues) -> NDArray[np.bool_] | Non
     Raises:
         InvalidQueryError: A language, kind or role that nothing in the index has; the message lists what there is.
     """
-    for column, wanted in (("language", filters["languages"]), ("kind", filters["kinds"]), ("role", filters["roles"])):
-        _check(column, wanted, set(corpus.column(column)) if wanted else set())
-    masks = [
-        np.isin(np.asarray(corpus.column(column), dtype=object), list(wanted))
-        for column, wanted in (
-            ("language", filters["languages"]),
-            ("kind", filters["kinds"]),
-            ("role", filters["roles"]),
-        )
-        if wanted
-    ]
+    columns = {"language": filters["languages"], "kind": filters["kinds"], "role": filters["roles"]}
+    masks = [_having(name, wanted, _values(corpus, name)) for name, wanted in columns.items() if wanted]
     if filters["paths"]:
         matches = path_matcher(tuple(filters["paths"]))
         masks.append(np.fromiter((matches(path) for path in corpus.paths), bool, corpus.n_files)[corpus.file_of])
@@ -43,11 +34,19 @@ def passing(corpus: Corpus, filters: FilterValues, candidates: Sequence[Candidat
     return [one for one in candidates if allowed is None or allowed[corpus.row_of[one["chunk_id"]]]]
 
 
-def _check(column: str, wanted: Sequence[str], present: set[str]) -> None:
+def _values(corpus: Corpus, name: str) -> Sequence[Set[str]]:
+    """Return for each chunk what it has of a column; of kinds also those of the declarations in it."""
+    return corpus.declared_kinds if name == "kind" else [{value} for value in corpus.column(name)]
+
+
+def _having(name: str, wanted: Sequence[str], values: Sequence[Set[str]]) -> NDArray[np.bool_]:
+    """Return which chunks have one of the wanted values; refuse a value that no chunk has."""
+    present = set[str]().union(*values)
     if absent := sorted(set(wanted) - present):
         raise InvalidQueryError(
-            f"nothing in the index has the {column} {absent[0]!r}", hint=f"There is: {', '.join(sorted(present))}."
+            f"nothing in the index has the {name} {absent[0]!r}", hint=f"There is: {', '.join(sorted(present))}."
         )
+    return np.fromiter((not own.isdisjoint(wanted) for own in values), bool, len(values))
 
 
 class _PathMatcher:

@@ -111,14 +111,15 @@ Scored = tuple[float, int, Candidate]
 def _spread(corpus: Corpus, scored: list[Scored], decay: float, limit: int, top_k: int) -> list[Scored]:
     """Return the best, where each further result of one file counts less and no file has more than `limit`."""
     shown: Counter[int] = Counter()
-    declarations: set[tuple[int, str]] = set()
+    declarations: set[tuple[int, str, int]] = set()
     decayed = []
     for total, row, candidate in scored:
         file = int(corpus.file_of[row])
-        declaration = (file, candidate["symbol"] or corpus.value("qualified_name", row))
-        if declaration in declarations:
+        name = candidate["symbol"] or corpus.value("qualified_name", row)
+        line = candidate["start_line"] if "lookup" in candidate["channels"] else 0  # tells overloads apart
+        if (file, name, line) in declarations:
             continue  # a further part of a long declaration, or the same one found twice
-        declarations.add(declaration)
+        declarations.update(((file, name, line), (file, name, 0)))
         if shown[file] < limit:
             decayed.append((total * decay ** shown[file], row, candidate))
             shown[file] += 1

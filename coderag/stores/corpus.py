@@ -194,6 +194,15 @@ class Corpus:
         return PathIndex(self.paths)
 
     @cached_property
+    def declared_kinds(self) -> list[frozenset[str]]:
+        """For each chunk, its own kind and the kinds of all that it declares."""
+        members = self.snapshot.chunks(["symbols"])["symbols"].to_pylist()
+        return [
+            frozenset((kind, *(symbol["kind"] for symbol in symbols)))
+            for kind, symbols in zip(self.column("kind"), members, strict=True)
+        ]
+
+    @cached_property
     def symbols(self) -> SymbolTable:
         """All declared names."""
         scopes = [split_qualified(str(PurePosixPath(path).with_suffix(""))) for path in self.paths]

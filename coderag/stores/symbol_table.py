@@ -53,8 +53,9 @@ class SymbolTable:
                 name = member["name"]
                 position = len(self._records)
                 self._records.append((row, member))
-                self._by_name[name].append(position)
-                self._by_fold[fold(name)].append(position)
+                last = (split_qualified(name) or [name])[-1]  # ``module.exports``, ``#private``, ``Weather.Telemetry``
+                self._by_name[last].append(position)
+                self._by_fold[fold(last)].append(position)
 
     def __len__(self) -> int:
         return len(self._records)

@@ -16,9 +16,16 @@ def find_root(given: Path | None) -> Path:
         return given
     here = Path.cwd()
     candidates = [folder for folder in (here, *here.parents) if not is_too_wide(folder)]
-    marked = (folder for folder in candidates if any((folder / mark).exists() for mark in INDEX_MARKS))
-    versioned = (folder for folder in candidates if (folder / ".git").exists())
+    marked = (folder for folder in candidates if any(_holds(folder, mark) for mark in INDEX_MARKS))
+    versioned = (folder for folder in candidates if _holds(folder, ".git"))
     return next(marked, None) or next(versioned, None) or here
+
+
+def _holds(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).exists()
+    except PermissionError:  # said later, of the folder that is chosen
+        return False
 
 
 def is_too_wide(folder: Path) -> bool:

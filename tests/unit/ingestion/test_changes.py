@@ -10,6 +10,7 @@ from coderag.ingestion.scanner import Candidate, Scan, scan
 from coderag.schema import FileRecord
 
 COMMIT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+COMMITTED = COMMIT.isoformat()
 LIMIT = 1_000_000
 
 
@@ -26,7 +27,7 @@ def candidate(path="a.py", size=10, mtime_ns=None):
     return Candidate(path, size, at(-3600) if mtime_ns is None else mtime_ns, inode=1)
 
 
-def changes_of(candidates, records, created=COMMIT.isoformat()):
+def changes_of(candidates, records, created=COMMITTED):
     return find_changes(Scan(candidates=candidates), records, created)
 
 

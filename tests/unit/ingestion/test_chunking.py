@@ -383,7 +383,7 @@ def test_preprocessor_conditions_between_declarations_stay_with_the_one_above():
         ),
         ("haskell", "module A where\n\nrun :: Int -> Int\nrun x = x\n", [("run", "function", 3, 3)]),
         ("zig", "pub fn run(x: u8) u8 {\n    return x;\n}\n", [("run", "function", 1, 3)]),
-        ("shell", "#!/bin/sh\nrun() {\n  echo 1\n}\n", [("run", "function", 2, 4)]),
+        ("shell", "#!/bin/sh\nrun() {\n  echo 1\n}\n", [("run", "function", 2, 2)]),
         ("sql", "CREATE TABLE users (\n  id int\n);\n", [("users", "struct", 1, 3)]),
     ],
 )

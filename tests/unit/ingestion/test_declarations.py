@@ -126,7 +126,9 @@ def test_bases_calls_imports_and_branches_are_found_in_order():
 
 
 def test_the_grammar_sees_through_macros_around_items():
-    syntax = read("cfg_rt! {\n    /// Doc.\n    pub fn f() {\n        g()\n    }\n}\n\nfn h() {}\n", "rust")
+    syntax = read(
+        "cfg_rt! {\n    cfg_io! {\n        pub fn f() {\n            g()\n        }\n    }\n}\n\nfn h() {}\n", "rust"
+    )
     assert qualified(syntax) == [("f", "function"), ("h", "function")]
     assert syntax.note == ""
 

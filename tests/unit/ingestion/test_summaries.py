@@ -69,7 +69,8 @@ def test_a_docstring_that_says_nothing_is_passed_over():
     [
         ({"kind": "method", "name": "index_files", "parent": "Config", "calls": ["Ok", "Err"]},
          "Method index files of Config, calling Ok and Err."),
-        ({"kind": "class", "name": "HTTPServer", "bases": ["Base", "Mixin"], "symbols": [{"name": "HTTPServer"}, {"name": "stop"}]},
+        ({"kind": "class", "name": "HTTPServer", "bases": ["Base", "Mixin"],
+          "symbols": [{"name": "HTTPServer"}, {"name": "stop"}]},
          "Class http server, extending Base and Mixin, with stop."),
         ({"kind": "type_alias", "name": "UserId"}, "Type alias user id."),
         ({"kind": "impl", "name": "Level", "bases": ["FromStr"]}, "Implementation level, extending FromStr."),

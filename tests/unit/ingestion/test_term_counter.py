@@ -9,7 +9,9 @@ from coderag.ingestion.term_counter import TermCounter
 from coderag.stores.field_counts import FIELDS
 from coderag.tokens import path_terms, text_terms
 
-WORDS = st.sampled_from(["open", "openSession", "open_session", "HTTP2", "die", "größe", "解析", "1984", "123456", "_", "x", "\n", "# -"])
+WORDS = st.sampled_from(
+    ["open", "openSession", "open_session", "HTTP2", "die", "größe", "解析", "1984", "123456", "_", "x", "\n", "# -"]
+)
 TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40)
 PATHS = st.sampled_from(["a.py", "src/auth/session_store.py", "Makefile", "数据/解析.py", ".env"])
 
@@ -23,7 +25,10 @@ def chunk(path="a.py", text="", context="", name="", symbols=(), summary="", doc
 
 
 CHUNKS = st.lists(
-    st.builds(chunk, path=PATHS, text=TEXTS, context=TEXTS, name=TEXTS, symbols=st.lists(TEXTS, max_size=2), summary=TEXTS, docstring=TEXTS),
+    st.builds(
+        chunk, path=PATHS, text=TEXTS, context=TEXTS, name=TEXTS, symbols=st.lists(TEXTS, max_size=2), summary=TEXTS,
+        docstring=TEXTS,
+    ),
     max_size=5,
 )  # fmt: skip
 
@@ -42,7 +47,8 @@ def recount(node):
 def told(matrix, terms):
     """Return each row as a counter."""
     return [
-        Counter({terms[column]: int(value) for column, value in zip(row.indices, row.data, strict=True)}) for row in matrix
+        Counter({terms[column]: int(value) for column, value in zip(row.indices, row.data, strict=True)})
+        for row in matrix
     ]
 
 

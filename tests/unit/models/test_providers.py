@@ -494,7 +494,7 @@ def test_a_dimension_that_changes(case):
     [
         ("12", 12),
         (" 0 ", 0),
-        (format_datetime(datetime.now(UTC) + timedelta(seconds=3_000), usegmt=True), 3_000),
+        ("in 3,000 s", 3_000),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
         ("Wed, 21 Oct 2015 07:28:00 -0000", 0),
         ("soon", None),
@@ -505,6 +505,8 @@ def test_a_dimension_that_changes(case):
 def test_retry_after_is_a_number_or_a_date(header, seconds):
     import httpx
 
+    if header == "in 3,000 s":  # as a date, made when the test runs and not when it was collected
+        header = format_datetime(datetime.now(UTC) + timedelta(seconds=3_000), usegmt=True)
     request = httpx.Request("POST", "http://localhost/")
     response = httpx.Response(429, headers={"Retry-After": header} if header else {}, request=request)
     fault = find_fault(httpx.HTTPStatusError("busy", request=request, response=response))

@@ -1,0 +1,202 @@
+"""The query graph as a whole: its drawing, its routes, and what ran for each goal."""
+
+import json
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from coderag.app import CodeRAG, load_query_graph
+from coderag.errors import InvalidQueryError
+from coderag.records import answer_from_record, context_from_record
+from coderag.retrieval.analysis import analyze
+from coderag.schema import Intent
+from coderag.state import QueryOutput
+from tests.support.candidates import names_of, paths_of
+from tests.support.corpora import make_context, write_files
+from tests.support.graphs import run, steps
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = {
+    "shop/money.py": (
+        'def round_up(value):\n    """Round a value up to whole units."""\n    return int(value + 0.5)\n\n\n'
+        "class Money:\n    def __init__(self, amount):\n        self.amount = round_up(amount)\n"
+    ),
+    "shop/cart.py": (
+        "from shop.money import Money, round_up\n\n\nclass Basket:\n    size = 1\n\n\nclass Cart(Basket):\n"
+        '    """Holds items."""\n\n    def total(self):\n        return round_up(sum(self.items))\n'
+    ),
+    "tests/test_money.py": "from shop.money import round_up\n\n\ndef test_rounding():\n    assert round_up(0.2) == 1\n",
+    "docs/money.md": "# Money\n\nValues are rounded up to whole units before they are shown: ticket 12 asked for it.\n",
+}
+LOOKED_UP = ["analyze", "lookup", "retrieve", "rerank"]
+SEARCHED = ["analyze", "retrieve", "rerank"]
+WIDENED = ["widen", "retrieve", "rerank"]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return load_query_graph()
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory):
+    return make_context(FILES, tmp_path_factory.mktemp("shop"))
+
+
+# The drawing
+
+
+def drawing(graph):
+    return graph.get_graph().draw_mermaid().strip()
+
+
+def test_the_drawing_is_the_one_that_was_looked_at(graph):
+    assert drawing(graph) == (Path(__file__).parent / "query.mmd").read_text(encoding="utf-8").strip()
+
+
+def test_the_readme_shows_the_drawing(graph):
+    readme = ROOT / "README.md"
+    assert readme.is_file(), "there is no README.md"
+    blocks = re.findall(r"<!-- graph:query -->\s*```mermaid\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 1, "README.md has no block '<!-- graph:query -->' followed by ```mermaid … ```"
+    assert blocks[0].strip() == drawing(graph), "README.md shows another graph: copy tests/graphs/query.mmd into it"
+
+
+# Routes
+
+ROUTES = {
+    "find_definition": ("where is round_up defined", LOOKED_UP),
+    "find_usage": ("who calls round_up", LOOKED_UP),
+    "hierarchy": ("what extends Basket", LOOKED_UP),
+    "find_tests": ("what tests round_up", LOOKED_UP),
+    "find_similar": ("code like shop/money.py:1", LOOKED_UP),
+    "understand_module": ("how are values rounded up", SEARCHED),
+    "documentation": ("what do the docs say about values", SEARCHED),
+    "backlog": ("which ticket is about values rounded", SEARCHED),
+    "general": ("values rounded up to whole units", SEARCHED),
+}
+
+
+def test_every_intent_has_a_route():
+    assert ROUTES.keys() == set(get_args(Intent))
+
+
+@pytest.mark.parametrize("intent", ROUTES)
+def test_an_intent_takes_its_route(context, intent):
+    query, route = ROUTES[intent]
+    output = run(context, query)
+    assert output["analysis"]["intent"] == intent
+    assert steps(output) == route
+    assert output["evidence"] == "found"
+
+
+@pytest.mark.parametrize(
+    ("goal", "further"), [("search", []), ("context", ["expand", "budget"]), ("answer", ["expand", "budget", "answer"])]
+)
+async def test_a_goal_decides_how_far_it_goes(graph, context, goal, further):
+    output = await graph.ainvoke({"query": "how are values rounded up", "goal": goal}, context=context)
+    assert steps(output) == SEARCHED + further
+    assert ("context" in output, "answer" in output) == ("expand" in further, "answer" in further)
+
+
+def test_without_a_goal_it_is_a_search(graph, context):
+    assert steps(graph.invoke({"query": "values rounded up"}, context=context)) == SEARCHED
+
+
+@pytest.mark.parametrize(
+    ("goal", "further"), [("search", []), ("context", ["expand", "budget"]), ("answer", ["expand", "budget", "answer"])]
+)
+async def test_weak_evidence_is_widened_exactly_once(graph, context, goal, further):
+    output = await graph.ainvoke({"query": "kubernetes ingress annotations", "goal": goal}, context=context)
+    assert steps(output) == SEARCHED + WIDENED + further
+    assert output["evidence"] == "not_found"
+
+
+def test_a_misspelt_identifier_is_found_on_the_second_round(context):
+    output = run(context, "where is roundd_upp defined")
+    assert steps(output) == LOOKED_UP + WIDENED
+    assert names_of(context.corpus, output["results"])[0] == "round_up"
+
+
+# What comes out
+
+
+@pytest.mark.parametrize("query", [query for query, _ in ROUTES.values()] + ["kubernetes ingress annotations"])
+async def test_the_output_is_made_of_plain_values(graph, context, query):
+    output = await graph.ainvoke({"query": query, "goal": "answer"}, context=context)
+    assert json.loads(json.dumps(output)) == output
+    assert output.keys() == QueryOutput.__annotations__.keys()
+
+
+async def test_context_and_answer_are_the_public_dataclasses_taken_apart(graph, context):
+    output = await graph.ainvoke({"query": "who calls round_up", "goal": "answer"}, context=context)
+    assert context_from_record(output["context"]).intent == "find_usage"
+    assert answer_from_record(output["answer"], []).intent == "find_usage"
+
+
+def test_the_same_question_gives_the_same_results(context):
+    first, second = (run(context, "how are values rounded up", "context") for _ in range(2))
+    assert first["results"] == second["results"]
+    assert first["context"] == second["context"]
+
+
+def test_users_come_before_the_declaration_that_they_use(context):
+    names = names_of(context.corpus, run(context, "who calls round_up")["results"])
+    assert set(names[:3]) == {"Cart.total", "Money.__init__", "test_rounding"}
+
+
+def test_all_overloads_of_a_definition_are_found():
+    source = (
+        "export function parse(x: string): string;\nexport function parse(x: number): number;\n"
+        "export function parse(x: any): any {\n  return x;\n}\n"
+    )
+    output = run(make_context({"parse.ts": source}), "where is parse defined")
+    assert [one["start_line"] for one in output["results"]] == [1, 2, 3]
+
+
+def test_the_place_that_was_pointed_to_is_no_result(context):
+    output = run(context, "code like shop/money.py:1")
+    assert "round_up" not in names_of(context.corpus, output["results"])
+
+
+def test_limits_and_filters_of_the_caller_hold(context):
+    filters = {"languages": ["python"], "kinds": [], "paths": ["tests"], "roles": []}
+    for query, _ in ROUTES.values():
+        output = run(context, query, top_k=2, filters=filters)
+        assert len(output["results"]) <= 2
+        assert set(paths_of(context.corpus, output["results"])) <= {"tests/test_money.py"}
+
+
+def test_the_token_budget_of_the_caller_holds(context):
+    packed = run(context, "how are values rounded up", "context", token_budget=200)["context"]
+    assert packed["tokens"] <= packed["token_budget"] == 200
+
+
+def test_an_empty_index_finds_nothing_and_says_so():
+    output = run(make_context({}), "how are values rounded up", "context")
+    assert (output["results"], output["evidence"]) == ([], "not_found")
+    assert "Nothing in the index" in output["context"]["text"]
+
+
+def test_a_question_that_is_none_is_refused(context):
+    with pytest.raises(InvalidQueryError):
+        run(context, "?")
+
+
+def test_every_step_says_how_long_it_took(context):
+    assert all(entry["ms"] >= 0 for entry in run(context, "values rounded up", "context")["trace"])
+
+
+def test_an_index_on_disk_is_searched_like_one_in_memory(context, tmp_path):
+    rag = CodeRAG(write_files(tmp_path / "shop", FILES), ingestion={"chunk": {"min_tokens": 0}})
+    rag.index()
+    for query, _ in ROUTES.values():
+        hits = rag.search(query)
+        assert [hit.qualified_name for hit in hits] == names_of(context.corpus, run(context, query)["results"])
+
+
+@pytest.mark.parametrize("query", [query for query, _ in ROUTES.values()])
+def test_a_question_means_the_intent_of_its_route(query):
+    assert ROUTES[analyze(query)["intent"]][0] == query

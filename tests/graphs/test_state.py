@@ -1,0 +1,30 @@
+"""What callers give and get, what the nodes share and what they return stay one set of keys."""
+
+from coderag.state import QueryInput, QueryOutput, QueryState, QueryUpdate
+
+GIVEN_ONLY = {"query", "goal", "top_k", "token_budget", "filters"}
+SHARED_ONLY = {"candidates", "widened"}
+
+
+def keys(*types):
+    return {key for one in types for key in one.__annotations__}
+
+
+def test_the_input_is_what_no_node_may_change():
+    assert keys(QueryInput) == GIVEN_ONLY
+    assert QueryInput.__required_keys__ == {"query"}
+    assert not keys(QueryInput) & keys(QueryUpdate)
+
+
+def test_the_state_is_input_output_and_what_only_nodes_share():
+    assert keys(QueryState) == keys(QueryInput, QueryOutput) | SHARED_ONLY
+
+
+def test_an_update_may_change_everything_but_the_input():
+    assert keys(QueryUpdate) == keys(QueryState) - keys(QueryInput)
+    assert QueryUpdate.__required_keys__ == set()
+
+
+def test_an_update_has_the_types_of_the_state():
+    for key in keys(QueryUpdate) - {"trace"}:  # the trace has a reducer
+        assert QueryUpdate.__annotations__[key] == QueryState.__annotations__[key]

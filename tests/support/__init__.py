@@ -1,0 +1,1 @@
+"""What several test packages share. Fakes implement the project's protocols."""

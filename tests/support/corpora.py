@@ -1,0 +1,182 @@
+"""An open index made of a few literal files: the real pipeline, kept in memory by a fake snapshot."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from llama_index.core.schema import Document
+
+from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.neighbours import Neighbours
+from coderag.ingestion.languages import detect_language
+from coderag.ingestion.pipeline import ChunkPipeline
+from coderag.ingestion.roles import role_of
+from coderag.models.dense import DenseModel, EmbeddedDense
+from coderag.models.word_vectors import WordVectors
+from coderag.schema import FileRecord
+from coderag.settings import ChunkSettings, IngestionSettings, SearchSettings
+from coderag.state import AnswerWriter, QueryContext, Reranker
+from coderag.stores.arrow import nodes_to_table
+from coderag.stores.corpus import Corpus
+from coderag.stores.field_counts import FieldCounts
+from coderag.stores.pointer import EmbeddingInfo, Pointer
+from coderag.tokens import TOKENIZER_VERSION
+
+Files = Mapping[str, str]
+
+DECLARATIONS = IngestionSettings(chunk=ChunkSettings(min_tokens=0))
+"""Every declaration is a chunk of its own; by default small neighbours are merged."""
+
+
+@cache
+def word_vectors() -> WordVectors:
+    """Return the embedded model's vectors, loaded once a process."""
+    return WordVectors.load()
+
+
+class MemorySnapshot:
+    """An `IndexSnapshot` that the real pipeline filled, without a store."""
+
+    def __init__(self, files: Files, settings: IngestionSettings, model: DenseModel) -> None:
+        batch = ChunkPipeline(settings, model).run(
+            [
+                Document(
+                    text=text,
+                    metadata={"path": path, "language": detect_language(path, ""), "role": role_of(path)},
+                    id_=path,
+                )
+                for path, text in sorted(files.items())
+            ]
+        )
+        info = model.info
+        self._table = nodes_to_table(batch.nodes, batch.vectors.chunks)
+        self._texts = [node.text for node in batch.nodes]
+        self._vectors = batch.vectors.chunks
+        self._counts, self._terms = batch.counts, list(batch.terms)
+        self._files = [_record(path, text) for path, text in sorted(files.items())]
+        self._file_vectors = _in_order(self._files, batch.paths, batch.vectors.files, info)
+        self._path_vectors = _in_order(self._files, batch.paths, batch.vectors.paths, info)
+        self.pointer = Pointer(
+            generation=1,
+            tables={},
+            lexical="",
+            embedding=info,
+            tokenizer=TOKENIZER_VERSION,
+            created="2025-01-01T00:00:00+00:00",
+            chunks=len(batch.nodes),
+            files=len(self._files),
+        )
+
+    def chunks(self, columns: Sequence[str] | None = None) -> pa.Table:
+        return self._table.select(list(columns)) if columns else self._table.drop_columns(["text", "vector"])
+
+    def vectors(self) -> np.ndarray:
+        return self._vectors
+
+    def texts(self, rows: Sequence[int]) -> list[str]:
+        return [self._texts[row] for row in rows]
+
+    def counts(self) -> FieldCounts:
+        return self._counts
+
+    def terms(self) -> list[str]:
+        return self._terms
+
+    def files(self) -> list[FileRecord]:
+        return self._files
+
+    def file_vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._file_vectors, self._path_vectors
+
+    def nearest(self, vector: np.ndarray, k: int, where: str | None = None) -> list[tuple[int, float]]:
+        assert where is None, "a fake without SQL"
+        cosines = self._vectors @ vector
+        return [(int(row), float(cosines[row])) for row in np.argsort(-cosines)[:k]]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {}
+
+
+def _record(path: str, text: str) -> FileRecord:
+    data = text.encode()
+    return FileRecord(
+        path, "indexed", hash=hashlib.sha256(data).hexdigest(), size=len(data), role=role_of(path), encoding="utf-8"
+    )
+
+
+def _in_order(
+    files: Sequence[FileRecord], paths: Sequence[str], vectors: np.ndarray, info: EmbeddingInfo
+) -> np.ndarray:
+    ordered = np.zeros((len(files), info.dimension), np.float32)
+    places = {path: position for position, path in enumerate(paths)}
+    for row, record in enumerate(files):
+        if record.path in places:
+            ordered[row] = vectors[places[record.path]]
+    return ordered
+
+
+def make_corpus(files: Files, *, merged: bool = False) -> Corpus:
+    """Return the open index of some files.
+
+    Args:
+        files: Text of each path.
+        merged: Whether small neighbours share a chunk, as by default they do.
+    """
+    settings = IngestionSettings() if merged else DECLARATIONS
+    return Corpus(MemorySnapshot(files, settings, EmbeddedDense(word_vectors())))
+
+
+def make_context(
+    files: Files,
+    root: Path | None = None,
+    *,
+    merged: bool = False,
+    writer: AnswerWriter | None = None,
+    reranker: Reranker | None = None,
+    **search: Any,
+) -> QueryContext:
+    """Return what the query graph needs to answer about some files.
+
+    Args:
+        files: Text of each path.
+        root: Folder to write them to, for citations to be checked against; none is written by default.
+        merged: As in `make_corpus`.
+        writer: Language model for answers.
+        reranker: Model that re-orders results.
+        search: Search settings that differ from the defaults.
+    """
+    if root is not None:
+        write_files(root, files)
+    corpus = make_corpus(files, merged=merged)
+    graph = CodeGraph(corpus)
+    return QueryContext(
+        corpus=corpus,
+        graph=graph,
+        neighbours=Neighbours(corpus, graph),
+        root=str(root) if root else "/nonexistent",
+        embedder=EmbeddedDense(word_vectors()),
+        settings=SearchSettings(**search),
+        writer=writer,
+        reranker=reranker,
+    )
+
+
+def write_files(root: Path, files: Files) -> Path:
+    """Write files below a folder, byte for byte, and return it."""
+    for path, text in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode())
+    return root
+
+
+def row_named(corpus: Corpus, qualified_name: str, path: str = "") -> int:
+    """Return the only chunk of a qualified name (in a file, if a path is given)."""
+    names, paths = corpus.column("qualified_name"), corpus.column("path")
+    rows = [row for row, name in enumerate(names) if name == qualified_name and path in ("", paths[row])]
+    assert len(rows) == 1, f"{qualified_name} is {len(rows)} of {sorted(zip(paths, names, strict=True))}"
+    return rows[0]

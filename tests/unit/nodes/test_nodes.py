@@ -1,0 +1,191 @@
+"""The nodes as functions: what each returns, and that it leaves the state as it was."""
+
+import copy
+import inspect
+from typing import get_type_hints
+
+import pytest
+from langgraph.runtime import Runtime
+
+from coderag.errors import InvalidQueryError
+from coderag.nodes.analyze import analyze
+from coderag.nodes.answer import answer
+from coderag.nodes.budget import budget
+from coderag.nodes.expand import expand
+from coderag.nodes.lookup import lookup
+from coderag.nodes.rerank import rerank
+from coderag.nodes.retrieve import retrieve
+from coderag.nodes.widen import widen
+from coderag.state import QueryUpdate
+from tests.support.candidates import candidate, names_of, paths_of
+from tests.support.corpora import make_context, row_named
+from tests.support.graphs import state
+
+FILES = {
+    "shop/money.py": 'def round_up(value):\n    """Round a value up."""\n    return int(value + 0.5)\n',
+    "shop/cart.py": (
+        "from shop.money import round_up\n\n\nclass Cart:\n    def total(self):\n        return round_up(sum(self.items))\n"
+    ),
+    "tests/test_money.py": "from shop.money import round_up\n\n\ndef test_rounding():\n    assert round_up(0.2) == 1\n",
+}
+NODES = (analyze, lookup, retrieve, rerank, widen, expand, budget, answer)
+PYTHON_ONLY = {"languages": ["python"], "kinds": [], "paths": [], "roles": []}
+
+
+@pytest.fixture
+def context(tmp_path):
+    return make_context(FILES, tmp_path)
+
+
+def call(node, context, given):
+    """Call a node and check what holds for each: one trace entry, and nothing of the state touched."""
+    before = copy.deepcopy(given)
+    update = node(given, Runtime(context=context))
+    assert given == before
+    assert [entry["node"] for entry in update["trace"]] == [node.__name__]
+    assert update["trace"][0]["ms"] >= 0
+    assert update.keys() <= QueryUpdate.__annotations__.keys()
+    return update
+
+
+def ready(context, query, **values):
+    """Return a state with results, as it is after `rerank`."""
+    given = state(query, **values)
+    for node in (lookup, retrieve, rerank):
+        given.update({key: value for key, value in call(node, context, given).items() if key != "trace"})
+    return given
+
+
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
+def test_a_node_takes_state_and_runtime_and_returns_an_update(node):
+    assert list(inspect.signature(node).parameters) == ["state", "runtime"]
+    assert get_type_hints(node)["return"] is QueryUpdate
+
+
+def test_analyze_says_what_is_asked_for_and_starts_afresh(context):
+    update = call(analyze, context, {"query": "who calls round_up"})
+    assert update["analysis"]["intent"] == "find_usage"
+    assert (update["candidates"], update["widened"], update["related"]) == ([], False, [])
+
+
+def test_analyze_refuses_what_is_no_question(context):
+    with pytest.raises(InvalidQueryError):
+        analyze({"query": " "}, Runtime(context=context))
+
+
+def test_lookup_finds_users_and_notes_how_many(context):
+    update = call(lookup, context, state("who calls round_up"))
+    assert set(names_of(context.corpus, update["candidates"])) == {"Cart.total", "test_rounding"}
+    assert update["trace"][0]["detail"]["found"] == 2
+
+
+def test_lookup_makes_a_place_into_what_is_compared(context):
+    update = call(lookup, context, state("code like shop/money.py:1"))
+    assert "int(value + 0.5)" in update["analysis"]["text"]
+
+
+def test_retrieve_puts_what_was_looked_up_first(context):
+    known = candidate(context.corpus, row_named(context.corpus, "Cart"), symbol="Cart.total", lookup=0.8)
+    update = call(retrieve, context, state("who calls round_up", candidates=[known]))
+    assert update["candidates"][0]["symbol"] == "Cart.total"
+    assert len(update["candidates"]) > 1
+
+
+def test_retrieve_again_does_not_pile_up_candidates(context):
+    first = call(retrieve, context, state("rounding"))["candidates"]
+    again = call(retrieve, context, state("rounding", candidates=first))["candidates"]
+    assert again == first
+
+
+def test_retrieve_keeps_to_the_filters(context):
+    filters = {**PYTHON_ONLY, "roles": ["test"]}
+    update = call(retrieve, context, state("rounding values", filters=filters))
+    assert set(paths_of(context.corpus, update["candidates"])) == {"tests/test_money.py"}
+
+
+def test_filters_hold_for_what_was_looked_up_too(context):
+    filters = {**PYTHON_ONLY, "roles": ["test"]}
+    given = state("who calls round_up", filters=filters)
+    given["candidates"] = call(lookup, context, given)["candidates"]
+    update = call(retrieve, context, given)
+    assert set(paths_of(context.corpus, update["candidates"])) == {"tests/test_money.py"}
+
+
+@pytest.mark.parametrize(("given", "expected"), [({"top_k": 1}, 1), ({}, 2)])
+def test_rerank_returns_as_many_as_asked_for_or_as_is_set(tmp_path, given, expected):
+    context = make_context(FILES, top_k=2)
+    assert len(ready(context, "rounding values", **given)["results"]) == expected
+
+
+def test_rerank_judges_the_evidence(context):
+    assert ready(context, "where is round_up defined")["evidence"] == "found"
+    assert ready(context, "kubernetes ingress annotations")["evidence"] == "not_found"
+
+
+class LastFirst:
+    """A `Reranker` that turns the order round."""
+
+    def rerank(self, query, texts):
+        return list(range(len(texts)))
+
+
+def test_rerank_uses_a_model_if_there_is_one():
+    plain, turned = (
+        [one["chunk_id"] for one in ready(make_context(FILES, reranker=model), "rounding values")["results"]]
+        for model in (None, LastFirst())
+    )
+    assert turned == plain[::-1]
+
+
+def test_widen_adds_terms_and_says_so(context):
+    update = call(widen, context, state("where is round_upp"))
+    assert "=roundup" in update["analysis"]["expanded_terms"]
+    assert update["widened"] is True
+    assert update["trace"][0]["detail"]["terms"] == update["analysis"]["expanded_terms"]
+
+
+def test_widen_without_anything_to_add_still_counts_as_the_one_try(context):
+    update = call(widen, context, state("photosynthesis"))
+    assert (update["analysis"]["expanded_terms"], update["widened"]) == ([], True)
+
+
+def test_expand_relates_code_that_is_no_result(context):
+    given = ready(context, "where is round_up defined", top_k=1)
+    related = call(expand, context, given)["related"]
+    assert "caller" in {one["relation"] for one in related}
+    assert {one["chunk_id"] for one in related}.isdisjoint(one["chunk_id"] for one in given["results"])
+    assert {one["related_to"] for one in related if one["depth"] == 1} == {"round_up"}
+
+
+def test_expand_does_not_relate_the_later_results_to_the_first_ones():
+    names = "abcdefgh"
+    chain = {
+        f"{name}.py": f"from {after} import value_{after}\n\n\ndef value_{name}(x):\n    return value_{after}(x)\n"
+        for name, after in zip(names, names[1:] + names[0], strict=True)
+    }
+    context = make_context(chain, max_per_file=2)
+    given = ready(context, "value of x", top_k=16)
+    assert len(given["results"]) == context.corpus.n_chunks
+    assert call(expand, context, given)["related"] == []
+
+
+@pytest.mark.parametrize("settings", [{"expand_depth": 0}, {"max_related": 0}])
+def test_expand_can_be_switched_off(settings):
+    context = make_context(FILES, **settings)
+    assert call(expand, context, ready(context, "where is round_up defined", top_k=1))["related"] == []
+
+
+@pytest.mark.parametrize(("given", "expected"), [({"token_budget": 300}, 300), ({}, 1_234)])
+def test_budget_keeps_to_what_is_asked_for_or_set(given, expected):
+    context = make_context(FILES, token_budget=1_234)
+    packed = call(budget, context, ready(context, "rounding values", **given))["context"]
+    assert packed["tokens"] <= packed["token_budget"] == expected
+    assert "round_up" in packed["text"]
+
+
+async def test_answer_is_checked_against_the_files(context):
+    given = ready(context, "where is round_up defined")
+    given["context"] = call(budget, context, given)["context"]
+    update = await answer(given, Runtime(context=context))
+    assert update["answer"]["verified"] == update["answer"]["total"] > 0
+    assert update["trace"][0]["detail"]["generator"] == "extractive"

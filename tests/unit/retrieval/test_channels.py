@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from coderag.retrieval.analysis import analyze
+from coderag.retrieval.channels import WEIGHTS, find_symbols, search_channels, symbol_scores
+from tests.support.corpora import make_corpus, row_named
+
+FILES = {
+    "a/passwords.py": "def hash_secret(text):\n    return digest(text)\n",
+    "b/colours.py": "def paint(canvas):\n    canvas.fill('red')\n",
+    "c/session.py": 'class Session:\n    """Check the password."""\n\n    def login(self):\n        return True\n',
+}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_corpus(FILES)
+
+
+def channels_of(corpus, query, vector=None, disabled=()):
+    zeros = np.zeros(corpus.vectors.shape[1], np.float32)
+    found = search_channels(corpus, analyze(query), zeros if vector is None else vector, disabled)
+    return {channel.name: channel for channel in found}
+
+
+def test_every_channel_scores_all_chunks_or_all_files(corpus):
+    for channel in channels_of(corpus, "password").values():
+        assert len(channel.values) == (corpus.n_chunks if channel.level == "chunk" else corpus.n_files)
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_each_channel_can_be_switched_off_by_name(corpus, name):
+    assert channels_of(corpus, "password", disabled=[name]).keys() == WEIGHTS.keys() - {name}
+
+
+def test_lexical_finds_words_of_the_text_and_of_the_path(corpus):
+    lexical = channels_of(corpus, "canvas")["lexical"].values
+    assert np.flatnonzero(lexical).tolist() == [row_named(corpus, "paint")]
+    assert channels_of(corpus, "colours")["lexical"].values[row_named(corpus, "paint")] > 0
+
+
+def test_names_finds_declared_names_only(corpus):
+    names = channels_of(corpus, "secret canvas")["names"].values
+    assert np.flatnonzero(names).tolist() == [row_named(corpus, "hash_secret")]
+
+
+def test_docs_finds_documentation(corpus):
+    docs = channels_of(corpus, "check the password")["docs"].values
+    assert np.argmax(docs) == corpus.paths.index("c/session.py")
+
+
+def test_dense_channels_compare_the_question_with_chunks_files_and_paths(corpus):
+    row = row_named(corpus, "paint")
+    found = channels_of(corpus, "anything", corpus.vectors[row])
+    assert found["dense"].values[row] == pytest.approx(1, abs=1e-5)
+    assert np.argmax(found["dense_file"].values) == corpus.paths.index("b/colours.py")
+    place = corpus.path_vectors[corpus.paths.index("c/session.py")]
+    assert np.argmax(channels_of(corpus, "anything", place)["dense_path"].values) == corpus.paths.index("c/session.py")
+
+
+def test_meaning_counts_less_where_the_question_is_a_bare_identifier(corpus):
+    bare, sentence = channels_of(corpus, "hash_secret"), channels_of(corpus, "how is a secret hashed")
+    for name in ("dense", "dense_file", "dense_path"):
+        assert bare[name].weight < sentence[name].weight
+    assert bare["lexical"].weight == sentence["lexical"].weight
+
+
+def test_words_that_the_index_lacks_score_nothing(corpus):
+    assert not channels_of(corpus, "zebra")["lexical"].values.any()
+
+
+def test_expanded_terms_are_searched_for_too(corpus):
+    analysis = {**analyze("zebra"), "expanded_terms": ["canva"]}
+    zeros = np.zeros(corpus.vectors.shape[1], np.float32)
+    lexical = next(channel for channel in search_channels(corpus, analysis, zeros) if channel.name == "lexical")
+    assert lexical.values[row_named(corpus, "paint")] > 0
+
+
+def test_symbols_are_the_declarations_of_every_name_best_first(corpus):
+    found = find_symbols(corpus, analyze("`Session.login` and `hashSecret`"))
+    assert [match.qualified_name for match in found] == ["Session.login", "hash_secret"]
+    assert found[0].quality > found[1].quality
+
+
+def test_one_letter_names_declare_nothing(corpus):
+    assert find_symbols(make_corpus({"a.py": "def f():\n    pass\n"}), analyze("what does `f` do")) == []
+
+
+def test_a_chunk_has_the_score_of_its_best_declaration(corpus):
+    matches = find_symbols(corpus, analyze("`Session` `other.login`"))
+    assert symbol_scores(corpus, matches)[row_named(corpus, "Session")] == 1

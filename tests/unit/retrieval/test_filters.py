@@ -1,0 +1,118 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.errors import InvalidQueryError
+from coderag.retrieval.filters import NO_FILTERS, chunk_mask, path_matcher
+from tests.support.corpora import make_corpus
+
+FILES = {
+    "README.md": "# Shop\n\nSells things.\n",
+    "shop/cart.py": "class Cart:\n    pass\n\n\ndef total(items):\n    return sum(items)\n",
+    "shop/web/app.ts": "export function run() {\n  return 1;\n}\n",
+    "tests/test_cart.py": "def test_total():\n    assert True\n",
+}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_corpus(FILES)
+
+
+def allowed(corpus, **filters):
+    mask = chunk_mask(corpus, {**NO_FILTERS, **filters})
+    return {(corpus.value("path", row), corpus.value("qualified_name", row)) for row in np.flatnonzero(mask)}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("shop/cart.py", "shop/cart.py", True),
+        ("shop", "shop/cart.py", True),
+        ("shop/", "shop/web/app.ts", True),
+        ("./shop", "shop/cart.py", True),
+        ("shop/web", "shop/cart.py", False),
+        ("cart.py", "shop/cart.py", True),
+        ("art.py", "shop/cart.py", False),
+        ("cart", "shop/cart.py", False),
+        ("sho", "shop/cart.py", False),
+        ("web", "shop/web/app.ts", True),
+        ("*.py", "shop/cart.py", True),
+        ("*.py", "shop/cart.pyi", False),
+        ("shop/*.py", "shop/cart.py", True),
+        ("shop/*.ts", "shop/web/app.ts", False),
+        ("shop/**/*.ts", "shop/web/app.ts", True),
+        ("shop/**/*.py", "shop/cart.py", True),
+        ("**/cart.py", "cart.py", True),
+        ("shop/**", "shop/web/app.ts", True),
+        ("shop/ca?t.py", "shop/cart.py", True),
+        ("shop?cart.py", "shop/cart.py", False),
+        ("a+b/c.py", "a+b/c.py", True),
+        ("a.b", "axb", False),
+        (".", "shop/cart.py", True),
+        ("./", "shop/cart.py", True),
+        ("/", "shop/cart.py", True),
+    ],
+)
+def test_a_pattern_is_a_file_a_folder_a_bare_name_or_a_glob(pattern, path, expected):
+    assert path_matcher((pattern,))(path) is expected
+
+
+def test_several_patterns_are_alternatives():
+    matches = path_matcher(("shop/web", "*.md"))
+    assert [matches(path) for path in FILES] == [True, False, True, False]
+
+
+SEGMENT = st.sampled_from(["a", "b", "ab", "a.py", "b.py", "a+"])
+GLOB = st.sampled_from(["a", "b", "*", "a*", "*.py", "?", "a?", "**"])
+
+
+@given(st.lists(GLOB, min_size=1, max_size=4), st.lists(SEGMENT, min_size=1, max_size=4))
+def test_globs_agree_with_a_matcher_that_walks_the_folders(pattern, path):
+    starts = range(len(path)) if len(pattern) == 1 else [0]
+    expected = any(walks(pattern, path[start:]) for start in starts)
+    assert path_matcher(("/".join(pattern),))("/".join(path)) is expected
+
+
+def walks(pattern, path):
+    """Whether a pattern matches a path or a folder above it, part by part."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        least = 0 if len(pattern) > 1 else 1
+        return any(walks(pattern[1:], path[used:]) for used in range(least, len(path) + 1))
+    one = re.escape(pattern[0]).replace(r"\*", ".*").replace(r"\?", ".")
+    return bool(path) and re.fullmatch(one, path[0]) is not None and walks(pattern[1:], path[1:])
+
+
+def test_no_filter_allows_everything(corpus):
+    assert chunk_mask(corpus, NO_FILTERS) is None
+
+
+def test_languages_kinds_and_roles_are_compared_exactly(corpus):
+    assert {path for path, _ in allowed(corpus, languages=["typescript"])} == {"shop/web/app.ts"}
+    assert allowed(corpus, kinds=["class"]) == {("shop/cart.py", "Cart")}
+    assert {path for path, _ in allowed(corpus, roles=["test"])} == {"tests/test_cart.py"}
+
+
+def test_several_values_of_one_kind_are_alternatives(corpus):
+    paths = {path for path, _ in allowed(corpus, languages=["typescript", "markdown"])}
+    assert paths == {"shop/web/app.ts", "README.md"}
+
+
+def test_different_filters_hold_together(corpus):
+    assert allowed(corpus, languages=["python"], kinds=["function"], paths=["shop"]) == {("shop/cart.py", "total")}
+
+
+def test_a_path_that_matches_nothing_allows_nothing(corpus):
+    assert allowed(corpus, paths=["nowhere"]) == set()
+
+
+@pytest.mark.parametrize(("name", "there"), [("languages", "python"), ("kinds", "class"), ("roles", "docs")])
+def test_a_value_that_nothing_in_the_index_has_is_refused_with_those_there_are(corpus, name, there):
+    with pytest.raises(InvalidQueryError, match="cobol") as refused:
+        allowed(corpus, **{name: ["cobol"]})
+    assert there in refused.value.hint

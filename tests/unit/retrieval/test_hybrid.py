@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from coderag.retrieval.analysis import analyze
+from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.hybrid import merge, retrieve, top
+from coderag.settings import SearchSettings
+from tests.support.candidates import candidate, names_of, paths_of
+from tests.support.corpora import make_context, make_corpus, row_named
+
+FILES = {
+    "docs/passwords.md": "# Passwords\n\nA password is hashed with salt before it is stored.\n",
+    "src/auth.py": (
+        'def hash_password(text):\n    """Hash a password with salt."""\n    return digest(text + "salt")\n\n\n'
+        "class PasswordPolicy:\n    shortest = 8\n"
+    ),
+    "src/paint.py": "def paint(canvas):\n    canvas.fill('red')\n",
+    "tests/test_auth.py": "def test_hash_password():\n    assert hash_password('x')\n",
+    "web/auth.ts": "export function hashPassword(text: string) {\n  return digest(text);\n}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def context():
+    return make_context(FILES)
+
+
+def found(context, query, filters=NO_FILTERS, **settings):
+    analysis = analyze(query)
+    vector = context.embedder.embed_query(query, analysis["terms"])
+    return retrieve(context.corpus, query, analysis, vector, {**NO_FILTERS, **filters}, SearchSettings(**settings))
+
+
+@pytest.mark.parametrize("fusion", ["scores", "rrf"])
+def test_the_best_chunk_for_a_behaviour_comes_first(context, fusion):
+    results = found(context, "how is a password hashed with salt", {"languages": ["python"]}, fusion=fusion)
+    assert names_of(context.corpus, results)[0] == "hash_password"
+
+
+@pytest.mark.parametrize(
+    ("filters", "paths"),
+    [
+        ({"languages": ["typescript"]}, {"web/auth.ts"}),
+        ({"kinds": ["class"]}, {"src/auth.py"}),
+        ({"roles": ["test"]}, {"tests/test_auth.py"}),
+        ({"paths": ["src/**"]}, {"src/auth.py"}),
+        ({"paths": ["*.md"], "roles": ["docs"]}, {"docs/passwords.md"}),
+        ({"paths": ["nowhere"]}, set()),
+    ],
+)
+@pytest.mark.parametrize("fusion", ["scores", "rrf"])
+def test_filters_hold(context, fusion, filters, paths):
+    results = found(context, "password `hash_password`", filters, fusion=fusion)
+    assert set(paths_of(context.corpus, results)) - {"src/paint.py"} == paths
+    if "src/**" not in filters.get("paths", ()):
+        assert "src/paint.py" not in paths_of(context.corpus, results)
+
+
+def test_a_channels_best_is_the_best_of_what_may_be_a_result(context):
+    results = found(context, "password", {"languages": ["typescript"]})
+    assert results[0]["channels"]["lexical"] == pytest.approx(1)
+
+
+def test_a_declaration_that_is_named_is_a_candidate_whatever_the_channels_say(context):
+    everything = ["lexical", "dense", "names", "dense_file", "dense_path", "docs"]
+    results = found(context, "hash_password", disabled_signals=everything)
+    assert row_named(context.corpus, "hash_password") in {context.corpus.row_of[one["chunk_id"]] for one in results}
+
+
+def test_only_channels_that_found_a_chunk_are_named(context):
+    by_name = dict(zip(names_of(context.corpus, found(context, "canvas")), found(context, "canvas"), strict=True))
+    assert by_name["paint"]["channels"]["lexical"] == 1
+    assert all(0 < score <= 1 + 1e-6 for one in by_name.values() for score in one["channels"].values())
+
+
+def test_an_empty_index_has_no_candidates():
+    context = make_context({})
+    assert context.corpus.n_chunks == context.corpus.n_files == 0
+    assert found(context, "anything", {"languages": ["python"]}) == []
+
+
+def test_an_unknown_word_finds_nothing_by_words(context):
+    results = found(context, "zxqvw", disabled_signals=["dense", "dense_file", "dense_path"])
+    assert results == []
+
+
+@pytest.mark.parametrize(
+    ("values", "limit", "expected"),
+    [([0.1, 0.5, 0.3], 2, [1, 2]), ([0.5, 0.5, 0.5], 2, [0, 1]), ([0, -1, 0.2], 3, [2]), ([], 3, [])],
+)
+def test_the_largest_values_above_nothing_first_come_first(values, limit, expected):
+    assert top(np.array(values, np.float32), limit) == expected
+
+
+def test_what_was_looked_up_keeps_its_lines_and_takes_over_the_scores_of_its_chunk(context):
+    row = row_named(context.corpus, "hash_password")
+    looked_up = {
+        **candidate(context.corpus, row, 0.0, file_score=0.0, symbol="hash_password", lookup=0.9),
+        "end_line": 2,
+    }
+    merged = merge([looked_up], [candidate(context.corpus, row, 0.7, file_score=0.4, lexical=0.6)])
+    assert merged == [{**looked_up, "score": 0.7, "file_score": 0.4, "channels": {"lexical": 0.6, "lookup": 0.9}}]
+
+
+def test_what_was_not_looked_up_follows(context):
+    first, second = candidate(context.corpus, 0, lookup=0.9), candidate(context.corpus, 1)
+    assert merge([first], [second]) == [first, second]
+
+
+def test_two_members_of_one_chunk_stay_two_candidates():
+    corpus = make_corpus({"a.py": "class A:\n    def one(self):\n        pass\n\n    def two(self):\n        pass\n"})
+    members = [candidate(corpus, 0, symbol=name, lookup=0.9) for name in ("A.one", "A.two")]
+    assert [one["symbol"] for one in merge(members, [candidate(corpus, 0)])] == ["A.one", "A.two"]

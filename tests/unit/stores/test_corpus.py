@@ -1,0 +1,117 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coderag.app import CodeRAG
+from coderag.stores.corpus import Corpus
+from coderag.stores.index_store import IndexStore
+from tests.support.corpora import make_corpus, row_named, write_files
+
+FILES = {
+    "docs/guide.md": "# Guide\n\nHow to pay.\n",
+    "shop/cart.py": (
+        'class Cart:\n    """Holds items."""\n\n    def total(self):\n        return 1\n\n\ndef checkout(cart):\n'
+        "    return cart.total()\n"
+    ),
+    "tests/test_cart.py": "def test_total():\n    assert True\n",
+}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_corpus(FILES)
+
+
+def test_files_are_in_the_order_of_their_chunks(corpus):
+    assert corpus.paths == ["docs/guide.md", "shop/cart.py", "tests/test_cart.py"]
+    assert corpus.n_files == 3
+
+
+def test_the_chunks_of_a_file_are_neighbours(corpus):
+    rows = [row for file in range(corpus.n_files) for row in corpus.chunk_rows(file)]
+    assert rows == list(range(corpus.n_chunks))
+    assert [corpus.value("path", row) for row in corpus.chunk_rows(1)] == ["shop/cart.py"] * 2
+
+
+def test_every_chunk_knows_its_file(corpus):
+    assert [corpus.paths[file] for file in corpus.file_of] == corpus.column("path")
+
+
+def test_rows_are_found_by_id(corpus):
+    assert [corpus.row_of[chunk_id] for chunk_id in corpus.column("id")] == list(range(corpus.n_chunks))
+
+
+def test_file_vectors_are_in_the_order_of_the_files(corpus):
+    content, places = corpus.snapshot.file_vectors()
+    position = [record.path for record in corpus.snapshot.files()].index("tests/test_cart.py")
+    np.testing.assert_array_equal(corpus.file_vectors[2], content[position])
+    np.testing.assert_array_equal(corpus.path_vectors[2], places[position])
+
+
+def test_the_largest_value_of_each_file(corpus):
+    values = np.arange(corpus.n_chunks, dtype=np.float32)
+    assert corpus.file_max(values).tolist() == [corpus.chunk_rows(file)[-1] for file in range(3)]
+
+
+def test_known_terms_keep_repetitions_and_drop_what_the_index_lacks(corpus):
+    total = corpus.term_ids["total"]
+    assert corpus.known_terms(["total", "zebra", "total"]) == [total, total]
+
+
+def test_files_have_roles_and_lengths(corpus):
+    assert corpus.file_roles == ["docs", "source", "test"]
+    assert {role: files.tolist() for role, files in corpus.files_by_role.items()} == {
+        "docs": [0],
+        "source": [1],
+        "test": [2],
+    }
+    assert corpus.file_lines.tolist() == [3, 9, 2]
+
+
+def test_a_declared_name_weighs_more_than_a_word_of_the_text(corpus):
+    scores = corpus.body.score([corpus.term_ids["checkout"]])
+    assert np.flatnonzero(scores).tolist() == [row_named(corpus, "checkout")]
+    total = corpus.body.score([corpus.term_ids["total"]])
+    assert total[row_named(corpus, "Cart")] > total[row_named(corpus, "checkout")] > 0
+
+
+def test_a_word_of_the_path_finds_all_chunks_of_the_file(corpus):
+    scores = corpus.body.score([corpus.term_ids["cart"]])
+    assert set(corpus.chunk_rows(1)) <= set(np.flatnonzero(scores).tolist())
+
+
+def test_names_and_documentation_are_indexes_of_their_own(corpus):
+    assert np.flatnonzero(corpus.names.score([corpus.term_ids["total"]])).tolist() == [
+        row_named(corpus, "Cart"),
+        row_named(corpus, "test_total"),
+    ]
+    assert np.flatnonzero(corpus.docs.score([corpus.term_ids["hold"]])).tolist() == [1]
+
+
+def test_members_are_found_by_name_and_by_their_place(corpus):
+    assert corpus.symbols.find("Cart.total")[0].row == row_named(corpus, "Cart")
+    assert corpus.symbols.find("shop.cart.checkout")[0].quality == 1
+
+
+def test_an_empty_index_has_nothing():
+    corpus = make_corpus({})
+    assert (corpus.n_chunks, corpus.n_files, corpus.paths, corpus.row_of) == (0, 0, [], {})
+    assert corpus.body.score([]).tolist() == corpus.names.score([]).tolist() == corpus.docs.score([]).tolist() == []
+    assert corpus.file_max(np.zeros(0, np.float32)).tolist() == corpus.file_lines.tolist() == []
+    assert corpus.symbols.find("x") == []
+
+
+def test_an_index_on_disk_gives_the_same_arrays(corpus, tmp_path):
+    rag = CodeRAG(write_files(tmp_path, FILES), ingestion={"chunk": {"min_tokens": 0}})
+    rag.index()
+    stored = Corpus(IndexStore(Path(tmp_path) / ".coderag").open())
+    assert stored.paths == corpus.paths
+    assert stored.column("qualified_name") == corpus.column("qualified_name")
+    np.testing.assert_array_equal(stored.file_of, corpus.file_of)
+    np.testing.assert_allclose(stored.vectors, corpus.vectors, atol=1e-6)
+    np.testing.assert_allclose(stored.path_vectors, corpus.path_vectors, atol=1e-6)
+    term = "total"
+    np.testing.assert_allclose(
+        stored.body.score(stored.known_terms([term])), corpus.body.score(corpus.known_terms([term])), rtol=1e-6
+    )

@@ -1,0 +1,146 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.stores.symbol_table import SymbolTable, fold, split_qualified
+
+
+def symbol(qualified_name, kind="function", line=1):
+    return {
+        "name": qualified_name.rsplit(".", 1)[-1],
+        "qualified_name": qualified_name,
+        "kind": kind,
+        "start_line": line,
+        "end_line": line + 2,
+    }
+
+
+@pytest.fixture(scope="module")
+def table():
+    return SymbolTable(
+        [
+            [symbol("Session", "class"), symbol("Session.login", "method", 3)],
+            [symbol("login"), symbol("max_size", "constant", 8)],
+            [symbol("Outer.Inner.run", "method")],
+            [symbol("MaxSize", "class")],
+        ],
+        [["net", "session"], ["web", "auth"], ["deep", "nested"], ["web", "limits"]],
+    )
+
+
+def found(table, name):
+    return [(match.qualified_name, match.quality) for match in table.find(name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("a.b", ["a", "b"]),
+        ("a::b", ["a", "b"]),
+        ("a->b", ["a", "b"]),
+        ("a#b", ["a", "b"]),
+        ("a\\b", ["a", "b"]),
+        ("a/b.c", ["a", "b", "c"]),
+        ("a.b()", ["a", "b"]),
+        ("&a::b", ["a", "b"]),
+        ("std::vector", ["std", "vector"]),
+        ("", []),
+        ("::", []),
+    ],
+)
+def test_a_qualified_name_is_split_at_any_languages_separator(name, parts):
+    assert split_qualified(name) == parts
+
+
+@pytest.mark.parametrize(
+    "name", ["Session.login", "Session::login", "Session->login", "Session#login", "session.login()"]
+)
+def test_a_qualified_name_puts_the_member_of_that_scope_first(table, name):
+    assert found(table, name) == [("Session.login", 1.0), ("login", 0.8)]
+
+
+def test_a_plain_name_finds_it_in_every_scope(table):
+    assert {name for name, quality in found(table, "login") if quality == 1} == {"Session.login", "login"}
+
+
+@pytest.mark.parametrize("name", ["auth.login", "web.auth.login", "web::login", "web/auth.login"])
+def test_folders_and_file_qualify_a_name_too(table, name):
+    assert found(table, name)[0] == ("login", 1.0)
+
+
+@pytest.mark.parametrize("name", ["Inner.run", "Outer.Inner.run", "Outer.run", "deep.nested.Outer.Inner.run"])
+def test_a_suffix_of_the_scopes_is_enough(table, name):
+    assert found(table, name) == [("Outer.Inner.run", 1.0)]
+
+
+def test_a_file_that_is_named_like_one_of_its_classes_does_not_qualify_the_others():
+    members = [symbol("Token.login", "method"), symbol("Session.login", "method", 9)]
+    assert found(SymbolTable([members], [["net", "session"]]), "Session.login") == [
+        ("Session.login", 1.0),
+        ("Token.login", 0.8),
+    ]
+
+
+def test_another_scope_is_still_found_with_less_certainty(table):
+    assert found(table, "Nowhere.run") == [("Outer.Inner.run", 0.8)]
+
+
+@pytest.mark.parametrize("name", ["MAX_SIZE", "maxSize", "maxsize", "max__size"])
+def test_other_spellings_of_the_same_words_are_found(table, name):
+    assert found(table, name) == [("max_size", 0.7), ("MaxSize", 0.7)]
+
+
+@pytest.mark.parametrize("name", ["max_size", "MaxSize"])
+def test_an_exact_spelling_hides_the_others(table, name):
+    assert found(table, name) == [(name, 1.0)]
+
+
+def test_another_spelling_in_another_scope_is_least_certain(table):
+    assert found(table, "Nowhere.maxSize")[0][1] == 0.5
+
+
+@pytest.mark.parametrize("name", ["", "()", "nothing_like_it", "log"])
+def test_what_is_not_declared_is_not_found(table, name):
+    assert table.find(name) == []
+
+
+def test_a_match_knows_its_chunk_kind_and_lines(table):
+    match = table.find("Session.login")[0]
+    assert (match.row, match.kind, match.start_line, match.end_line) == (0, "method", 3, 5)
+
+
+def test_the_kind_of_a_member_is_known(table):
+    assert table.kind_of(0, "Session.login") == "method"
+    assert table.kind_of(1, "Session.login") == ""
+    assert table.kind_of(0, "") == ""
+
+
+@pytest.mark.parametrize(("name", "near"), [("sesion", "Session"), ("Session.logn", "login"), ("maxsiz", "max_size")])
+def test_a_misspelt_name_is_near_to_the_right_one(table, name, near):
+    assert near in table.similar(name)
+
+
+@pytest.mark.parametrize("name", ["", "photosynthesis"])
+def test_a_name_unlike_all_others_is_near_to_none(table, name):
+    assert table.similar(name) == []
+
+
+def test_the_table_counts_declarations(table):
+    assert len(table) == 6
+    assert len(SymbolTable([], [])) == 0
+
+
+NAMES = st.text(st.sampled_from("abcXYZ_"), min_size=1, max_size=8).filter(lambda name: name.strip("_"))
+
+
+@given(st.lists(NAMES, min_size=1, max_size=6, unique=True))
+def test_every_declared_name_is_found_with_certainty(names):
+    table = SymbolTable([[symbol(name) for name in names]], [[]])
+    for name in names:
+        assert [match.qualified_name for match in table.find(name)] == [name]
+
+
+@given(NAMES, st.randoms())
+def test_folding_ignores_case_and_underscores(name, random):
+    respelt = "_".join(random.choice([letter.upper(), letter.lower()]) for letter in name)
+    assert fold(respelt) == fold(name)
