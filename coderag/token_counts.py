@@ -1,6 +1,7 @@
 """How many tokens a text has, in the encoding that llama-index-core carries: an estimate, and the exact number.
 
-Counting exactly costs 60 ns a byte, more than parsing does; so the estimate decides wherever it is not close to a limit.
+Counting exactly costs 60 ns a byte, half of what parsing does; so the estimate decides wherever it is not close to a
+limit.
 """
 
 import os
@@ -11,37 +12,37 @@ from pathlib import Path
 from typing import Final
 
 _ENCODING = "cl100k_base"  # what llama_index.core.utils.get_tokenizer uses
-_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_DIGITS = b"0123456789"
-_SPACE = b" \t\r\n\f\v"
-_BEYOND_ASCII = bytes(range(128, 256))
+_NO_SIGNS = bytes(
+    byte for byte in range(256) if byte >= 128 or chr(byte).isalpha() or chr(byte) in " \t\r\n\f\v"
+)  # letters, space and what is beyond ASCII; digits count as signs
 # Least squares of the relative error over 2,942 pieces of up to 2,500 bytes from 21 repositories in 16 languages.
-_PER_LETTER, _PER_DIGIT, _PER_SIGN, _PER_BYTE_BEYOND_ASCII, _PER_WORD = 0.148, 0.779, 0.642, 0.288, 0.534
+_PER_BYTE, _PER_SIGN, _PER_SPACE, _PER_NEWLINE, _PER_INDENTATION = 0.127, 0.484, 0.355, 0.865, -0.869
 
 TOLERANCE: Final = 0.25
-"""How far an estimate is from the exact number at most, for 99 % of pieces of code; its standard error is 9 %."""
+"""How far an estimate is from the exact number at most, for 98 % of pieces of code; its standard error is 8 %."""
 
 
 def estimate_tokens(text: bytes) -> int:
     """Return about how many tokens a UTF-8 text has (see `TOLERANCE`)."""
-    without_letters = text.translate(None, _LETTERS)
-    without_digits = without_letters.translate(None, _DIGITS)
-    signs = without_digits.translate(None, _SPACE)
-    ascii_signs = len(signs) if signs.isascii() else len(signs.translate(None, _BEYOND_ASCII))
-    return round(
-        _PER_LETTER * (len(text) - len(without_letters))
-        + _PER_DIGIT * (len(without_letters) - len(without_digits))
-        + _PER_SIGN * ascii_signs
-        + _PER_BYTE_BEYOND_ASCII * (len(signs) - ascii_signs)
-        + _PER_WORD * len(text.split())
+    tokens = (
+        _PER_BYTE * len(text)
+        + _PER_SIGN * len(text.translate(None, _NO_SIGNS))
+        + _PER_SPACE * text.count(b" ")
+        + _PER_NEWLINE * text.count(b"\n")
+        + _PER_INDENTATION * text.count(b"  ")
     )
+    return max(1, round(tokens))
 
 
-def exceeds(text: bytes, max_tokens: int) -> bool:
-    """Return whether a text has more tokens than ``max_tokens``; counted exactly where the estimate is close to it."""
+def exceeds(text: bytes, max_tokens: int, estimate: int = 0) -> bool:
+    """Return whether a text has more tokens than ``max_tokens``; counted exactly where the estimate is close to it.
+
+    Args:
+        estimate: What `estimate_tokens` says of the text, if that is known.
+    """
     if len(text) <= max_tokens:
         return False  # a token is at least a byte
-    estimate = estimate_tokens(text)
+    estimate = estimate or estimate_tokens(text)
     if abs(estimate - max_tokens) > TOLERANCE * max_tokens:
         return estimate > max_tokens
     return count_tokens(text.decode("utf-8", "replace")) > max_tokens

@@ -17,8 +17,8 @@ from coderag.ingestion.doc_comments import signature_of
 from coderag.ingestion.languages import Language
 from coderag.ingestion.spans import Span
 from coderag.ingestion.splitting import blank_lines, split_lines
-from coderag.ingestion.token_counts import exceeds
 from coderag.schema import SymbolRecord
+from coderag.token_counts import exceeds
 
 BLOCK_TOKENS = 350
 """Neighbouring nodes are put together up to this size (1,200 bytes did best in ``study/``)."""

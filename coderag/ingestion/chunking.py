@@ -30,8 +30,8 @@ from coderag.ingestion.layout import Layout, Piece
 from coderag.ingestion.sections import lay_out_sections
 from coderag.ingestion.spans import Span
 from coderag.ingestion.splitting import split_lines, statement_lines
-from coderag.ingestion.token_counts import exceeds
 from coderag.schema import ChunkMetadata, SymbolRecord
+from coderag.token_counts import exceeds
 
 MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 100

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from coderag.ingestion.declarations import CALLABLE, CLASS_LIKE, CONTAINERS, DATA, Declaration, Syntax
-from coderag.ingestion.token_counts import estimate_tokens
+from coderag.token_counts import estimate_tokens
 
 SMALL_CLASS_TOKENS = 150
 """A class with its methods that has at most this many tokens is one chunk."""

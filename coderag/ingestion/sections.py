@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from coderag.ingestion.spans import Span
 from coderag.ingestion.splitting import blank_lines, split_lines
-from coderag.ingestion.token_counts import estimate_tokens, exceeds
 from coderag.schema import SymbolRecord
+from coderag.token_counts import estimate_tokens, exceeds
 
 SEPARATOR = " > "
 """Between the headings of a section's qualified name."""

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from coderag.ingestion.chunking import MAX_TOKENS, chunk_id, module_name, parse_file
 from coderag.ingestion.languages import LANGUAGES, detect_language
-from coderag.ingestion.token_counts import TOLERANCE, count_tokens, estimate_tokens, exceeds
 from coderag.schema import ChunkMetadata
+from coderag.token_counts import TOLERANCE, count_tokens, estimate_tokens, exceeds
 
 REPOSITORIES = Path(__file__).parents[2] / "fixtures" / "repos"
 SOURCES = [
