@@ -18,8 +18,8 @@ _NO_SIGNS = bytes(
 # Least squares of the relative error over 2,942 pieces of up to 2,500 bytes from 21 repositories in 16 languages.
 _PER_BYTE, _PER_SIGN, _PER_SPACE, _PER_NEWLINE, _PER_INDENTATION = 0.127, 0.484, 0.355, 0.865, -0.869
 
-TOLERANCE: Final = 0.25
-"""How far an estimate is from the exact number at most, for 98 % of pieces of code; its standard error is 8 %."""
+TOLERANCE: Final = 0.3
+"""How far an estimate is from the exact number at most, for 99 % of pieces of code; its standard error is 8 %."""
 
 
 def estimate_tokens(text: bytes) -> int:
@@ -31,7 +31,7 @@ def estimate_tokens(text: bytes) -> int:
         + _PER_NEWLINE * text.count(b"\n")
         + _PER_INDENTATION * text.count(b"  ")
     )
-    return max(1, round(tokens))
+    return max(1, round(tokens)) if text else 0
 
 
 def exceeds(text: bytes, max_tokens: int, estimate: int = 0) -> bool:
