@@ -21,11 +21,12 @@ _LONGEST_DOCSTRING = 600
 _BACKTICKS = re.compile(r"`{3,}")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
-_LIST_LEADS: dict[Intent, str] = {
-    "find_usage": "uses `{name}`",
-    "hierarchy": "extends or implements `{name}`, or is extended by it",
-    "find_tests": "tests `{name}`",
+_LIST_LEADS: dict[Intent, tuple[str, str]] = {
+    "find_usage": ("One place in this repository uses `{name}`", "{n} places in this repository use `{name}`"),
+    "hierarchy": ("One type is related to `{name}`", "{n} types are related to `{name}`"),
+    "find_tests": ("One place in the tests uses `{name}`", "{n} places in the tests use `{name}`"),
 }
+"""How a list of places begins: for one, and for several."""
 
 
 def extract(state: QueryState, results: Sequence[Piece], related: Sequence[Piece]) -> tuple[str, list[Claim]]:
@@ -39,7 +40,7 @@ def extract(state: QueryState, results: Sequence[Piece], related: Sequence[Piece
     intent = state["analysis"]["intent"]
     name = next((entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAMES), "")
     if intent in _LIST_LEADS and looked_up:
-        _list_places(writer, _LIST_LEADS[intent].format(name=name), looked_up, name)
+        _list_places(writer, _LIST_LEADS[intent][len(looked_up) > 1], looked_up, name)
         rest = [piece for piece in results if not piece.looked_up]
         _also(writer, rest, "Also near")
     elif intent == "find_definition" and looked_up:
@@ -91,9 +92,8 @@ def _definition(writer: _Writer, name: str, declared: Sequence[Piece]) -> None:
             writer.line(f"- `{piece.name}` ({piece.kind.replace('_', ' ')}) — {writer.cite(piece)}")
 
 
-def _list_places(writer: _Writer, what: str, places: Sequence[Piece], name: str) -> None:
-    noun = "place" if len(places) == 1 else "places"
-    writer.line(f"**{len(places)} {noun}** in this repository {'' if len(places) == 1 else 'each '}{what}:\n")
+def _list_places(writer: _Writer, lead: str, places: Sequence[Piece], name: str) -> None:
+    writer.line(f"**{lead.format(n=len(places), name=name)}:**\n")
     for piece in places[:_SHOWN_AS_LIST]:
         evidence = _evidence_line(piece, name)
         shown = f": `{evidence}`" if evidence else ""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from coderag.codegraph.imports import ImportResolver
-from coderag.schema import GraphNeighbour, Relation, SymbolRecord
+from coderag.schema import GraphNeighbour, Relation
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import SymbolMatch, split_qualified
 
@@ -111,7 +111,7 @@ class CodeGraph:
 
     def calling_rows(self, row: int) -> Iterator[tuple[int, float]]:
         """Yield the chunks that call what a chunk declares, with the confidence."""
-        for symbol in self._symbols[row]:
+        for symbol in self._corpus.members[row]:
             if symbol["kind"] in _CALLED:
                 for other in self._calls.get(symbol["name"], ())[:_MOST_REFERENCES]:
                     if other != row:
@@ -242,7 +242,7 @@ class CodeGraph:
     def _neighbour(self, row: int, line: int, relation: Relation, resolver: str) -> GraphNeighbour:
         """Return the innermost declaration around a line of a chunk."""
         corpus = self._corpus
-        around = [symbol for symbol in self._symbols[row] if symbol["start_line"] <= line <= symbol["end_line"]]
+        around = [symbol for symbol in self._corpus.members[row] if symbol["start_line"] <= line <= symbol["end_line"]]
         inner = min(around, key=lambda symbol: symbol["end_line"] - symbol["start_line"], default=None)
         return GraphNeighbour(
             relation=relation,
@@ -255,11 +255,6 @@ class CodeGraph:
             resolver=resolver,
             confidence=CONFIDENCE[resolver],
         )
-
-    @cached_property
-    def _symbols(self) -> list[list[SymbolRecord]]:
-        symbols: list[list[SymbolRecord]] = self._corpus.snapshot.chunks(["symbols"])["symbols"].to_pylist()
-        return symbols
 
     def _declared(self, match: SymbolMatch, relation: Relation, resolver: str) -> GraphNeighbour:
         return GraphNeighbour(

@@ -65,9 +65,6 @@ _ERRORS_TOLERATED = 0.5  # share of a file's bytes inside ERROR nodes up to whic
 _DECLARED_NEVERTHELESS = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
 # Bounds a query's memory. Its progress callback is no way to bound it: any crashes the interpreter (tree-sitter 0.26).
 _MATCH_LIMIT = 1 << 16
-# A parse can be cancelled only if it reads through a callback, which doubles its time in grammars that ask for columns
-# (Scala). The worst text known needs 1.1 s and 0.6 GB at this size (Java, "a<a<a<...").
-_UNWATCHED_BYTES = 1 << 14
 _READ_BYTES = 1 << 12
 _DEEPEST_WRAPPERS = 3
 _STRENGTH = {
@@ -124,6 +121,7 @@ class Syntax:
         comments: Start and end of each comment.
         attributes: Start and end of each attribute.
         documented: Start and end of the file's own docstring.
+        has_callbacks: Whether what is declared at the top, but indented, is inside a statement; else only inside a wrapper.
         note: What is wrong with the file; empty if nothing is.
     """
 
@@ -136,6 +134,7 @@ class Syntax:
     comments: list[tuple[int, int]] = field(default_factory=list)
     attributes: list[tuple[int, int]] = field(default_factory=list)
     documented: tuple[int, int] | None = None
+    has_callbacks: bool = True
     note: str = ""
 
 
@@ -196,15 +195,13 @@ def parse(data: bytes, grammar_name: str, *, timeout_s: float) -> Tree:
     """Parse a file.
 
     Args:
-        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. Text made for it can keep a
-            parser busy for minutes, at half a gigabyte of memory a second.
+        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. A damaged file of a kilobyte
+            can keep a parser busy for ever (TSX), or have it take half a gigabyte of memory a second (Java).
 
     Raises:
         SyntaxUnusableError: It took longer.
     """
     parser = Parser(grammar(grammar_name))
-    if len(data) <= _UNWATCHED_BYTES:
-        return parser.parse(data)
     deadline = time.thread_time() + timeout_s * max(1.0, len(data) / 1_000_000)
     try:
         return parser.parse(
@@ -226,7 +223,7 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float) -> Syntax:
         SyntaxUnusableError: The parser took too long, or understood too little.
     """
     root = parse(_see_through(data, language), language.grammar, timeout_s=timeout_s).root_node
-    syntax = Syntax(root)
+    syntax = Syntax(root, has_callbacks=not language.transparent)
     compiled = _compile(language)
     found: dict[tuple[int, int], Declaration] = {}
     plain: dict[str, list[Node]] = {

@@ -58,6 +58,7 @@ class Layout:
         self._above = self._lines_above(syntax)
         self._roots = syntax.roots
         self._comments = syntax.comments
+        self._has_callbacks = syntax.has_callbacks
 
     def pieces(self) -> list[Piece]:
         """Return the pieces of the file."""
@@ -109,7 +110,7 @@ class Layout:
         header_done = scope is None
         before = len(pieces)
         for declaration in declarations:
-            if not _stands_alone(declaration, scope) or (scope is None and self._is_incidental(declaration)):
+            if not _stands_alone(declaration, scope) or self._is_incidental(declaration, scope):
                 continue
             end = min(last, self.line(max(declaration.start, declaration.end - 1)) + 1)
             begin = self.lead(declaration, min(max(cursor, below_header), self.line(declaration.start)))
@@ -188,9 +189,9 @@ class Layout:
             begin = stop
         return last if self._data[begin:end].strip() else max(first, self.line(self._comments[low][0]))
 
-    def _is_incidental(self, declaration: Declaration) -> bool:
+    def _is_incidental(self, declaration: Declaration, scope: Declaration | None) -> bool:
         """Return whether something declared at the top is a small part of a statement, such as a callback's helper."""
-        if declaration.kind not in CALLABLE and declaration.kind not in DATA:
+        if scope is not None or not self._has_callbacks or declaration.kind not in CALLABLE | DATA:
             return False
         start = declaration.outer_start
         line_start = self._starts[self.line(start)]

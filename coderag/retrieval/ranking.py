@@ -134,3 +134,19 @@ def _explained(corpus: Corpus, entry: Scored, shares: dict[str, NDArray[np.float
     signals = {name: round(float(values[file]), 4) for name, values in shares.items() if values[file]}
     symbol = candidate["symbol"] or corpus.value("qualified_name", row)
     return {**candidate, "score": total, "signals": signals, "symbol": symbol}
+
+
+def narrow_to_kinds(corpus: Corpus, results: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:
+    """Return the results, each with the lines of a declaration of one of the kinds: chunks may hold several."""
+    return [_narrowed(corpus, result, kinds) for result in results]
+
+
+def _narrowed(corpus: Corpus, result: Candidate, kinds: Sequence[str]) -> Candidate:
+    row = corpus.row_of[result["chunk_id"]]
+    shown = result["symbol"] or corpus.value("qualified_name", row)
+    members = [member for member in corpus.members[row] if member["kind"] in kinds]
+    if not members or any(member["qualified_name"] == shown for member in members):
+        return result
+    best = members[0]
+    end_line = min(best["end_line"], int(corpus.end_lines[row]))
+    return {**result, "start_line": best["start_line"], "end_line": end_line, "symbol": best["qualified_name"]}

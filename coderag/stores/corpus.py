@@ -13,6 +13,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from coderag.schema import SymbolRecord
 from coderag.stores.lexical import LexicalIndex, bm25_weights
 from coderag.stores.path_index import PathIndex
 from coderag.stores.protocols import IndexSnapshot
@@ -196,18 +197,22 @@ class Corpus:
     @cached_property
     def declared_kinds(self) -> list[frozenset[str]]:
         """For each chunk, its own kind and the kinds of all that it declares."""
-        members = self.snapshot.chunks(["symbols"])["symbols"].to_pylist()
         return [
             frozenset((kind, *(symbol["kind"] for symbol in symbols)))
-            for kind, symbols in zip(self.column("kind"), members, strict=True)
+            for kind, symbols in zip(self.column("kind"), self.members, strict=True)
         ]
+
+    @cached_property
+    def members(self) -> list[list[SymbolRecord]]:
+        """For each chunk, what it declares."""
+        members: list[list[SymbolRecord]] = self.snapshot.chunks(["symbols"])["symbols"].to_pylist()
+        return members
 
     @cached_property
     def symbols(self) -> SymbolTable:
         """All declared names."""
         scopes = [split_qualified(str(PurePosixPath(path).with_suffix(""))) for path in self.paths]
-        members = self.snapshot.chunks(["symbols"])["symbols"].to_pylist()
-        return SymbolTable(members, [scopes[file] for file in self.file_of])
+        return SymbolTable(self.members, [scopes[file] for file in self.file_of])
 
 
 def _run_starts(values: pa.Array) -> IntArray:

@@ -73,11 +73,14 @@ def test_other_declarations_of_the_name_are_listed():
     assert "- `short_2` (function) — `src/settings_2.py:1-2`" in text
 
 
-@pytest.mark.parametrize(("count", "said"), [(1, "**1 place**"), (2, "**2 places**")])
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "**One place in this repository uses `short_1`:**"), (2, "**2 places in this repository use `short_1`:**")],
+)
 def test_usages_are_counted_and_listed(count, said):
     text, _ = answered("who calls short_1", [short_piece(number, looked_up=True) for number in range(count)])
     assert said in text
-    assert "uses `short_1`" in text
+    assert "`short_1`" in text
 
 
 def test_a_usage_is_shown_with_the_line_that_uses_it():
@@ -93,7 +96,7 @@ def test_a_long_list_of_usages_is_cut_and_says_how_many_more():
 
 def test_results_that_were_only_searched_for_are_not_called_usages():
     text, _ = answered("who calls short_1", FOUND)
-    assert "**2 places**" in text
+    assert "**2 places " in text
     assert text.index("Also near") < text.index("src/settings_3.py")
 
 
