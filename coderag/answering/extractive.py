@@ -52,6 +52,7 @@ def extract(state: QueryState, results: Sequence[Piece], related: Sequence[Piece
     return writer.text, writer.claims
 
 
+_NOT_DECLARED = frozenset({"module", "section", "block"})
 _NAMES = frozenset({"identifier", "qualified_name"})
 
 
@@ -126,14 +127,23 @@ def _explanation(writer: _Writer, results: Sequence[Piece], related: Sequence[Pi
 def _body(writer: _Writer, piece: Piece, longest: int) -> None:
     """Write what a piece says of itself: its code or the head of it, and its documentation where that is not in it."""
     lines = piece.text.strip("\n").split("\n")
-    more = len(lines) - longest
-    if more > 1:
-        lines = [*lines[:longest], f"… {more} more lines"]
+    if len(lines) - longest > 1:
+        first = _line_of_name(piece, lines)
+        shown = lines[first : first + longest]
+        lines = [*shown, f"… {len(lines) - len(shown)} more lines"]
     documentation = _paragraphs(piece.docstring)
     if documentation.split("\n", 1)[0] not in "\n".join([*lines, piece.summary]):
         writer.line("\n".join(f"   > {line}".rstrip() for line in documentation.split("\n")) + "\n")
     fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(piece.text))])
     writer.line("\n".join(f"   {line}".rstrip() for line in (f"{fence}{piece.language}", *lines, fence)))
+
+
+def _line_of_name(piece: Piece, lines: Sequence[str]) -> int:
+    """Return where the name of a piece first stands: small declarations share a chunk, and another may come before."""
+    if piece.kind in _NOT_DECLARED:
+        return 0
+    word = re.compile(rf"(?<!\w){re.escape(re.split(r'[.:#/]', piece.name)[-1])}(?!\w)")
+    return next((number for number, line in enumerate(lines[:-1]) if word.search(line)), 0)
 
 
 def _paragraphs(docstring: str) -> str:

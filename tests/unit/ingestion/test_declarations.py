@@ -160,6 +160,11 @@ def test_parsing_is_bounded_in_time():
         parse(b"a<" * 30_000, "java", timeout_s=0.05)
 
 
+def test_a_damaged_file_that_would_keep_the_parser_busy_for_ever_is_given_up():
+    with pytest.raises(SyntaxUnusableError, match="not parsed within"):
+        parse(b'return(<><n e=/*""/></>}t/b>n> ', "tsx", timeout_s=0.2)
+
+
 @pytest.mark.parametrize(
     ("language", "text"),
     [
