@@ -13,6 +13,7 @@ from llama_index.core.schema import Document
 from numpy.typing import NDArray
 
 from coderag.ingestion.changes import Changes, ReadFile, count_renames, find_changes, read_files, tree_hash
+from coderag.ingestion.declarations import collector_paused
 from coderag.ingestion.pipeline import PIPELINE_VERSION, ChunkPipeline, PipelineBatch
 from coderag.ingestion.scanner import scan
 from coderag.models.dense import DenseModel, check_embedding
@@ -142,7 +143,7 @@ class Indexer:
 
     def _store_batch(self, writer: IndexWriter, pipeline: ChunkPipeline, files: Sequence[ReadFile]) -> None:
         documents = [_document(file) for file in files]
-        with self._timed("chunk and embed"):
+        with self._timed("chunk and embed"), collector_paused():
             batch = pipeline.run(documents)
         with self._timed("store"):
             writer.add(batch.nodes, batch.vectors.chunks, batch.counts, batch.terms)

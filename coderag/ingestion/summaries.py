@@ -1,7 +1,7 @@
 """One sentence of natural language for every chunk, without a language model."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llama_index.core.schema import BaseNode, TransformComponent
@@ -99,13 +99,22 @@ def _parameters(metadata: ChunkMetadata) -> list[str]:
 
 def _opening(signature: str, name: str) -> int:
     """Return where the parameters begin: behind the name, which type parameters may follow; -1 if there are none."""
-    for match in re.finditer(rf"(?<!\w){re.escape(name)}\s*", signature):
-        end = match.end()
-        if signature[end : end + 1] in ("<", "["):
-            end += sum(len(part) + 1 for part in _arguments(signature, end)) + 1
-        if signature[end:].lstrip().startswith("("):
-            return signature.index("(", end)
+    for end in _ends_of(name, signature):
+        generic = signature[end : end + 1] in ("<", "[")
+        after = end + sum(len(part) + 1 for part in _arguments(signature, end)) + 1 if generic else end
+        if signature[after:].lstrip().startswith("("):
+            return signature.index("(", after)
     return signature.find("(", max(signature.find(name), 0))
+
+
+def _ends_of(name: str, signature: str) -> Iterator[int]:
+    """Yield where each occurrence of a name as the start of a word ends, blanks behind it included."""
+    start = signature.find(name) if name else -1
+    while start >= 0:  # a regular expression for every name would cost more than all the rest of a summary
+        before, end = signature[start - 1 : start], start + len(name)
+        if not (before.isalnum() or before == "_"):
+            yield end + len(signature[end:]) - len(signature[end:].lstrip())
+        start = signature.find(name, end)
 
 
 def _arguments(text: str, opening: int) -> list[str]:

@@ -8,7 +8,7 @@ import importlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -253,8 +253,14 @@ def ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, A
     return {"timeout": timeout_s, "auth": authorise, "headers": _connection_headers(address), "trust_env": not local}
 
 
+@cache
+def _word_vectors() -> WordVectors:
+    """Return the shipped word vectors, read once a process however many repositories are open."""
+    return WordVectors.load()
+
+
 def _embedded(settings: EmbeddingSettings) -> EmbeddedDense:
-    words = WordVectors.load()
+    words = _word_vectors()
     if settings.model not in {"", words.name}:
         message = f"embedding.model is {settings.model}, which the provider 'embedded' does not have"
         raise ConfigurationError(message, hint="Set embedding.provider to the model's, or remove embedding.model.")
