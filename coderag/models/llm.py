@@ -9,6 +9,7 @@ from coderag.models.providers import ollama_options, server_address
 from coderag.models.remote_errors import Remote, RetryPolicy, remote_errors
 from coderag.settings import LLMSettings
 from coderag.state import AnswerWriter
+from coderag.token_counts import count_tokens
 
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatResponse
@@ -74,9 +75,7 @@ class OllamaWriter:
         """Refuse a prompt of which Ollama would drop the beginning without a word."""
         if len(prompt.encode("utf-8", "replace")) <= self._context_window:
             return  # a token is at least a byte
-        from llama_index.core.utils import get_tokenizer  # noqa: PLC0415  # takes seconds, and is needed for the request
-
-        tokens = len(get_tokenizer()(prompt))
+        tokens = count_tokens(prompt)
         if tokens > self._context_window:
             message = f"a prompt of {tokens} tokens is too long for {self.name}, which reads {self._context_window}"
             raise ModelError(message, hint="Lower search.token_budget, or raise llm.context_window if the model can.")

@@ -20,6 +20,7 @@ from coderag.models.dense import DenseModel, EmbeddedDense, FloatArray, Provider
 from coderag.models.remote_errors import Remote, RetryPolicy, remote_errors
 from coderag.models.word_vectors import WordVectors
 from coderag.settings import EmbeddingSettings
+from coderag.token_counts import count_tokens
 
 if TYPE_CHECKING:
     import httpx
@@ -205,10 +206,7 @@ def sendable(text: str) -> str:
     text = encoded.decode("utf-8")
     if len(encoded) <= MAX_TEXT_TOKENS:
         return text  # a token is at least a byte
-    from llama_index.core.utils import get_tokenizer  # noqa: PLC0415  # takes seconds, and is loaded for providers anyway
-
-    count = get_tokenizer()
-    while (tokens := len(count(text))) > MAX_TEXT_TOKENS:
+    while (tokens := count_tokens(text)) > MAX_TEXT_TOKENS:
         text = text[: int(0.98 * len(text) * MAX_TEXT_TOKENS / tokens)]
     return text
 
