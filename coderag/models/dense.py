@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ FloatArray = NDArray[np.float32]
 _NAMES_WEIGHT = 2.0  # names and summaries count double: they say what the body does
 _DOCS_WEIGHT = 2.0
 _FILE_NAMES_WEIGHT = 2.0
+_QUERIES_KEPT = 64
 _FILE_PATH_WEIGHT = 4.0  # a path's few words against a whole file's many
 
 
@@ -150,6 +152,8 @@ class ProviderDense:
     def __init__(self, model: TextEmbedder, provider: str) -> None:
         self._model = model
         self._provider = provider
+        # One question is compared in several nodes, and again when it is widened: it is sent once.
+        self._query_vector = lru_cache(_QUERIES_KEPT)(self._ask_for_query)
 
     @property
     def info(self) -> EmbeddingInfo:
@@ -165,6 +169,9 @@ class ProviderDense:
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question."""
         del terms
+        return self._query_vector(query)
+
+    def _ask_for_query(self, query: str) -> FloatArray:
         return _normalised(self._model.embed_query(query)[None]).reshape(-1)
 
 

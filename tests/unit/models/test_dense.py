@@ -185,3 +185,19 @@ def test_an_index_of_another_model_is_refused(recorded):
         check_embedding(recorded, ProviderDense(FakeEmbedder(), "ollama"))
     assert "fake" in str(caught.value)
     assert caught.value.hint
+
+
+def test_a_question_is_sent_to_the_server_once():
+    class Counting(FakeEmbedder):
+        sent = 0
+
+        def embed_query(self, query):
+            self.sent += 1
+            return super().embed_query(query)
+
+    embedder = Counting()
+    model = ProviderDense(embedder, "ollama")
+    first, second = model.embed_query("aaaa", []), model.embed_query("aaaa", ["a"])
+    model.embed_query("bb", [])
+    np.testing.assert_array_equal(first, second)
+    assert embedder.sent == 2
