@@ -12,9 +12,11 @@ from typing import Literal, TypedDict
 
 Kind = Literal[
     "function", "method", "class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl", "namespace",
-    "constant", "variable", "field", "macro", "module", "section", "block",
+    "constant", "variable", "field", "macro", "table", "resource", "rule", "key", "module", "section", "block",
 ]  # fmt: skip
-"""What a chunk or symbol is. ``module`` is module-level code, ``section`` a part of a document, ``block`` plain lines."""
+"""What a chunk or symbol is. ``table`` is a table or view of a database, ``resource`` a block of infrastructure (Terraform),
+``rule`` of a style sheet or a build (CSS, make), ``key`` an entry of structured data (YAML, TOML, JSON), ``module``
+module-level code, ``section`` a part of a document, ``block`` plain lines."""
 
 Role = Literal["source", "test", "docs", "config", "example", "generated", "vendored"]
 """What a file is for."""

@@ -33,7 +33,13 @@ _BRANCHES = re.compile(
 
 
 def lay_out_blocks(
-    data: bytes, starts: Sequence[int], language: Language, *, max_tokens: int, timeout_s: float, use_tree: bool = True
+    data: bytes,
+    starts: Sequence[int],
+    language: Language,
+    *,
+    max_tokens: int,
+    timeout_s: float | None,
+    use_tree: bool = True,
 ) -> tuple[list[Span], str]:
     """Return a file's blocks, and what is wrong with the file (empty if nothing is).
 
@@ -45,7 +51,7 @@ def lay_out_blocks(
     root = None
     if language.grammar and use_tree and not language.query:
         try:
-            root = parse(data, language.grammar, timeout_s=timeout_s).root_node
+            root = parse(data, language, timeout_s=timeout_s).root_node
         except SyntaxUnusableError as error:
             note = f"{error}; cut by lines"
         else:

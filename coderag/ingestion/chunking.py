@@ -84,21 +84,22 @@ def parse_file(
     *,
     max_tokens: int = MAX_TOKENS,
     min_tokens: int = MIN_TOKENS,
-    timeout_s: float = PARSE_TIMEOUT_S,
+    timeout_s: float | None = PARSE_TIMEOUT_S,
 ) -> ParsedFile:
     """Cut a file into chunks. Never fails: what cannot be parsed is cut by lines, and the result's note says so.
 
     Args:
         path: Relative to the repository's root, with ``/``.
         language: One of `languages.LANGUAGES`; any other name is treated as plain text.
-        timeout_s: CPU time for each million bytes (see `declarations.parse`); a file that takes longer is cut by lines.
+        timeout_s: CPU time for each million bytes, or None in a process that may be killed (see `declarations.parse`); a
+            file that takes longer is cut by lines.
     """
     with collector_paused():
         return _parse_file(path, text, language, role, max_tokens, min_tokens, timeout_s)
 
 
 def _parse_file(
-    path: str, text: str, language: str, role: str, max_tokens: int, min_tokens: int, timeout_s: float
+    path: str, text: str, language: str, role: str, max_tokens: int, min_tokens: int, timeout_s: float | None
 ) -> ParsedFile:
     data = text.encode("utf-8", "surrogatepass")
     known = refine_language(LANGUAGES.get(language) or LANGUAGES[TEXT], text)

@@ -1,16 +1,16 @@
 """What a source file declares: tree-sitter parses it and one query a language says what the nodes mean.
 
-Capture convention (one query file a language, compiled once):
+Capture convention (one query a language, of one file or several, compiled once):
 
 ``@definition.<kind>``
     The declaration's node; *kind* is one of `coderag.schema.Kind`: function, method, class, interface, struct, trait,
-    enum, union, type_alias, impl, namespace, constant, variable, field, macro. In the same pattern ``@name``, its name
-    (several are allowed, as in ``var a, b``; in C-like declarators the inner identifier), and optionally ``@body``, the
-    node that is its body (default: the field ``body``), and ``@receiver``, a type that qualifies the name (a Go
-    receiver, the scope of a C++ ``Foo::bar``). A definition around another one with the same ``@name`` node is one
-    declaration with it, the outer extent winning (a C++ template). A function directly inside a class-like declaration
-    becomes a method here: queries need not tell them apart. What a function declares inside its body is a symbol, never
-    a chunk; its variables are neither.
+    enum, union, type_alias, impl, namespace, constant, variable, field, macro, table, resource, rule, key. In the same
+    pattern ``@name``, its name (several are allowed, as in ``var a, b``; in C-like declarators the inner identifier), and
+    optionally ``@body``, the node that is its body (default: the field ``body``), and ``@receiver``, a type that
+    qualifies the name (a Go receiver, the scope of a C++ ``Foo::bar``). A definition around another one with the same
+    ``@name`` node is one declaration with it, the outer extent winning (a C++ template). A function directly inside a
+    class-like declaration becomes a method here: queries need not tell them apart. What a function declares inside its
+    body is a symbol, never a chunk; its variables are neither.
 ``@base``
     A name of an extended or implemented type, of the innermost declaration around it.
 ``@import``
@@ -191,17 +191,23 @@ def line_starts(data: bytes) -> list[int]:
     return [0, *ends]
 
 
-def parse(data: bytes, grammar_name: str, *, timeout_s: float) -> Tree:
+def parse(data: bytes, language: Language, *, timeout_s: float | None) -> Tree:
     """Parse a file.
 
     Args:
+        language: One with a grammar.
         timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. A damaged file of a kilobyte
-            can keep a parser busy for ever (TSX), or have it take half a gigabyte of memory a second (Java).
+            can keep a parser busy for ever (TSX), or have it take half a gigabyte of memory a second (Java). None in a
+            process that may be killed (`coderag.ingestion.worker`): asking for the time costs a fifth of parsing.
 
     Raises:
-        SyntaxUnusableError: It took longer.
+        SyntaxUnusableError: It took longer, or its grammar may crash and this process may not.
     """
-    parser = Parser(grammar(grammar_name))
+    parser = Parser(grammar(language.grammar))
+    if timeout_s is None:
+        return parser.parse(data)
+    if language.crashes:
+        raise SyntaxUnusableError(f"the grammar of {language.name} is used in worker processes only")
     deadline = time.thread_time() + timeout_s * max(1.0, len(data) / 1_000_000)
     try:
         return parser.parse(
@@ -212,17 +218,17 @@ def parse(data: bytes, grammar_name: str, *, timeout_s: float) -> Tree:
         raise SyntaxUnusableError(f"not parsed within {timeout_s:g} s") from error
 
 
-def read_syntax(data: bytes, language: Language, *, timeout_s: float) -> Syntax:
+def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> Syntax:
     """Parse a file and find what it declares, imports and calls.
 
     Args:
         language: One with a grammar and a query.
-        timeout_s: For the parser.
+        timeout_s: For the parser, see `parse`.
 
     Raises:
         SyntaxUnusableError: The parser took too long, or understood too little.
     """
-    root = parse(_see_through(data, language), language.grammar, timeout_s=timeout_s).root_node
+    root = parse(_see_through(data, language), language, timeout_s=timeout_s).root_node
     syntax = Syntax(root, has_callbacks=not language.transparent)
     compiled = _compile(language)
     found: dict[tuple[int, int], Declaration] = {}

@@ -28,7 +28,8 @@ class Language:
         shebangs: Interpreters in a first line ``#!``.
         grammar: Name in ``tree_sitter_language_pack``; empty if files are cut without one.
         code: Whether a language without a grammar is one of programs.
-        query: Query file in ``queries/``; None if there is none yet.
+        query: Query files in ``queries/``, read as one; empty if there is none.
+        crashes: Whether its grammar can crash the process on malformed text; it is then used in worker processes only.
         superset: A language that contains this one and shares its extensions, as C++ shares ``.h`` with C.
         superset_pattern: What at the start of a line shows that a file is written in that language.
         transparent: A pattern over lines of what a grammar cannot look into; its groups ``opening`` and ``closing`` are
@@ -41,7 +42,8 @@ class Language:
     filenames: tuple[str, ...] = ()
     shebangs: tuple[str, ...] = ()
     grammar: str = ""
-    query: str | None = None
+    query: tuple[str, ...] = ()
+    crashes: bool = False
     code: bool = False
     separator: str = "."
     superset: str = ""
@@ -49,8 +51,8 @@ class Language:
     transparent: str = ""
 
     def read_query(self) -> str:
-        """Return the text of the query file; empty if there is none."""
-        return (_QUERIES / self.query).read_text(encoding="utf-8") if self.query else ""
+        """Return the text of its query files; empty if there are none."""
+        return "\n".join((_QUERIES / name).read_text(encoding="utf-8") for name in self.query)
 
 
 _QUERIES = resources.files("coderag.ingestion") / "queries"
