@@ -5,6 +5,7 @@ matches them. Nothing outside the root is looked at, no link is followed, and ev
 or failed with a reason, or as (part of) something that is listed as ignored.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Collection, Sequence
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coderag.errors import IngestionError
-from coderag.ingestion.ignore import MARKERS, IgnoreRules, Repository, run_git
+from coderag.ingestion.git_repository import Repository, run_git
+from coderag.ingestion.ignore import MARKERS, IgnoreRules
 from coderag.ingestion.roles import role_of
 from coderag.ingestion.source import MAX_FILE_BYTES, describe, too_large
 from coderag.schema import FileRecord, Outcome
@@ -52,6 +54,7 @@ _SPECIAL_KINDS = (
     (stat.S_ISCHR, "device"),
     (stat.S_ISBLK, "device"),
 )
+_HAS_CHANGE_TIME = os.name != "nt"
 _JUNCTION_TAG = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT, which the stat module has on Windows only
 
 
@@ -62,12 +65,15 @@ class Candidate:
     Attributes:
         path: Relative to the root, with ``/`` between the parts.
         inode: 0 where the file system has none (Windows).
+        ctime_ns: When content or status last changed; it tells a file that was replaced by one of the same size and
+            modification time. 0 where the system has no such time (Windows, where it would be that of creation).
     """
 
     path: str
     size: int
     mtime_ns: int
     inode: int
+    ctime_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +185,15 @@ class _Walk:
 
     def _visit_all(self, directory: _Directory) -> None:
         try:
-            with os.scandir(directory.entry) as listing:
-                entries = list(listing)
+            entries = _listed(directory.entry)
         except OSError as error:
             self._skip(directory.prefix or "./", "failed", describe(error))
             return
         entered = self._enter(directory, MARKERS.intersection([entry.name for entry in entries]))
         if entered is None:
             return
-        for entry in entries:
+        while entries:
+            entry = entries.pop()  # each keeps its status until it is let go
             try:
                 self._visit(entered, entry)
             except OSError as error:  # it vanished, or may not be looked at
@@ -229,7 +235,8 @@ class _Walk:
         if reason := _reason_to_skip(entry.name.lower(), status, self._limit):
             self._skip(path, "skipped", reason, status)
         else:
-            self.found.candidates.append(Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino))
+            ctime_ns = status.st_ctime_ns if _HAS_CHANGE_TIME else 0
+            self.found.candidates.append(Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns))
 
     def _link_reason(self, entry: "os.DirEntry[str]") -> str:
         try:
@@ -244,6 +251,19 @@ class _Walk:
         size, mtime_ns = (status.st_size, status.st_mtime_ns) if status else (0, 0)
         path = _printable(path)
         self.found.skipped.append(FileRecord(path, outcome, reason, size=size, mtime_ns=mtime_ns, role=role_of(path)))
+
+
+def _listed(directory: "os.DirEntry[str] | Path") -> list["os.DirEntry[str]"]:
+    """Return what is in a directory.
+
+    Raises:
+        OSError: It cannot be listed, or has become a link since it was seen.
+    """
+    with os.scandir(directory) as listing:
+        entries = list(listing)
+    if stat.S_ISLNK(os.lstat(directory).st_mode):  # the entry remembers what it was
+        raise OSError(errno.ELOOP, "is a symbolic link", os.fspath(directory))
+    return entries
 
 
 def _reason_to_ignore(directory: _Directory, name: str, *, is_dir: bool) -> str | None:

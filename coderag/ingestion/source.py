@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from charset_normalizer import from_bytes
 
+from coderag.notebooks import readable_text
 from coderag.schema import Outcome
 
 if TYPE_CHECKING:  # the scanner reads ignore files through this module
@@ -86,7 +87,8 @@ class Source:
     """The text of a file.
 
     Attributes:
-        text: Without byte order mark; line endings as on disk. Later byte offsets are into its UTF-8.
+        text: Without byte order mark; line endings as on disk. Later byte offsets are into its UTF-8. Of a notebook, its
+            cells (see `coderag.notebooks`).
         encoding: A Python codec's name; ``utf-8+cp1252`` if single lines of a UTF-8 file are in another encoding.
         hash: SHA-256 of the bytes on disk.
         mtime_ns: Taken before reading, so that a change during it is seen by the next run.
@@ -126,10 +128,12 @@ def read_source(root: Path, candidate: "Candidate", *, max_file_bytes: int = MAX
         return Skip("skipped", too_large(max_file_bytes), "", status.st_size, status.st_mtime_ns)
     digest = hashlib.sha256(data).hexdigest()
     decoded = decode(data)
-    reason = "binary file" if decoded is None else reason_against(candidate.path, decoded.text)
-    if decoded is None or reason:
+    if decoded is None:
+        return Skip("skipped", "binary file", digest, len(data), status.st_mtime_ns)
+    text = readable_text(candidate.path, decoded.text)
+    if reason := reason_against(candidate.path, text):
         return Skip("skipped", reason, digest, len(data), status.st_mtime_ns)
-    return Source(decoded.text, decoded.encoding, digest, len(data), status.st_mtime_ns)
+    return Source(text, decoded.encoding, digest, len(data), status.st_mtime_ns)
 
 
 def read_regular(path: Path, limit: int, *, follow: bool = False) -> tuple[bytes, os.stat_result]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from coderag.errors import IngestionError
-from coderag.ingestion import ignore, scanner
+from coderag.ingestion import git_repository, scanner
 from coderag.ingestion.scanner import Candidate, Scan, check_root, scan
 
 NOBODY = 65534
@@ -87,7 +88,26 @@ def test_candidates_come_sorted_with_their_status(root: Path) -> None:
     found = scan(root)
     status = (root / "a/z.py").stat()
     assert paths(found) == ["README.md", "a.py", "a/z.py", "b.py"]
-    assert found.candidates[2] == Candidate("a/z.py", 2, status.st_mtime_ns, status.st_ino if os.name == "posix" else 0)
+    inode, ctime_ns = (status.st_ino, status.st_ctime_ns) if os.name == "posix" else (0, 0)
+    assert found.candidates[2] == Candidate("a/z.py", 2, status.st_mtime_ns, inode, ctime_ns)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no time of change there")
+def test_file_replaced_within_its_size_and_time_differs(root: Path) -> None:
+    before = put(root, "a.py", "x = 1\n").stat()
+    (old,) = scan(root).candidates
+    put(root, "b.py", "x = 2\n").replace(root / "a.py")
+    os.utime(root / "a.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (new,) = scan(root).candidates
+    assert (new.size, new.mtime_ns) == (old.size, old.mtime_ns)
+    assert new.inode != old.inode
+    assert new.ctime_ns >= old.ctime_ns
+
+
+def test_windows_has_no_time_of_change(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanner, "_HAS_CHANGE_TIME", False)
+    put(root, "a.py")
+    assert scan(root).candidates[0].ctime_ns == 0
 
 
 def test_empty_directory_has_an_empty_scan(root: Path) -> None:
@@ -174,6 +194,7 @@ def test_links_are_not_followed(root: Path, tmp_path_factory: pytest.TempPathFac
     put(root, "src/x.py")
     for name, target in {
         "inside.py": "src/x.py", "directory": "src", "loop": ".", "src/up": "..", "self": "self",
+        "one": "two", "two": "one",
         "broken": "nowhere", "outside.py": str(outside), "outside": str(outside.parent),
     }.items():  # fmt: skip
         (root / name).symlink_to(target)
@@ -184,10 +205,12 @@ def test_links_are_not_followed(root: Path, tmp_path_factory: pytest.TempPathFac
         "directory": "symbolic link to src",
         "inside.py": "symbolic link to src/x.py",
         "loop": "symbolic link to .",
+        "one": "broken symbolic link",
         "outside": "symbolic link outside the repository",
         "outside.py": "symbolic link outside the repository",
         "self": "broken symbolic link",
         "src/up": "symbolic link to .",
+        "two": "broken symbolic link",
     }
 
 
@@ -208,14 +231,69 @@ def test_special_files_are_skipped(root: Path, monkeypatch: pytest.MonkeyPatch) 
         assert reasons(scan(root)) == {".gitignore": "named pipe", "pipe": "named pipe", "socket": "socket"}
 
 
+@pytest.mark.skipif(not hasattr(os, "mknod"), reason="no device files here")
+def test_devices_are_skipped(root: Path) -> None:
+    try:
+        os.mknod(root / "null", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        os.mknod(root / "disk", stat.S_IFBLK | 0o600, os.makedev(7, 200))
+    except PermissionError:
+        pytest.skip("only root may make devices")
+    assert reasons(scan(root)) == {"disk": "device", "null": "device"}
+
+
 @posix_names
 def test_any_name_that_is_text_is_kept(root: Path) -> None:
-    names = ["a b.py", "a\nb.py", "a\"'`$b.py", "a\\b.py", "été.py", "日本.py", "-rf.py", "*.py"]
+    names = [
+        "a b.py", " a.py", "a.py ", "a.py.", "...", "a\nb.py", "a\tb.py", "a\rb.py", "a\"'`$b.py", "a\\b.py", "été.py",
+        "日本.py", "🦀.py", "👩‍👩‍👧.py", "-rf.py", "*.py", "[a].py", "?.py", "!a.py", "#a.py", "x" * 252 + ".py",
+    ]  # fmt: skip
     for name in names:
         put(root, name)
     found = scan(root)
     assert paths(found) == sorted(names)
     assert found.skipped == []
+
+
+@posix_names
+def test_pattern_does_not_match_a_name_that_looks_like_it(root: Path) -> None:
+    put(root, ".gitignore", "\\*.py\n[[]a].py\n")
+    for name in ("*.py", "[a].py", "a.py", "b.py"):
+        put(root, name)
+    assert paths(scan(root)) == [".gitignore", "a.py", "b.py"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("readme.py", "README.py"), ("\u00e9.py", "e\u0301.py")], ids=["letter case", "NFC and NFD"]
+)
+def test_names_that_look_alike_are_listed_as_often_as_they_exist(root: Path, one: str, other: str) -> None:
+    put(root, f"{one[0]}/{one}")
+    put(root, f"{one[0]}/{other}")
+    existing = [f"{folder.name}/{name}" for folder in root.iterdir() for name in os.listdir(folder)]  # noqa: PTH208
+    assert paths(scan(root)) == sorted(existing)
+    assert len(existing) == (1 if (root / one[0] / one).samefile(root / one[0] / other) else 2)
+
+
+@posix_names
+def test_folders_nested_beyond_what_a_path_may_hold_have_failed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(root, "d/a.py")
+    monkeypatch.chdir(root / "d")
+    for _ in range(3_000):
+        Path("d").mkdir()
+        os.chdir("d")
+    put(Path(), "deep.py")
+    os.chdir(root)
+    try:
+        found = scan(root)
+    finally:  # pytest's own cleaning recurses
+        Path("d/a.py").unlink()
+        while Path("d/d").exists():
+            Path("d/d").rename("below")
+            Path("d").rmdir()
+            Path("below").rename("d")
+    assert paths(found) == ["d/a.py"]
+    (record,) = found.skipped
+    assert (record.outcome, record.reason) == ("failed", "file name too long")
+    assert record.path.startswith("d/d/d/")
 
 
 @posix_names
@@ -273,6 +351,25 @@ def test_what_vanishes_during_the_scan_has_failed(root: Path, monkeypatch: pytes
     assert {(record.path, record.outcome) for record in found.skipped} == {("d/", "failed"), ("gone.py", "failed")}
 
 
+def test_folder_that_becomes_a_link_during_the_scan_is_not_followed(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = put(tmp_path_factory.mktemp("outside"), "secret.py").parent
+    put(root, "d/a.py")
+    listing = os.scandir
+
+    def replacing(path: "os.DirEntry[str] | Path") -> object:
+        if Path(path) == root / "d":
+            (root / "d").rename(outside / "moved")
+            (root / "d").symlink_to(outside)
+        return listing(path)
+
+    monkeypatch.setattr(scanner.os, "scandir", replacing)
+    found = scan(root)
+    assert found.candidates == []
+    assert reasons(found) == {"d/": "is a symbolic link"}
+
+
 def test_root_that_vanished_has_failed(root: Path) -> None:
     (record,) = scan(root / "gone").skipped
     assert (record.path, record.outcome, record.reason) == ("./", "failed", "no such file or directory")
@@ -312,7 +409,7 @@ def test_scan_is_the_same_without_the_git_binary(repository: Path, home: Path, m
     for path in ("a.py", "a.swp", "local"):
         put(repository, path)
     with_git = scan(repository)
-    monkeypatch.setattr(ignore.shutil, "which", lambda name: None)
+    monkeypatch.setattr(git_repository.shutil, "which", lambda name: None)
     assert scan(repository) == with_git
     assert paths(with_git) == ["a.py"]
 

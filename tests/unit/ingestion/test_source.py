@@ -276,3 +276,107 @@ def test_link_in_place_of_a_file_is_not_followed(tmp_path: Path, monkeypatch: py
 def test_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.py")
     assert read_source(tmp_path, Candidate("a.py", 6, 0, 0)) == Skip("failed", "not a regular file", "", 6, 0)
+
+
+# ---- between the scan and the reading ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data", [b"y = 2\n", b"y\n", b"", b"y = 2\n" * 50], ids=["same size", "less", "nothing", "more"]
+)
+def test_file_that_changed_since_the_scan_is_read_as_it_is(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.py").write_bytes(data)
+    found = read_source(tmp_path, Candidate("a.py", len(b"x = 1\n"), 5, 0))
+    assert found == Source(data.decode(), "utf-8", hashlib.sha256(data).hexdigest(), len(data), mtime(tmp_path))
+
+
+def test_file_that_shrinks_while_it_is_read_has_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_bytes(b"x = 1\n")
+    earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 6_000, 0, 0, 0])
+    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    found = text_of_existing(tmp_path)
+    assert (found.text, found.size) == ("x = 1\n", 6)
+
+
+def test_file_that_grows_over_the_limit_while_it_is_read_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.py").write_bytes(b"x" * 200)
+    earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 50, 0, 0, 0])
+    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    found = read_source(tmp_path, Candidate("a.py", 50, 0, 0), max_file_bytes=100)
+    assert isinstance(found, Skip)
+    assert found.reason == "larger than 100 bytes"
+
+
+def test_folder_that_became_a_file_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "d").write_text("x")
+    found = read_source(tmp_path, Candidate("d/a.py", 7, 5, 0))
+    assert isinstance(found, Skip)
+    assert found.outcome == "failed"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_file_without_permission_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x")
+    (tmp_path / "a.py").chmod(0)
+    assert read_source(tmp_path, Candidate("a.py", 1, 0, 0)) == Skip("failed", "permission denied", "", 1, 0)
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), OSError(116, "Stale file handle"), OSError()])
+def test_file_whose_disk_fails_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    def fail(path: Path, limit: int) -> tuple[bytes, os.stat_result]:
+        raise error
+
+    monkeypatch.setattr(source, "read_regular", fail)
+    found = read_source(tmp_path, Candidate("a.py", 1, 0, 0))
+    assert isinstance(found, Skip)
+    assert (found.outcome, found.reason) == ("failed", (error.strerror or "oserror").lower())
+
+
+# ---- size and broken text ----------------------------------------------------------------------
+
+
+def test_no_more_of_a_large_file_is_read_than_the_limit(tmp_path: Path) -> None:
+    with (tmp_path / "a.py").open("wb") as file:
+        file.truncate(50_000_000)
+    data, status = source.read_regular(tmp_path / "a.py", 1_000)
+    assert (len(data), status.st_size) == (1_001, 50_000_000)
+
+
+def test_a_line_of_fifty_megabytes_is_skipped(tmp_path: Path) -> None:
+    data = b"x = 1; " * 7_200_000
+    assert reason_of(tmp_path, data) == "larger than 1,000,000 bytes"
+    found = read_source(tmp_path, Candidate("a.py", len(data), 0, 0), max_file_bytes=100_000_000)
+    assert isinstance(found, Skip)
+    assert found.reason == "minified file"
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "encoding"),
+    [
+        (b"\xef\xbb\xbfx\xff", "x�", "utf-8-sig"),
+        (b"\xff\xfex\x00y", "x�", "utf-16"),
+        (b"\xfe\xff\x00x\xd8", "x�", "utf-16"),
+        (b"\xff\xfe", "", "utf-16"),
+        (b"\xff\xfe\x00\x00x", "�", "utf-32"),
+        ("# naïve\n# naïve\nx = 1 # ".encode() + b"\xe2\x82", "# naïve\n# naïve\nx = 1 # â‚", "utf-8+cp1252"),
+        (b"x = 1\ry = 2\r", "x = 1\ry = 2\r", "utf-8"),
+    ],
+    ids=["UTF-8", "half a unit", "big endian", "a mark alone", "UTF-32", "cut in a character", "old line ends"],
+)
+def test_broken_text_is_read_as_far_as_it_goes(tmp_path: Path, data: bytes, text: str, encoding: str) -> None:
+    found = text_of(tmp_path, data)
+    assert (found.text, found.encoding) == (text, encoding)
+
+
+@pytest.mark.parametrize("data", [b"\xc0\xaf", b"\xf8\x88\x80\x80\x80", b"\xff" * 40, "日本".encode("iso2022_jp")])
+def test_bytes_in_no_encoding_still_are_a_text(tmp_path: Path, data: bytes) -> None:
+    text_of(tmp_path, data).text.encode()
+
+
+def test_the_text_of_a_notebook_is_its_cells_and_its_hash_that_of_the_file(tmp_path: Path) -> None:
+    data = b'{"cells": [\n{"cell_type": "code", "source": [\n"x = 1"\n]}]}\n'
+    found = text_of(tmp_path, data, "a.ipynb")
+    assert found.text == "\n# %%\nx = 1\n\n"
+    assert (found.hash, found.size) == (hashlib.sha256(data).hexdigest(), len(data))

@@ -1,0 +1,261 @@
+"""Compile the patterns of ignore files, as git reads them.
+
+A pattern becomes a sequence of segments, one for each name of a path; `ignore` matches them name by name.
+
+Not built on pathspec: its patterns differ from git's (classes, escapes, trailing blanks, ``a**/b``, bytes; the tests
+hold the cases), and it matches whole paths against every pattern.
+
+Source: gitignore(5); ``dir.c`` and ``wildmatch.c`` of git. Like git, names and patterns are compared as bytes, here as
+one Latin-1 character for each.
+"""
+
+import codecs
+import re
+import string
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+_POSIX_CLASSES = {
+    "alnum": string.ascii_letters + string.digits,
+    "alpha": string.ascii_letters,
+    "blank": " \t",
+    "cntrl": "".join(map(chr, [*range(32), 127])),
+    "digit": string.digits,
+    "graph": "".join(map(chr, range(33, 127))),
+    "lower": string.ascii_lowercase,
+    "print": "".join(map(chr, range(32, 127))),
+    "punct": string.punctuation,
+    "space": string.whitespace,
+    "upper": string.ascii_uppercase,
+    "xdigit": string.hexdigits,
+}
+_NAME_CHARACTERS = frozenset(map(chr, range(1, 256))) - {"/"}
+_STAR, _ANY, _SLASH = "*", ".", "/"  # tokens; any other one is a regular expression for one character
+_NEVER = "(?!)"
+_WITHOUT_TRAILING_SPACES = re.compile(r"(?: *(?:\\.?|[^ \\]))*", re.DOTALL)
+_GLUED_STARS = re.compile(r"([^*?\[\\]*[^*?\[\\/])\*\*+(?:/(.*))?", re.DOTALL)
+
+
+class Segment(NamedTuple):
+    """What a name must match: a literal ``name``, a ``suffix`` after a star, a ``regex``; or ``any`` names (``**``)."""
+
+    kind: str
+    text: str = ""
+
+    def matches(self, name: str) -> bool:
+        """Whether a name matches; it is in small letters if the pattern was folded."""
+        if self.kind == "name":
+            return name == self.text
+        if self.kind == "suffix":
+            return name.endswith(self.text)
+        return self.kind == "any" or _full_match(self.text)(name) is not None
+
+
+ANY_NAMES = Segment("any")
+_Path = tuple[Segment, ...]
+
+
+@lru_cache(4096)
+def _full_match(expression: str) -> Callable[[str], re.Match[str] | None]:
+    return re.compile(expression, re.DOTALL).fullmatch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One pattern.
+
+    Attributes:
+        reason: What to tell about a path that it ignores.
+        own: Not git's: holds for tracked files too.
+        rank: Later ranks win over earlier ones, whatever the depth of their files.
+        paths: The pattern's segments; more than one for the few patterns that stand for several.
+    """
+
+    reason: str
+    own: bool
+    rank: int
+    negated: bool
+    directories_only: bool
+    paths: tuple[_Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where patterns come from: how to name it, and how its rules rank."""
+
+    label: str
+    own: bool = False
+    rank: int = 1
+
+
+def parse_patterns(data: bytes, origin: Origin, *, fold: bool) -> Iterator[Rule]:
+    """Yield the rules in an ignore file's lines, in order."""
+    for raw in data.removeprefix(codecs.BOM_UTF8).split(b"\n"):
+        if raw and not raw.startswith(b"#"):
+            line = raw.removesuffix(b"\r").partition(b"\0")[0].decode("latin-1")
+            blank_free = _WITHOUT_TRAILING_SPACES.match(line)
+            rule = _parse_line(blank_free.group() if blank_free else "", origin, fold=fold)
+            if rule.paths:
+                yield rule
+
+
+def _parse_line(line: str, origin: Origin, *, fold: bool) -> Rule:
+    negated = line.startswith("!")
+    pattern = line[negated:]
+    body = pattern.removesuffix("/")
+    if "/" in body:
+        paths = tuple(filter(None, (_anchored(one, fold=fold) for one in _unglued(body.removeprefix("/")))))
+    else:
+        paths = tuple(filter(None, (_anywhere(body, fold=fold),)))
+    text = line.encode("latin-1").decode("utf-8", "backslashreplace")
+    return Rule(f"{origin.label}: {text}", origin.own, origin.rank, negated, body != pattern, paths)
+
+
+def _unglued(body: str) -> Iterator[str]:
+    """Yield patterns that together match what git does for ``a**/b``, against its manual: ``ab`` and ``a*/**/b``.
+
+    Git cuts the literal beginning off before it looks at the rest, and ``**/b`` is special (``match_pathname``).
+    """
+    glued = _GLUED_STARS.fullmatch(body)
+    if not glued:
+        yield body
+        return
+    start, rest = glued.groups()
+    if rest is None:
+        yield from (f"{start}*", f"{start}*/**")
+        return
+    yield f"{start}*/**/{rest}"
+    yield from _unglued(start + rest) if rest.startswith("**") else (start + rest,)
+
+
+def _anywhere(body: str, *, fold: bool) -> _Path:
+    """Return the segments of a pattern without a slash: it matches a name at any depth."""
+    tokens = _tokens(body, fold=fold)
+    return (ANY_NAMES, _segment(tokens)) if tokens else ()
+
+
+def _anchored(body: str, *, fold: bool) -> _Path:
+    """Return the segments of a pattern with a slash, or none if it can never match."""
+    path: list[Segment] = []
+    name: list[str] = []
+    for token in [*_tokens(body, fold=fold), _SLASH]:
+        if token != _SLASH:
+            name.append(token)
+            continue
+        if not name:  # "a//b": there is no empty name
+            return ()
+        segment = ANY_NAMES if len(name) > 1 and set(name) == {_STAR} else _segment(name)
+        if segment is not ANY_NAMES or path[-1:] != [segment]:
+            path.append(segment)
+        name = []
+    return tuple(path)
+
+
+def _segment(tokens: Sequence[str]) -> Segment:
+    if not any(map(_is_wild, tokens)):
+        return Segment("name", "".join(token[-1] for token in tokens))
+    if tokens[0] == _STAR and not any(map(_is_wild, tokens[1:])):
+        return Segment("suffix", "".join(token[-1] for token in tokens[1:]))
+    chunks = [""]
+    for token in tokens:
+        if token == _STAR:
+            chunks.append("")
+        else:
+            chunks[-1] += token
+    if len(chunks) == 1:
+        return Segment("regex", chunks[0])
+    # The leftmost place for what follows a star is always right; so no choice is kept, and time stays polynomial.
+    middle = "".join(f"(?>.*?{chunk})" for chunk in chunks[1:-1] if chunk)
+    return Segment("regex", f"{chunks[0]}{middle}.*{chunks[-1]}")
+
+
+def _is_wild(token: str) -> bool:
+    return token in (_STAR, _ANY) or token.startswith(("[", "("))
+
+
+def _tokens(body: str, *, fold: bool) -> list[str]:
+    """Cut a pattern into tokens; none if it is malformed and so matches nothing. Folding lowers what is not escaped."""
+    tokens, position = [], 0
+    try:
+        while position < len(body):
+            char = body[position]
+            if char == "[":
+                token, position = _bracket(body, position + 1, fold=fold)
+            elif char == "\\":
+                position += 1
+                token = re.escape(body[position])
+            else:
+                token = {"*": _STAR, "?": _ANY}.get(char) or re.escape(lower_ascii(char) if fold else char)
+            tokens.append(token)
+            position += 1
+    except (LookupError, ValueError):  # it ends inside an escape or a class, or the class is unknown
+        return []
+    return tokens
+
+
+def _bracket(body: str, start: int, *, fold: bool) -> tuple[str, int]:
+    """Return a class's regular expression and the place of its closing bracket (``dowild``, case ``[``).
+
+    Raises:
+        LookupError, ValueError: The class is malformed.
+    """
+    negated = body[start] in "!^"
+    position = start + negated
+    members: set[str] = set()
+    previous = ""  # what a range may begin with
+    while True:
+        char = body[position]
+        if char == "-" and previous and body[position + 1] != "]":
+            position += 1 + (body[position + 1] == "\\")
+            members.update(_spread(map(chr, range(ord(previous), ord(body[position]) + 1)), fold=fold))
+            previous = ""
+        elif (
+            body.startswith("[:", position)
+            and body[(end := body.index("]", position + 2)) - 1] == ":"
+            and end > position + 2
+        ):
+            members.update(_spread(_POSIX_CLASSES[body[position + 2 : end - 1]], fold=fold))
+            position, previous = end, ""
+        else:
+            position += char == "\\"
+            previous = body[position]
+            members.add(previous)
+        position += 1
+        if body[position] == "]":
+            return _class(_NAME_CHARACTERS - members if negated else _NAME_CHARACTERS & members), position
+
+
+def _spread(characters: Iterable[str], *, fold: bool) -> Iterable[str]:
+    """Return characters and, for folding, their small letters: names are compared in small letters then."""
+    return {form for char in characters for form in (char, lower_ascii(char))} if fold else characters
+
+
+def _class(members: Collection[str]) -> str:
+    return f"[{''.join(map(re.escape, sorted(members)))}]" if members else _NEVER
+
+
+_TO_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def lower_ascii(text: str) -> str:
+    """Lower ASCII letters only, as git does."""
+    return text.translate(_TO_LOWER)
+
+
+class NameFilter:
+    """Tells names that none of some segments can match, without trying them one by one."""
+
+    def __init__(self, segments: Collection[Segment]) -> None:
+        texts = {kind: {one.text for one in segments if one.kind == kind} for kind in ("name", "suffix", "regex")}
+        self._names = frozenset(texts["name"])
+        self._suffixes = tuple(texts["suffix"])
+        self._match = _full_match("|".join(sorted(texts["regex"]))) if texts["regex"] else None
+        self._everything = any(one.kind == "any" for one in segments)
+
+    def may_match(self, name: str) -> bool:
+        """Whether at least one of the segments matches a name."""
+        if name in self._names or self._everything or name.endswith(self._suffixes):
+            return True
+        return self._match is not None and self._match(name) is not None
