@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict
 
+from coderag.privacy import MaskedPaths
 from coderag.schema import Evidence, Intent
 from coderag.settings import SearchSettings
 
@@ -186,6 +187,7 @@ class QueryContext:
         root: Folder of the repository, to check citations against the bytes on disk.
         project: Name of the repository.
         writer: None answers from the evidence alone.
+        masked_paths: How the writer sees paths; None shows them as they are.
     """
 
     corpus: Any
@@ -196,4 +198,5 @@ class QueryContext:
     settings: SearchSettings
     project: str = ""
     writer: AnswerWriter | None = None
+    masked_paths: MaskedPaths | None = None
     reranker: Reranker | None = None

@@ -26,7 +26,7 @@ async def write_answer(context: QueryContext, state: QueryState) -> Answer:
         invented = 0
         generator = "extractive"
     else:
-        text, claims, invented = await generate(context.writer, state, [*results, *related])
+        text, claims, invented = await generate(context.writer, state, [*results, *related], context.masked_paths)
         citations = [checker.check(claim) for claim in claims]
         generator = context.writer.name
     return Answer(

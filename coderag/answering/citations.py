@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from coderag.notebooks import readable_text
 from coderag.schema import Citation, FileRecord
 
 _SHORTEST_MOVED = 2
@@ -80,8 +81,10 @@ class _DiskFile:
         """The file's lines as they would be indexed now."""
         encoding, _, of_single_lines = self._record.encoding.partition("+")
         if of_single_lines:
-            return [_decoded(line, encoding, of_single_lines) for line in self._data.split(b"\n")]
-        return self._data.decode(encoding or "utf-8", "replace").removeprefix("\ufeff").split("\n")
+            text = "\n".join(_decoded(line, encoding, of_single_lines) for line in self._data.split(b"\n"))
+        else:
+            text = self._data.decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
+        return readable_text(self._record.path, text).split("\n")
 
     def find(self, block: list[str]) -> int | None:
         """Return the 1-based line where a block of lines is, if it is in exactly one place."""

@@ -6,7 +6,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from hashlib import sha256
+from typing import Final, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +15,15 @@ from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError
 from coderag.models.word_vectors import WordVectors
+from coderag.privacy import MaskedPaths, PathMask
+from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo
 
 FloatArray = NDArray[np.float32]
+
+VECTORS: Final = "vectors"
+"""Where vectors lie in the content cache."""
 
 _NAMES_WEIGHT = 2.0  # names and summaries count double: they say what the body does
 _DOCS_WEIGHT = 2.0
@@ -64,7 +70,13 @@ class BatchVectors:
 
 
 class DenseModel(Protocol):
-    """What indexing and searching need of a dense model."""
+    """What indexing and searching need of a dense model.
+
+    Attributes:
+        mask: What paths are masked with in the texts of its batches; None leaves them.
+    """
+
+    mask: PathMask | None
 
     def embed_batch(self, batch: Batch) -> BatchVectors:
         """Return the vectors of a batch."""
@@ -93,6 +105,10 @@ class TextEmbedder(Protocol):
         """Number of components of a vector; may cost a request."""
         ...
 
+    def as_sent(self, text: str) -> str:
+        """Return what the server is sent for a text that is to be found."""
+        ...
+
     def embed_texts(self, texts: Sequence[str]) -> FloatArray:
         """Return the vectors of texts to be found, shape (len(texts), dimension)."""
         ...
@@ -103,12 +119,14 @@ class TextEmbedder(Protocol):
 
 
 class EmbeddedDense:
-    """The word vectors that ship with the package: a vector is one row of a sparse product."""
+    """The word vectors that ship with the package: a vector is one row of a sparse product. Nothing leaves this process."""
+
+    mask: PathMask | None = None
 
     def __init__(self, words: WordVectors) -> None:
         self._words = words
-        self._terms: list[str] = []
-        self._rows = np.zeros((0, words.dimension), np.float32)  # of `_terms`, and room for more
+        self._terms: Sequence[str] = ()
+        self._rows = np.zeros(0, np.int32)  # for each of `_terms` its row in the table, or -1
 
     @property
     def info(self) -> EmbeddingInfo:
@@ -118,13 +136,15 @@ class EmbeddedDense:
     def embed_batch(self, batch: Batch) -> BatchVectors:
         """Return the vectors of a batch, from its counts alone."""
         rows = self._rows_of(batch.terms)
-        counts, of_files, paths = batch.counts, batch.chunks_of_files, batch.path_counts
-        chunks = counts.body + paths[batch.file_of] + _NAMES_WEIGHT * counts.names + _DOCS_WEIGHT * counts.docs
-        files = of_files @ (counts.body + _FILE_NAMES_WEIGHT * counts.names) + _FILE_PATH_WEIGHT * paths
+        of_files = batch.chunks_of_files
+        body, names, docs, paths = (self._words.known_counts(matrix, rows)
+                                    for matrix in (*batch.counts.matrices, batch.path_counts))  # fmt: skip
+        chunks = body + paths[batch.file_of] + _NAMES_WEIGHT * names + _DOCS_WEIGHT * docs
+        files = of_files @ (body + _FILE_NAMES_WEIGHT * names) + _FILE_PATH_WEIGHT * paths
         return BatchVectors(
-            chunks=self._words.embed_counts(chunks.tocsr(), rows),
-            files=self._words.embed_counts(files.tocsr(), rows),
-            paths=self._words.embed_counts(paths, rows),
+            chunks=self._words.embed_rows(chunks.tocsr()),
+            files=self._words.embed_rows(files.tocsr()),
+            paths=self._words.embed_rows(paths),
         )
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
@@ -132,26 +152,29 @@ class EmbeddedDense:
         del query
         return self._words.embed_terms(terms)
 
-    def _rows_of(self, terms: Sequence[str]) -> FloatArray:
-        """Return the rows of a vocabulary; where it continues that of the batch before, only the new ones are made."""
-        known = len(self._terms)
-        if list(terms[:known]) != self._terms:  # another index's
+    def _rows_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
+        """Return each term's row in the table, or -1; where terms continue the last ones, only the new ones are looked up."""
+        known = len(self._rows)
+        if self._terms is not terms and list(terms[:known]) != list(self._terms[:known]):  # another index's
             known = 0
-        if len(terms) > len(self._rows):
-            grown = np.zeros((max(len(terms), 2 * len(self._rows)), self._words.dimension), np.float32)
-            grown[:known] = self._rows[:known]
-            self._rows = grown
-        self._rows[known : len(terms)] = self._words.term_rows(terms[known:])
-        self._terms = list(terms)
-        return self._rows[: len(terms)]
+        self._rows = np.concatenate([self._rows[:known], self._words.rows_of(terms[known:])])
+        self._terms = terms
+        return self._rows
 
 
 class ProviderDense:
-    """A model on a server, such as Ollama's."""
+    """A model on a server, such as Ollama's.
+
+    Attributes:
+        cache: Where vectors of texts are looked up before they are asked for, and kept; None asks for all.
+        mask: What paths are masked with before they are sent; None sends them as they are.
+    """
 
     def __init__(self, model: TextEmbedder, provider: str) -> None:
         self._model = model
         self._provider = provider
+        self.cache: ContentCache | None = None
+        self.mask: PathMask | None = None
         # One question is compared in several nodes, and again when it is widened: it is sent once.
         self._query_vector = lru_cache(_QUERIES_KEPT)(self._ask_for_query)
 
@@ -162,8 +185,11 @@ class ProviderDense:
 
     def embed_batch(self, batch: Batch) -> BatchVectors:
         """Return the vectors of a batch; a file's is the mean of its chunks'."""
-        chunks = _normalised(self._model.embed_texts(batch.texts))
-        paths = self._model.embed_texts([path.replace("/", " ").replace("_", " ") for path in batch.paths])
+        chunks = _normalised(self._embed(batch.texts))
+        if self.mask is None:
+            paths = self._embed([path.replace("/", " ").replace("_", " ") for path in batch.paths])
+        else:
+            paths = np.zeros((len(batch.paths), chunks.shape[1]), np.float32)  # what is masked is like no question
         return BatchVectors(chunks=chunks, files=_normalised(batch.chunks_of_files @ chunks), paths=_normalised(paths))
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
@@ -171,8 +197,53 @@ class ProviderDense:
         del terms
         return self._query_vector(query)
 
+    def _embed(self, texts: Sequence[str]) -> FloatArray:
+        """Return the vectors of texts; each text that is not in the cache is sent once."""
+        if self.cache is None:
+            return self._model.embed_texts(texts)
+        info = self.info
+        keys = [_cache_key(info, self._model.as_sent(text)) for text in texts]
+        stored = self.cache.get(VECTORS, list(dict.fromkeys(keys)))
+        vectors = {key: vector for key, value in stored.items() if (vector := _from_bytes(value, info)) is not None}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
+        if missing:
+            vectors.update(zip(missing, self._model.embed_texts(list(missing.values())), strict=True))
+            self.cache.put(VECTORS, {key: vectors[key].astype("<f4").tobytes() for key in missing})
+        return np.array([vectors[key] for key in keys], np.float32).reshape(len(keys), info.dimension)
+
     def _ask_for_query(self, query: str) -> FloatArray:
         return _normalised(self._model.embed_query(query)[None]).reshape(-1)
+
+
+class MaskedQueries:
+    """Embeds questions whose paths are masked as those of the texts are.
+
+    Args:
+        model: The model.
+        paths: Those of the index.
+    """
+
+    def __init__(self, model: ProviderDense, paths: MaskedPaths) -> None:
+        self._model = model
+        self._paths = paths
+
+    def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
+        """Return the vector of a question."""
+        return self._model.embed_query(self._paths.hide(query), terms)
+
+
+def _cache_key(info: EmbeddingInfo, sent: str) -> str:
+    """Return what a vector depends on, as a hash; not the address, behind which the same model may move."""
+    parts = (info.provider, info.model, str(info.dimension), sent)
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _from_bytes(value: bytes, info: EmbeddingInfo) -> FloatArray | None:
+    """Return a vector that was stored, or None if it cannot be one of the model."""
+    if len(value) != 4 * info.dimension:
+        return None
+    vector = np.frombuffer(value, "<f4").astype(np.float32)
+    return vector if np.isfinite(vector).all() else None
 
 
 def _normalised(vectors: FloatArray) -> FloatArray:

@@ -142,6 +142,10 @@ class RemoteEmbedding:
             self._request(partial(self._model.get_text_embedding_batch, ["dimension"]), 1)
         return self._dimension
 
+    def as_sent(self, text: str) -> str:
+        """Return what the server is sent for a text that is to be found: with the model's prefix, cut where too long."""
+        return self._prefixes.text + sendable(text)
+
     def embed_texts(self, texts: Sequence[str]) -> FloatArray:
         """Embed texts that are to be found.
 
@@ -154,7 +158,7 @@ class RemoteEmbedding:
         sent = [position for position, text in enumerate(texts) if text.strip()]
         parts = []
         for start in range(0, len(sent), self._batch_size):
-            batch = [self._prefixes.text + sendable(texts[i]) for i in sent[start : start + self._batch_size]]
+            batch = [self.as_sent(texts[i]) for i in sent[start : start + self._batch_size]]
             parts.append(self._request(partial(self._model.get_text_embedding_batch, batch), len(batch)))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         if parts:

@@ -93,16 +93,40 @@ class WordVectors:
         result[known] = self._rows[found[known]] * self._scales[found[known], None]
         return result
 
-    def embed_counts(self, counts: "sparse.csr_matrix[np.float32]", rows: FloatArray) -> FloatArray:
-        """Embed documents given as counts of terms: one sparse-dense product for all of them.
+    def rows_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
+        """Return the row of each term in the table, -1 where a term is unknown."""
+        return np.fromiter((self._row_of.get(term, -1) for term in terms), np.int32, len(terms))
+
+    def known_counts(
+        self, counts: "sparse.csr_matrix[np.float32]", rows: NDArray[np.int32]
+    ) -> "sparse.csr_matrix[np.float32]":
+        """Return counts over the rows of the table, without those of unknown terms.
 
         Args:
             counts: float32 matrix, shape (n_documents, n_terms): how often each document has each term.
-            rows: float32 array, shape (n_terms, dim), as `term_rows` gives it for the columns of ``counts``.
+            rows: int32 array, shape (n_terms,), as `rows_of` gives it for the columns of ``counts``.
+
+        Returns:
+            float32 matrix, shape (n_documents, number of rows of the table), columns sorted.
+        """
+        columns = rows[counts.indices]
+        known = columns >= 0
+        ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(known, dtype=np.int32)])[counts.indptr]
+        found = sparse.csr_matrix((counts.data[known], columns[known], ends), shape=(counts.shape[0], len(self)))
+        found.sort_indices()
+        return found
+
+    def embed_rows(self, counts: "sparse.csr_matrix[np.float32]") -> FloatArray:
+        """Embed documents given as counts over the rows of the table: one sparse-dense product for all of them.
 
         Returns:
             float32 array, shape (n_documents, dim), each row of length 1, or zeros if no term is known.
         """
+        used, columns = np.unique(counts.indices, return_inverse=True)
+        rows = self._rows[used] * self._scales[used, None]
+        return self._embed(sparse.csr_matrix((counts.data, columns, counts.indptr), (counts.shape[0], len(used))), rows)
+
+    def _embed(self, counts: "sparse.csr_matrix[np.float32]", rows: FloatArray) -> FloatArray:
         dampened = sparse.csr_matrix((np.log1p(counts.data), counts.indices, counts.indptr), shape=counts.shape)
         vectors: FloatArray = dampened @ rows
         lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
@@ -111,7 +135,7 @@ class WordVectors:
         return vectors
 
     def embed_terms(self, terms: Sequence[str]) -> FloatArray:
-        """Embed one text given as its terms, as `embed_counts` would.
+        """Embed one text given as its terms, as `embed_rows` would.
 
         Returns:
             float32 array, shape (dim,), of length 1, or zeros if no term is known.
@@ -139,4 +163,4 @@ class WordVectors:
             indptr.append(len(indices))
         shape = (len(texts), len(column_of))
         counts = sparse.csr_matrix((np.array(data, dtype=np.float32), indices, indptr), shape=shape)
-        return self.embed_counts(counts, self.term_rows(list(column_of)))
+        return self._embed(counts, self.term_rows(list(column_of)))

@@ -1,4 +1,5 @@
 import hashlib
+import json
 
 import pytest
 from hypothesis import given
@@ -165,3 +166,19 @@ def test_what_is_verified_is_really_there(tmp_path_factory, before, added, data)
     if citation.verified:
         cited = "\n".join(before[start - 1 : end]).rstrip("\n").split("\n")  # blank lines at the end do not matter
         assert [*now[citation.start_line - 1 :], ""][: len(cited)] == cited
+
+
+def test_lines_of_a_notebook_are_found_where_they_moved(tmp_path):
+    def notebook(*sources):
+        cells = [{"cell_type": "code", "outputs": ["1"], "source": source} for source in sources]
+        return json.dumps({"cells": cells, "metadata": {}}, indent=1).encode()
+
+    lines = ["x = 1\n", 'y = "é"']
+    (tmp_path / "a.ipynb").write_bytes(notebook(["import os"], lines))
+    record = FileRecord("a.ipynb", "indexed", hash="of another time", encoding="utf-8")
+    claim = Claim("a.ipynb", 17, 19, '# %%\nx = 1\ny = "é"\n\n\n\n')
+    assert CitationChecker(tmp_path, [record]).check(claim).location == "a.ipynb:17-19"
+    (tmp_path / "a.ipynb").write_bytes(notebook(["import os", "z = 0"], lines))
+    assert CitationChecker(tmp_path, [record]).check(claim).location == "a.ipynb:18-20"
+    (tmp_path / "a.ipynb").write_bytes(notebook(["import os"], ["x = 2\n", lines[1]]))
+    assert not CitationChecker(tmp_path, [record]).check(claim).verified

@@ -3,8 +3,10 @@ import pytest
 import scipy.sparse as sp
 
 from coderag.errors import IndexModelError
-from coderag.models.dense import Batch, EmbeddedDense, ProviderDense, check_embedding
+from coderag.models.dense import VECTORS, Batch, EmbeddedDense, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.word_vectors import WordVectors
+from coderag.privacy import MaskedPaths, PathMask
+from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo
 
@@ -137,6 +139,9 @@ class FakeEmbedder:
     def __init__(self):
         self.history = []
 
+    def as_sent(self, text):
+        return f"sent: {text}"
+
     def embed_texts(self, texts):
         self.history.append(list(texts))
         return np.array([self.embed_query(text) for text in texts], np.float32).reshape(-1, 2)
@@ -201,3 +206,151 @@ def test_a_question_is_sent_to_the_server_once():
     model.embed_query("bb", [])
     np.testing.assert_array_equal(first, second)
     assert embedder.sent == 2
+
+
+# What is paid for once
+
+
+@pytest.fixture
+def cache(tmp_path):
+    with ContentCache(tmp_path, limit_bytes=1 << 20) as cache:
+        yield cache
+
+
+def cached(cache, embedder=None, provider="ollama"):
+    model = ProviderDense(embedder or FakeEmbedder(), provider)
+    model.cache = cache
+    return model
+
+
+def embedded(model, *texts, path="a.py"):
+    return model.embed_batch(batch([{}] * len(texts), texts=list(texts), names=(path,)))
+
+
+def sent(model):
+    return [text for texts in model._model.history for text in texts]
+
+
+def test_with_a_cache_the_vectors_are_the_same(cache):
+    expected = embedded(ProviderDense(FakeEmbedder(), "ollama"), "aab", "b", "x", "aab")
+    for _ in range(2):
+        found = embedded(cached(cache), "aab", "b", "x", "aab")
+        for name in ("chunks", "files", "paths"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_a_text_that_was_embedded_before_is_not_sent_again(cache):
+    embedded(cached(cache), "aab", "b")
+    again = cached(cache)
+    embedded(again, "b", "new", "aab")
+    assert sent(again) == ["new"]
+
+
+def test_equal_texts_are_sent_once(cache):
+    model = cached(cache)
+    embedded(model, "aab", "b", "aab")
+    assert sent(model) == ["aab", "b", "a.py"]
+
+
+def test_what_is_sent_decides_and_not_what_is_given(cache):
+    class OtherPrefix(FakeEmbedder):
+        def as_sent(self, text):
+            return f"passage: {text}"
+
+    embedded(cached(cache), "aab")
+    again = cached(cache, OtherPrefix())
+    embedded(again, "aab")
+    assert sent(again) == ["aab", "a.py"]
+
+
+class OtherModel(FakeEmbedder):
+    name = "other"
+
+
+class OtherDimension(FakeEmbedder):
+    dimension = 3
+
+    def embed_query(self, query):
+        return np.array([1, 2, 3], np.float32)
+
+    def embed_texts(self, texts):
+        self.history.append(list(texts))
+        return np.array([[1, 2, 3]] * len(texts), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("embedder", "provider"), [(OtherModel(), "ollama"), (OtherDimension(), "ollama"), (FakeEmbedder(), "openai")]
+)
+def test_vectors_of_another_model_are_not_taken(cache, embedder, provider):
+    embedded(cached(cache), "aab")
+    again = cached(cache, embedder, provider)
+    embedded(again, "aab")
+    assert sent(again) == ["aab", "a.py"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", np.full(2, np.nan, "<f4").tobytes()])
+def test_a_stored_vector_that_cannot_be_one_is_asked_for_again(cache, damage):
+    class Spoiling:
+        def get(self, namespace, keys):
+            return dict.fromkeys(keys, damage)
+
+        def put(self, namespace, items):
+            cache.put(namespace, items)
+
+    model = cached(Spoiling())
+    np.testing.assert_allclose(embedded(model, "aaa").chunks, [[1, 0]])
+    assert sent(model) == ["aaa", "a.py"]
+    again = cached(cache)
+    embedded(again, "aaa")
+    assert sent(again) == []
+
+
+def test_what_was_embedded_before_an_error_is_kept(cache):
+    class Failing(FakeEmbedder):
+        def embed_texts(self, texts):
+            if "b" in texts:
+                raise RuntimeError("out of memory")
+            return super().embed_texts(texts)
+
+    embedded(cached(cache), "aab")
+    with pytest.raises(RuntimeError):
+        embedded(cached(cache, Failing()), "aab", "b")
+    again = cached(cache)
+    embedded(again, "aab", "b")
+    assert sent(again) == ["b"]
+
+
+def test_a_batch_without_chunks_takes_a_cache_too(cache):
+    vectors = cached(cache).embed_batch(batch([], paths=()))
+    assert vectors.chunks.shape == vectors.files.shape == vectors.paths.shape == (0, 2)
+
+
+def test_a_cache_that_is_off_costs_requests_only(cache):
+    cache.close()
+    model = cached(cache)
+    np.testing.assert_allclose(embedded(model, "aaa").chunks, [[1, 0]])
+    assert cache.get(VECTORS, []) == {}
+
+
+# What is not shown
+
+
+def test_masked_paths_are_not_sent_and_like_no_question():
+    model = ProviderDense(FakeEmbedder(), "ollama")
+    model.mask = PathMask(b"k" * 32)
+    vectors = embedded(model, "aaa", path="aaa/b.py")
+    assert sent(model) == ["aaa"]
+    np.testing.assert_array_equal(vectors.paths, [[0, 0]])
+    np.testing.assert_allclose(vectors.files, [[1, 0]])
+
+
+def test_paths_in_a_question_are_masked_before_it_is_sent():
+    class Listening(FakeEmbedder):
+        def embed_query(self, query):
+            self.history.append([query])
+            return super().embed_query(query)
+
+    mask = PathMask(b"k" * 32)
+    model = ProviderDense(Listening(), "ollama")
+    MaskedQueries(model, MaskedPaths(mask, ["billing/ledger.py"])).embed_query("what is billing/ledger.py", [])
+    assert sent(model) == [f"what is {mask.mask('billing/ledger.py')}"]

@@ -1,0 +1,305 @@
+"""What is dear to make and depends on content alone, kept by content: parsed files, vectors of a model on a server.
+
+One SQLite file that all working trees of a repository share, so that a switched branch, a rename or a second working tree
+does not pay twice. Losing it costs time, never a result, so no trouble with it is an error: a damaged file is set aside and
+begun anew; a locked or read-only one, or a full disk, turns the cache off in this process, with one warning.
+
+Several processes may use it at once, each with a `ContentCache` of its own: an open one does not survive a fork.
+"""
+
+import logging
+import sqlite3
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+FILE_NAME: Final = "content-v1.sqlite"
+"""The number is that of the format; files of others are left alone."""
+
+_SCHEMA_VERSION = 1
+_WAIT_S = 5.0  # for another process's transaction
+_COMPRESSED_BELOW = 0.9  # of the size; otherwise reading would pay for next to nothing
+_SAMPLE_BYTES = 1_024
+_LARGEST_LINE = 4_096  # bytes, of git's one-line files
+_DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+
+# What changes with every use is a small row: SQLite writes a row as a whole.
+_SCHEMA = (
+    "CREATE TABLE clock (tick INTEGER NOT NULL)",
+    "INSERT INTO clock VALUES (0)",
+    "CREATE TABLE entries (id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, size INTEGER NOT NULL,"
+    " used INTEGER NOT NULL, UNIQUE (namespace, key))",
+    "CREATE TABLE contents (id INTEGER PRIMARY KEY, compressed INTEGER NOT NULL, value BLOB NOT NULL)",
+    f"PRAGMA user_version = {_SCHEMA_VERSION}",
+)
+_FIND = "SELECT entries.id, compressed, value FROM entries JOIN contents USING (id) WHERE namespace = ? AND key = ?"
+_DROP = "DELETE FROM contents WHERE id = (SELECT id FROM entries WHERE namespace = ? AND key = ?)"
+_OVER_LIMIT = (
+    "SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id DESC) AS total FROM entries) WHERE total > ?"
+)
+
+_logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+class ContentCache:
+    """Bytes by namespace and key.
+
+    Args:
+        directory: Where the file lies; it is made if missing.
+        limit_bytes: What `prune` leaves at most, of values as they are stored; the file is somewhat larger.
+    """
+
+    def __init__(self, directory: Path, *, limit_bytes: int) -> None:
+        self._path = directory / FILE_NAME
+        self._limit_bytes = limit_bytes
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+        self._used: set[int] = set()
+        self._is_off = False
+        self._run(lambda _: None, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def get(self, namespace: str, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the values that are there, by key. That they were used is noted with the next `put` or `close`."""
+        return self._run(lambda connection: self._read(connection, namespace, keys), {})
+
+    def put(self, namespace: str, items: Mapping[str, bytes]) -> None:
+        """Store values, all of them or, when the process is killed meanwhile, none."""
+        if items:
+            self._run(lambda connection: self._write(connection, namespace, items), None)
+
+    def prune(self) -> None:
+        """Drop what was used least recently until the rest is within the limit."""
+        self._run(self._drop_excess, None)
+
+    def close(self) -> None:
+        """Note what was used, and let go of the file; further calls find and store nothing."""
+        if self._used:
+            self._run(self._note_uses, None)
+        with self._lock:
+            self._disconnect()
+            self._is_off = True
+
+    # Inside
+
+    def _run(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+        """Return what `work` does with the open file, or `otherwise` where the cache is off or goes off now."""
+        with self._lock:
+            if self._is_off:
+                return otherwise
+            try:
+                try:
+                    return work(self._connected())
+                except sqlite3.DatabaseError as error:
+                    if not _is_damage(error):
+                        raise
+                    self._set_aside()
+                    return work(self._connected())
+            except (sqlite3.Error, OSError) as error:
+                self._disconnect()
+                self._is_off = True
+                _logger.warning("The cache %s is not used by this process: %s", self._path, error)
+                return otherwise
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            _prepare(self._path.parent)
+            self._connection = connection = sqlite3.connect(
+                self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False
+            )
+            self._identity = _identity(self._path)
+            connection.execute("PRAGMA trusted_schema = OFF")  # the file may have come with the repository
+            connection.execute("PRAGMA synchronous = NORMAL")  # enough with a write-ahead log
+            if not _is_made(connection):
+                with _locked(self._path):
+                    _make(connection)
+        return self._connection
+
+    def _disconnect(self) -> None:
+        self._used.clear()
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _set_aside(self) -> None:
+        self._disconnect()
+        with _locked(self._path):
+            if _identity(self._path) != self._identity:  # another process was first
+                return
+            aside = self._path.with_name(f"{self._path.name}.damaged")
+            self._path.replace(aside)
+            for suffix in ("-wal", "-shm"):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        _logger.warning(
+            "The cache %s was damaged; it is begun anew, and the old file kept as %s", self._path, aside.name
+        )
+
+    def _read(self, connection: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> dict[str, bytes]:
+        found = {}
+        connection.execute("BEGIN")
+        for key in keys:
+            for row, compressed, value in connection.execute(_FIND, (namespace, key)):
+                if isinstance(value, bytes):  # the file may have come with the repository
+                    with suppress(zlib.error):
+                        found[key] = zlib.decompress(value) if compressed else value
+                        self._used.add(row)
+        connection.execute("COMMIT")
+        return found
+
+    def _write(self, connection: sqlite3.Connection, namespace: str, items: Mapping[str, bytes]) -> None:
+        packed = [(key, *_packed(value)) for key, value in items.items()]
+        with _transaction(connection):
+            now = self._tick(connection)
+            for key, compressed, value in packed:
+                connection.execute(_DROP, (namespace, key))
+                row = connection.execute(
+                    "INSERT OR REPLACE INTO entries (namespace, key, size, used) VALUES (?, ?, ?, ?)",
+                    (namespace, key, len(value), now),
+                ).lastrowid
+                connection.execute("INSERT INTO contents VALUES (?, ?, ?)", (row, compressed, value))
+
+    def _note_uses(self, connection: sqlite3.Connection) -> None:
+        with _transaction(connection):
+            self._tick(connection)
+
+    def _tick(self, connection: sqlite3.Connection) -> int:
+        """Note what was used since the last time, and return the time: a count of writes, which nothing turns back."""
+        connection.execute("UPDATE clock SET tick = tick + 1")
+        now: int = connection.execute("SELECT tick FROM clock").fetchone()[0]
+        connection.executemany("UPDATE entries SET used = ? WHERE id = ?", [(now, row) for row in sorted(self._used)])
+        self._used.clear()
+        return now
+
+    def _drop_excess(self, connection: sqlite3.Connection) -> None:
+        with _transaction(connection):
+            self._tick(connection)
+            excess = connection.execute(_OVER_LIMIT, (self._limit_bytes,)).fetchall()
+            connection.executemany("DELETE FROM contents WHERE id = ?", excess)
+            connection.executemany("DELETE FROM entries WHERE id = ?", excess)
+        if excess:
+            connection.executescript("PRAGMA incremental_vacuum")  # `execute` would give back one page
+
+
+def cache_directory(root: Path, index_directory: Path) -> Path:
+    """Return where the cache of a repository lies: the same place for all its working trees.
+
+    It is ``cache`` in the index's directory; for a linked working tree of git, that of the main one, or ``coderag/cache`` in
+    the git directory where that has no main working tree.
+
+    Args:
+        root: Folder of the repository.
+        index_directory: The index's directory.
+    """
+    common = _common_directory(root)
+    if common is None:
+        return index_directory / "cache"
+    if common.name == ".git" and not _is_bare(common):
+        return common.parent / ".coderag" / "cache"
+    return common / "coderag" / "cache"
+
+
+def _common_directory(root: Path) -> Path | None:
+    """Return the git directory that a linked working tree shares with others; None if `root` is not one.
+
+    Both sides must name each other: a ``.git`` file that came with the files cannot lead out of them.
+    """
+    link = root / ".git"
+    try:
+        if not link.is_file() or not (target := _line(link)).startswith("gitdir:"):
+            return None
+        git_directory = (root / target.removeprefix("gitdir:").strip()).resolve()
+        common = (git_directory / _line(git_directory / "commondir")).resolve()
+        back = (git_directory / _line(git_directory / "gitdir")).resolve()
+    except (OSError, ValueError, RuntimeError):  # no such file, a NUL in a path, a loop of links
+        return None
+    is_linked = git_directory.parent == common / "worktrees" and back == link.resolve()
+    return common if is_linked else None
+
+
+def _is_bare(git_directory: Path) -> bool:
+    try:
+        lines = (git_directory / "config").read_text(encoding="utf-8", errors="replace").lower().splitlines()
+    except OSError:
+        return False
+    return "bare=true" in ("".join(line.split()) for line in lines)
+
+
+def _line(path: Path) -> str:
+    if not path.is_file():  # reading a pipe would wait for ever
+        raise FileNotFoundError(path)
+    with path.open(encoding="utf-8", errors="surrogateescape") as file:
+        return file.read(_LARGEST_LINE).rstrip("\r\n")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep other processes from making or replacing the file."""
+    import filelock  # noqa: PLC0415 - 0.07 s, and rarely needed
+
+    with filelock.FileLock(path.with_suffix(".lock"), timeout=_WAIT_S):
+        yield
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+
+
+def _prepare(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+
+
+def _is_made(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA_VERSION)
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    if not _is_made(connection):  # by another process, meanwhile
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        with _transaction(connection):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+
+
+def _packed(value: bytes) -> tuple[bool, bytes]:
+    """Return whether a value is stored compressed, and what is stored."""
+    for part in (value[:_SAMPLE_BYTES], value):  # a vector does not shrink, and trying costs more than storing it
+        compressed = zlib.compress(part, 1)
+        if len(compressed) >= _COMPRESSED_BELOW * len(part):
+            return False, value
+    return True, compressed

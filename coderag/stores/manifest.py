@@ -1,0 +1,66 @@
+"""What a generation knows of each file, in one small file: whether anything changed is told without opening a table.
+
+It only saves time. When it is missing, damaged or of another generation, the table of files says the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from coderag.schema import FileRecord
+from coderag.stores.disk import replace_file
+from coderag.stores.pointer import FORMAT_DIRECTORY, Pointer
+
+_FILE: Final = "manifest.json"
+_TYPES = [type(getattr(FileRecord("", "indexed"), name)) for name in FileRecord.__slots__]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The files of a generation.
+
+    Attributes:
+        records: Of every candidate file.
+        checked_ns: When the files were last looked at, nanoseconds of the epoch.
+        tree: Record of the Merkle tree over the files' status, see `coderag.ingestion.merkle`.
+    """
+
+    records: Sequence[FileRecord]
+    checked_ns: int
+    tree: Mapping[str, Any]
+
+
+def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
+    """Return the manifest of a generation; None if there is none that is its own."""
+    try:
+        stored = orjson.loads((directory / FORMAT_DIRECTORY / _FILE).read_bytes())
+        if (stored["generation"], stored["created"]) != (pointer.generation, pointer.created):
+            return None
+        columns = [stored["records"][name] for name in FileRecord.__slots__]
+        if any(set(map(type, column)) - {kind} for column, kind in zip(columns, _TYPES, strict=True)):
+            return None
+        records = [FileRecord(*row) for row in zip(*columns, strict=True)]
+        checked_ns = stored["checked_ns"]
+        return Manifest(records, checked_ns, dict(stored["tree"])) if type(checked_ns) is int else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_manifest(directory: Path, pointer: Pointer, manifest: Manifest) -> None:
+    """Replace the manifest.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    columns = {name: [getattr(record, name) for record in manifest.records] for name in FileRecord.__slots__}
+    content = {
+        "generation": pointer.generation,
+        "created": pointer.created,
+        "checked_ns": manifest.checked_ns,
+        "tree": manifest.tree,
+        "records": columns,
+    }
+    replace_file(directory / FORMAT_DIRECTORY / _FILE, orjson.dumps(content))

@@ -1,0 +1,85 @@
+"""The secret key that paths are masked with: from the settings, or a file in the index's directory."""
+
+import os
+import re
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from coderag.errors import ConfigurationError
+from coderag.privacy import PathMask
+from coderag.settings import PrivacySettings
+from coderag.stores.disk import storage_errors
+
+KEY_FILE: Final = "privacy.key"
+
+_KEY_BYTES = 32
+_SHORTEST_KEY = 16  # characters, of one from the settings
+_READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def path_mask(settings: PrivacySettings, index_directory: Path, *, make_key: bool = True) -> PathMask | None:
+    """Return what paths are masked with, or None if they are not to be; the key is made where there is none yet.
+
+    Args:
+        settings: The section ``privacy``.
+        index_directory: The index's directory.
+        make_key: False for who may write nothing; where there is no key, nothing is masked then.
+
+    Raises:
+        ConfigurationError: The key cannot be used, or others may read its file.
+        StoreError: The file cannot be read or made.
+    """
+    if not settings.obfuscate_paths:
+        return None
+    given = settings.key.get_secret_value().strip()
+    if not given:
+        path = index_directory / KEY_FILE
+        return PathMask(_key_of_file(path)) if make_key or path.exists() else None
+    if _is_written_key(given):
+        return PathMask(bytes.fromhex(given))
+    if len(given) < _SHORTEST_KEY:
+        message = f"privacy.key is shorter than {_SHORTEST_KEY} characters"
+        raise ConfigurationError(message, hint=f"Set {2 * _KEY_BYTES} random hexadecimal digits, or nothing.")
+    return PathMask(given.encode())
+
+
+def _key_of_file(path: Path) -> bytes:
+    with storage_errors(f"make {path}"):
+        if not path.exists():
+            _make(path)
+    with storage_errors(f"read {path}"), path.open(encoding="ascii", errors="replace") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        content = file.read(4 * _KEY_BYTES).strip()
+    if os.name == "posix" and mode & _READABLE_BY_OTHERS:
+        message = f"{path} may be read by others than its owner"
+        raise ConfigurationError(message, hint=f"Run `chmod 600 {path}`, or delete it to have another key made.")
+    if not _is_written_key(content):
+        hint = "Restore it, or delete it to have another key made: what was embedded is then embedded anew."
+        raise ConfigurationError(f"{path} is damaged: it does not hold {2 * _KEY_BYTES} hexadecimal digits", hint=hint)
+    return bytes.fromhex(content)
+
+
+def _is_written_key(text: str) -> bool:
+    return re.fullmatch(f"[0-9a-f]{{{2 * _KEY_BYTES}}}", text) is not None
+
+
+def _make(path: Path) -> None:
+    """Write a new key; where another process makes one at the same time, one of the two is both's."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ignore = path.parent / ".gitignore"
+    if not ignore.exists():  # before there is anything to commit by mistake
+        ignore.write_text("*\n", encoding="utf-8")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_bytes(_KEY_BYTES).hex() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary, path)  # unlike a rename, it never replaces a key
+    finally:
+        temporary.unlink(missing_ok=True)

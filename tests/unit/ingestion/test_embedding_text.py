@@ -1,0 +1,67 @@
+import pytest
+from llama_index.core.schema import Document, MetadataMode
+
+from coderag.ingestion.chunking import module_name
+from coderag.ingestion.embedding_text import embedding_text
+from coderag.ingestion.node_parser import CodeNodeParser
+from coderag.ingestion.pipeline import ChunkSummarizer
+from coderag.privacy import PathMask, module_of
+
+MASK = PathMask(b"k" * 32)
+CODE = (
+    '"""Open sessions."""\n\nimport os\n\n\nclass Session:\n    """A session of a user."""\n\n    def login(self):\n'
+    + ("        return os.getpid()\n" * 40)
+)
+
+FILES = {
+    "zyzzyva/quokka_axolotl.py": CODE,
+    "zyzzyva/quokka_axolotl.js": "const a = 1;\nimport b from 'b';\nrun(a);\n",
+    "zyzzyva/quokka.axolotl.txt": "plain lines\n" * 5,
+    "zyzzyva/quokka axolotl.md": "no heading\n\n# Install\n\nRun it.\n",
+    "zyzzyva/.quokka/axolotl": "just lines\n",
+}
+
+
+def nodes_of(path, text=None):
+    nodes = CodeNodeParser().get_nodes_from_documents([Document(text=text or FILES[path], metadata={"path": path})])
+    return ChunkSummarizer()(nodes)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_without_a_mask_the_text_is_that_of_the_chunk(path):
+    for node in nodes_of(path):
+        assert embedding_text(node, None) == node.get_content(MetadataMode.EMBED)
+        assert f"path: {path}" in embedding_text(node, None)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_with_a_mask_no_name_of_the_path_is_in_it(path):
+    texts = [embedding_text(node, MASK).lower() for node in nodes_of(path)]
+    for text in texts:
+        assert f"path: {MASK.mask(path)}" in text
+        assert not [name for name in ("zyzzyva", "quokka", "axolotl") if name in text]
+
+
+@pytest.mark.parametrize("path", [*FILES, "a.b/c", "setup.py", ".env", "a/.eslintrc.json", "x.test.ts", "a/b.c."])
+def test_code_outside_declarations_is_named_as_the_parser_names_it(path):
+    assert module_of(path) == module_name(path)[1]
+
+
+def test_code_docstrings_and_names_stay_as_they_are():
+    node = next(node for node in nodes_of("zyzzyva/quokka_axolotl.py") if "Session" in node.metadata["name"])
+    text = embedding_text(node, MASK)
+    assert "qualified_name: Session" in text
+    assert "docstring: A session of a user." in text
+    assert node.text.strip() in text
+
+
+def test_a_function_that_is_named_like_its_file_keeps_its_name():
+    [node] = nodes_of("setup.py", 'def setup():\n    """Set it up."""\n' + "    run(everything)\n" * 40)
+    assert node.metadata["qualified_name"] == "setup"
+    assert "qualified_name: setup" in embedding_text(node, MASK)
+
+
+def test_the_chunk_itself_keeps_its_real_path():
+    [node] = nodes_of("zyzzyva/.quokka/axolotl")
+    embedding_text(node, MASK)
+    assert node.metadata["path"] == "zyzzyva/.quokka/axolotl"

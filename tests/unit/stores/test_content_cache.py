@@ -1,0 +1,340 @@
+import logging
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from coderag.stores import content_cache
+from coderag.stores.content_cache import FILE_NAME, ContentCache, cache_directory
+
+PLENTY = 1 << 30
+NOISE = random.Random(7).randbytes
+
+
+@pytest.fixture
+def cache(tmp_path):
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
+        yield cache
+
+
+# What is stored
+
+
+@pytest.mark.parametrize("value", [b"", b"x", b"text " * 10_000, NOISE(10_000), b"\0" * 2_000 + NOISE(100_000)])
+def test_a_value_comes_back_as_it_was_put(cache, value):
+    cache.put("parsed", {"key": value})
+    assert cache.get("parsed", ["key"]) == {"key": value}
+
+
+def test_only_what_is_there_is_found(cache):
+    cache.put("parsed", {"a": b"1", "b": b"2"})
+    assert cache.get("parsed", ["b", "c"]) == {"b": b"2"}
+    assert cache.get("parsed", []) == {}
+
+
+def test_namespaces_do_not_share_keys(cache):
+    cache.put("parsed", {"a": b"1"})
+    cache.put("vectors", {"a": b"2"})
+    assert cache.get("parsed", ["a"]) == {"a": b"1"}
+    assert cache.get("vectors", ["a"]) == {"a": b"2"}
+
+
+def test_a_value_that_is_put_again_replaces_the_first(cache):
+    cache.put("parsed", {"a": b"1" * 5_000})
+    cache.put("parsed", {"a": b"2"})
+    assert cache.get("parsed", ["a"]) == {"a": b"2"}
+
+
+def test_values_outlive_the_process_that_put_them(tmp_path):
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
+        cache.put("parsed", {"a": b"1"})
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
+        assert cache.get("parsed", ["a"]) == {"a": b"1"}
+
+
+def test_what_another_has_put_is_found_at_once(tmp_path, cache):
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as other:
+        cache.put("parsed", {"a": b"1"})
+        assert other.get("parsed", ["a"]) == {"a": b"1"}
+
+
+def test_text_takes_less_room_than_it_is_long(tmp_path):
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
+        cache.put("parsed", {str(number): b"%d text " % number * 10_000 for number in range(10)})
+    assert (tmp_path / FILE_NAME).stat().st_size < 100_000
+
+
+def test_after_the_end_nothing_is_found_and_nothing_fails(tmp_path):
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
+        cache.put("parsed", {"a": b"1"})
+    cache.put("parsed", {"b": b"1"})
+    cache.prune()
+    cache.close()
+    assert cache.get("parsed", ["a", "b"]) == {}
+
+
+def test_git_ignores_it(tmp_path, cache):
+    assert (tmp_path / ".gitignore").read_text() == "*\n"
+
+
+def test_files_of_other_formats_are_left_alone(tmp_path):
+    (tmp_path / "content-v0.sqlite").write_bytes(b"older")
+    (tmp_path / "content-v2.sqlite").write_bytes(b"newer")
+    with ContentCache(tmp_path, limit_bytes=0) as cache:
+        cache.put("parsed", {"a": b"1"})
+        cache.prune()
+    assert (tmp_path / "content-v0.sqlite").read_bytes() == b"older"
+    assert (tmp_path / "content-v2.sqlite").read_bytes() == b"newer"
+
+
+# What is dropped
+
+
+def fill(directory, *names):
+    with ContentCache(directory, limit_bytes=PLENTY) as cache:
+        for name in names:
+            cache.put("n", {name: NOISE(1_000)})
+
+
+def kept(directory, limit, names):
+    with ContentCache(directory, limit_bytes=limit) as cache:
+        cache.prune()
+        return sorted(cache.get("n", names))
+
+
+@pytest.mark.parametrize(("limit", "left"), [(5_000, "abcd"), (4_000, "abcd"), (3_999, "bcd"), (1_000, "d"), (0, "")])
+def test_what_was_put_first_is_dropped_first(tmp_path, limit, left):
+    fill(tmp_path, *"abcd")
+    assert kept(tmp_path, limit, "abcd") == list(left)
+
+
+def test_what_was_used_is_kept_longer(tmp_path):
+    fill(tmp_path, *"abcd")
+    with ContentCache(tmp_path, limit_bytes=0) as reader:
+        reader.get("n", ["a", "b"])
+    fill(tmp_path, "e")
+    assert kept(tmp_path, 3_000, "abcde") == ["a", "b", "e"]
+
+
+def test_a_use_counts_with_the_next_put(tmp_path):
+    fill(tmp_path, *"ab")
+    with ContentCache(tmp_path, limit_bytes=2_000) as cache:
+        cache.get("n", ["a"])
+        cache.put("n", {"c": NOISE(1_000)})
+        assert kept(tmp_path, 2_000, "abc") == ["a", "c"]
+
+
+def test_what_is_dropped_frees_its_room(tmp_path):
+    with ContentCache(tmp_path, limit_bytes=10_000) as cache:
+        cache.put("n", {str(number): NOISE(10_000) for number in range(100)})
+        cache.prune()
+    assert (tmp_path / FILE_NAME).stat().st_size < 50_000
+
+
+# Trouble
+
+
+def warnings_of(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+def assert_begun_anew(directory, caplog):
+    with ContentCache(directory, limit_bytes=PLENTY) as cache:
+        found = cache.get("n", [str(number) for number in range(50)])
+        assert len(found) < 50
+        cache.put("n", {"new": b"1"})
+        assert cache.get("n", ["new"]) == {"new": b"1"}
+    assert ["was damaged" in message for message in warnings_of(caplog)] == [True]
+    with ContentCache(directory, limit_bytes=PLENTY) as cache:
+        assert cache.get("n", ["new"]) == {"new": b"1"}
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 1_000, b"SQLite format 3\0" + b"\xff" * 5_000])
+def test_a_file_that_is_no_database_is_set_aside(tmp_path, caplog, content):
+    (tmp_path / FILE_NAME).write_bytes(content)
+    assert_begun_anew(tmp_path, caplog)
+    assert (tmp_path / f"{FILE_NAME}.damaged").read_bytes() == content
+
+
+def test_a_file_that_is_damaged_inside_is_set_aside(tmp_path, caplog):
+    fill(tmp_path, *map(str, range(50)))
+    data = bytearray((tmp_path / FILE_NAME).read_bytes())
+    data[4_096:] = NOISE(len(data) - 4_096)
+    (tmp_path / FILE_NAME).write_bytes(data)
+    assert_begun_anew(tmp_path, caplog)
+
+
+def test_two_that_find_the_same_damage_begin_anew_once(tmp_path, caplog):
+    fill(tmp_path, "a")
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as one, ContentCache(tmp_path, limit_bytes=PLENTY) as other:
+        with (tmp_path / FILE_NAME).open("r+b") as file:
+            file.seek(4_096)
+            file.write(NOISE(100_000))
+        one.put("n", {"b": b"1"})
+        assert other.get("n", ["a", "b"]) == {"b": b"1"}
+    assert ["was damaged" in message for message in warnings_of(caplog)] == [True]
+
+
+def test_a_file_that_is_cut_short_is_set_aside(tmp_path, caplog):
+    fill(tmp_path, *map(str, range(50)))
+    os.truncate(tmp_path / FILE_NAME, 5_000)
+    assert_begun_anew(tmp_path, caplog)
+
+
+def test_an_empty_file_is_as_good_as_none(tmp_path, caplog):
+    (tmp_path / FILE_NAME).touch()
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
+        cache.put("n", {"a": b"1"})
+        assert cache.get("n", ["a"]) == {"a": b"1"}
+    assert warnings_of(caplog) == []
+
+
+def test_a_damaged_value_is_not_found(tmp_path, cache):
+    cache.put("n", {"a": b"text " * 1_000, "b": b"1"})
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as other, other:
+        other.execute("UPDATE contents SET value = 'no zlib' WHERE compressed")
+    assert cache.get("n", ["a", "b"]) == {"b": b"1"}
+
+
+def test_a_locked_file_turns_the_cache_off_with_one_warning(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(content_cache, "_WAIT_S", 0)
+    with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
+        with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            cache.put("n", {"a": b"1"})
+            cache.put("n", {"b": b"1"})
+        assert cache.get("n", ["a", "b"]) == {}
+    assert ["locked" in message for message in warnings_of(caplog)] == [True]
+
+
+def test_reading_goes_on_while_another_writes(tmp_path, cache):
+    cache.put("n", {"a": b"1"})
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert cache.get("n", ["a"]) == {"a": b"1"}
+
+
+def assert_off(cache, caplog):
+    cache.put("n", {"a": b"1"})
+    cache.prune()
+    assert cache.get("n", ["a"]) == {}
+    cache.close()
+    assert len(warnings_of(caplog)) == 1
+
+
+def test_a_full_disk_turns_the_cache_off(cache, caplog):
+    cache._connection.execute("PRAGMA max_page_count = 20")
+    cache.put("n", {"a": NOISE(1_000_000)})
+    assert "full" in warnings_of(caplog)[0]
+    assert_off(cache, caplog)
+
+
+def test_a_directory_that_cannot_be_made_turns_the_cache_off(tmp_path, caplog):
+    (tmp_path / "file").touch()
+    assert_off(ContentCache(tmp_path / "file" / "cache", limit_bytes=PLENTY), caplog)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions do not bind this user")
+def test_a_read_only_directory_turns_the_cache_off(tmp_path, caplog):
+    fill(tmp_path, "a")
+    (tmp_path / FILE_NAME).chmod(0o444)
+    tmp_path.chmod(0o555)
+    assert_off(ContentCache(tmp_path, limit_bytes=PLENTY), caplog)
+    tmp_path.chmod(0o755)
+
+
+PUTTING = """
+import sys
+from pathlib import Path
+from coderag.stores.content_cache import ContentCache
+with ContentCache(Path(sys.argv[1]), limit_bytes=1 << 30) as cache:
+    for number in range(30):
+        cache.put("n", {f"{sys.argv[2]}-{number}": b"1", f"shared-{number}": b"2"})
+        cache.get("n", [f"shared-{number}"])
+"""
+
+
+def test_several_processes_may_begin_and_fill_it_at_once(tmp_path):
+    command = [sys.executable, "-c", PUTTING, str(tmp_path / "cache")]
+    writers = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in "abcd"]
+    assert [writer.communicate()[1] for writer in writers] == [""] * 4
+    keys = [f"{name}-{number}" for name in [*"abcd", "shared"] for number in range(30)]
+    with ContentCache(tmp_path / "cache", limit_bytes=PLENTY) as cache:
+        assert sorted(cache.get("n", keys)) == sorted(keys)
+
+
+# Where it lies
+
+
+def git(directory, *arguments):
+    subprocess.run(["git", *arguments], cwd=directory, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    main = tmp_path / "main"
+    main.mkdir()
+    git(main, "init")
+    git(main, "commit", "--allow-empty", "-m", "first")
+    return main
+
+
+def where(root):
+    return cache_directory(root, root / ".coderag")
+
+
+def test_a_folder_without_git_has_its_own(tmp_path):
+    assert cache_directory(tmp_path, tmp_path / "elsewhere") == tmp_path / "elsewhere" / "cache"
+
+
+def test_a_main_working_tree_has_its_own(repository):
+    assert where(repository) == repository / ".coderag" / "cache"
+
+
+def test_a_linked_working_tree_shares_that_of_the_main_one(repository, tmp_path):
+    git(repository, "worktree", "add", str(tmp_path / "linked"))
+    assert where(tmp_path / "linked") == where(repository)
+
+
+def test_a_link_may_be_relative(repository, tmp_path):
+    linked = tmp_path / "linked"
+    git(repository, "worktree", "add", str(linked))
+    (linked / ".git").write_text("gitdir: ../main/.git/worktrees/linked\n")
+    (repository / ".git/worktrees/linked/gitdir").write_text("../../../../linked/.git\n")
+    assert where(linked) == where(repository)
+
+
+@pytest.mark.parametrize("name", ["bare.git", ".git"])
+def test_working_trees_of_a_bare_repository_share_one_in_it(repository, tmp_path, name):
+    bare = tmp_path / "project" / name
+    git(tmp_path, "clone", "--bare", str(repository), str(bare))
+    for linked in ("one", "two"):
+        git(bare, "worktree", "add", "-b", linked, str(tmp_path / linked))
+        assert where(tmp_path / linked) == bare / "coderag" / "cache"
+
+
+def test_a_submodule_has_its_own(repository, tmp_path):
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(repository), "sub")
+    assert (repository / "sub" / ".git").is_file()
+    assert where(repository / "sub") == repository / "sub" / ".coderag" / "cache"
+
+
+def test_a_link_that_the_repository_does_not_confirm_leads_nowhere(repository, tmp_path):
+    git(repository, "worktree", "add", str(tmp_path / "linked"))
+    forged = tmp_path / "unpacked"
+    forged.mkdir()
+    shutil.copy(tmp_path / "linked" / ".git", forged)
+    assert where(forged) == forged / ".coderag" / "cache"
+
+
+@pytest.mark.parametrize("content", ["", "gitdir:", "gitdir: \0", "gitdir: nowhere", "\xff\xfe", "gitdir: ."])
+def test_a_link_that_makes_no_sense_leads_nowhere(tmp_path, content):
+    (tmp_path / ".git").write_text(content, encoding="latin-1")
+    assert where(tmp_path) == tmp_path / ".coderag" / "cache"
