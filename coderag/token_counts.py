@@ -5,9 +5,10 @@ limit.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ _NO_SIGNS = bytes(
 )  # letters, space and what is beyond ASCII; digits count as signs
 # Least squares of the relative error over 2,942 pieces of up to 2,500 bytes from 21 repositories in 16 languages.
 _PER_BYTE, _PER_SIGN, _PER_SPACE, _PER_NEWLINE, _PER_INDENTATION = 0.127, 0.484, 0.355, 0.865, -0.869
+
+_LONGEST_PART = 1 << 12  # bytes; the encoder takes time quadratic in the length of a run of letters
 
 TOLERANCE: Final = 0.3
 """How far an estimate is from the exact number at most, for 99 % of pieces of code; its standard error is 8 %."""
@@ -51,6 +54,22 @@ def exceeds(text: bytes, max_tokens: int, estimate: int = 0) -> bool:
 def count_tokens(text: str) -> int:
     """Return how many tokens a text has."""
     return len(_encoder()(text))
+
+
+def line_token_totals(data: bytes, starts: Sequence[int]) -> list[int]:
+    """Return how many tokens are above each line, counted line by line; the last entry is the number of all.
+
+    No less than the tokens of the same lines counted together.
+
+    Args:
+        starts: Where each line begins; the last entry is the length of the text.
+    """
+    encode = _encoder()
+    totals = [0]
+    for start, end in pairwise(starts):
+        parts = (data[low : min(low + _LONGEST_PART, end)] for low in range(start, end, _LONGEST_PART))
+        totals.append(totals[-1] + sum(len(encode(part.decode("utf-8", "replace"))) for part in parts))
+    return totals
 
 
 @cache

@@ -5,13 +5,14 @@ listed as unresolved with a low confidence, never presented as an edge. Types of
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from coderag.codegraph.imports import ImportResolver
-from coderag.schema import GraphNeighbour, Relation
+from coderag.schema import GraphNeighbour, Relation, SymbolRecord
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import SymbolMatch, split_qualified
 
@@ -242,8 +243,10 @@ class CodeGraph:
     def _neighbour(self, row: int, line: int, relation: Relation, resolver: str) -> GraphNeighbour:
         """Return the innermost declaration around a line of a chunk."""
         corpus = self._corpus
-        around = [symbol for symbol in self._corpus.members[row] if symbol["start_line"] <= line <= symbol["end_line"]]
-        inner = min(around, key=lambda symbol: symbol["end_line"] - symbol["start_line"], default=None)
+        rows = corpus.chunk_rows(self.file_of_row(row))
+        # Of two windows with the line, the one that accounts for it.
+        row = bisect_right(corpus.start_lines, line, rows.start, rows.stop) - 1
+        inner = self._innermost(row, line)
         return GraphNeighbour(
             relation=relation,
             path=corpus.value("path", row),
@@ -255,6 +258,20 @@ class CodeGraph:
             resolver=resolver,
             confidence=CONFIDENCE[resolver],
         )
+
+    def _innermost(self, row: int, line: int) -> SymbolRecord | None:
+        """Return the innermost declaration around a line of a chunk; None if there is none, or the chunk is of it."""
+        corpus = self._corpus
+        name = corpus.value("qualified_name", row)
+        if all(symbol["qualified_name"] != name for symbol in corpus.members[row]):
+            first = row  # the chunk is a part of what it is named after
+        else:
+            first = int(corpus.file_starts[corpus.file_of[row]])
+        for holder in range(row, first - 1, -1):
+            around = [symbol for symbol in corpus.members[holder] if symbol["start_line"] <= line <= symbol["end_line"]]
+            if around:
+                return min(around, key=lambda symbol: symbol["end_line"] - symbol["start_line"])
+        return None
 
     def _declared(self, match: SymbolMatch, relation: Relation, resolver: str) -> GraphNeighbour:
         return GraphNeighbour(

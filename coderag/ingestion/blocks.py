@@ -15,8 +15,10 @@ from coderag.ingestion.declarations import SyntaxUnusableError, parse
 from coderag.ingestion.declared_names import find_symbols
 from coderag.ingestion.doc_comments import signature_of
 from coderag.ingestion.languages import Language
+from coderag.ingestion.sections import DOCUMENTS, section_symbols
 from coderag.ingestion.spans import Span
 from coderag.ingestion.splitting import blank_lines, split_lines
+from coderag.ingestion.strategies import LineRange, Strategy
 from coderag.schema import SymbolRecord
 from coderag.token_counts import exceeds
 
@@ -36,17 +38,19 @@ def lay_out_blocks(
     data: bytes,
     starts: Sequence[int],
     language: Language,
+    strategy: Strategy,
     *,
-    max_tokens: int,
     timeout_s: float | None,
     use_tree: bool = True,
 ) -> tuple[list[Span], str]:
     """Return a file's blocks, and what is wrong with the file (empty if nothing is).
 
     Args:
+        strategy: What cuts the file, or leaves it to this module; and its limits.
         use_tree: False for a file whose tree is known to be of no use.
     """
     last = len(starts) - 1
+    max_tokens = strategy.most_tokens
     note = ""
     root = None
     if language.grammar and use_tree and not language.query:
@@ -56,17 +60,20 @@ def lay_out_blocks(
             note = f"{error}; cut by lines"
         else:
             note = f"syntax error, as the grammar of {language.name} has it" if root.has_error else ""
-    is_code = language.code or bool(language.grammar)
-    symbols = find_symbols(data, starts, language, root) if is_code else []
-    if root is not None:
-        cuts = _tree_lines(root, starts, max_tokens)
-        spans = []
-        for low, high in pairwise([0, *cuts, last]):
-            span = (starts[low], starts[high])
-            if exceeds(data[slice(*span)], max_tokens):
-                spans += split_lines(data, starts, low, high, cuts=(), max_tokens=max_tokens)
-            else:
-                spans.append(span)
+    is_code = language.code or (bool(language.grammar) and not language.data)
+    if language.name in DOCUMENTS:
+        symbols = section_symbols(data, starts, language.name)
+    else:
+        symbols = find_symbols(data, starts, language, root) if is_code else []
+    ranges = strategy.cut(data, starts, root)
+    if root is not None and not ranges:
+        ranges = [LineRange(*lines) for lines in pairwise([0, *_tree_lines(root, starts, max_tokens), last])]
+    if ranges:
+        spans = [
+            (start, end, max(start, min(end, starts[lines.last - lines.overlap])))
+            for lines in ranges
+            for start, end in _fit(data, starts, lines, max_tokens)
+        ]
     else:
         limit = min(max_tokens, BLOCK_TOKENS * 2)
         cuts = sorted(
@@ -75,35 +82,48 @@ def lay_out_blocks(
                 *(symbol["start_line"] - 1 for symbol in symbols if symbol["start_line"] > 1),
             }
         )
-        spans = split_lines(data, starts, 0, last, cuts=cuts, max_tokens=limit)
+        spans = [(*span, span[1]) for span in split_lines(data, starts, 0, last, cuts=cuts, max_tokens=limit)]
     return _name(data, starts, spans, symbols, is_code=is_code), note
+
+
+def _fit(data: bytes, starts: Sequence[int], lines: LineRange, max_tokens: int) -> list[tuple[int, int]]:
+    """Return start and end of some lines in bytes, or of their parts if they are too many."""
+    span = (starts[lines.first], starts[lines.last])
+    if not exceeds(data[slice(*span)], max_tokens):
+        return [span]
+    return split_lines(data, starts, lines.first, lines.last, cuts=(), max_tokens=max_tokens)
 
 
 def _name(
     data: bytes,
     starts: Sequence[int],
-    spans: Sequence[tuple[int, int]],
+    spans: Sequence[tuple[int, int, int]],
     symbols: Sequence[SymbolRecord],
     *,
     is_code: bool,
 ) -> list[Span]:
-    """Return the blocks of a file: each is named after the first symbol in it and knows the one around it."""
+    """Return the blocks of a file: each is named after the first symbol in it and knows the one around it.
+
+    Args:
+        spans: Start and end of each in bytes, and the end of what the next one does not repeat: its symbols lie before it.
+    """
     blocks: list[Span] = []
     open_ones: list[SymbolRecord] = []
     index = 0
-    for start, end in spans:
+    for start, end, own_end in spans:
         block = Span(start, end)
         if is_code:
-            block.complexity = 1 + len(_BRANCHES.findall(data, start, end))
+            block.complexity = 1 + len(_BRANCHES.findall(data, start, own_end))
         line = bisect_right(starts, start)
         while open_ones and open_ones[-1]["end_line"] < line:
             open_ones.pop()
         around = open_ones[-1] if open_ones else None
-        while index < len(symbols) and starts[symbols[index]["start_line"] - 1] < end:
+        while index < len(symbols) and starts[symbols[index]["start_line"] - 1] < own_end:
             symbol = symbols[index]
             while open_ones and open_ones[-1]["end_line"] <= symbol["start_line"]:
                 open_ones.pop()
             if not block.symbols:
+                block.kind = "section" if symbol["kind"] == "section" else block.kind
                 around = open_ones[-1] if open_ones else None
                 block.name, block.qualified_name = symbol["name"], symbol["qualified_name"]
                 block.signature = _header(data, starts, symbol)

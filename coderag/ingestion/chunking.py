@@ -1,5 +1,7 @@
 """Files as chunks: whole lines, in order, without overlap and without gap; their texts joined are the file's text.
 
+Only windows overlap (`coderag.ingestion.strategies`); the symbols, calls and imports of lines in two of them are the second's.
+
 `parse_file` is all of it, and needs no LlamaIndex. Limits are in tokens of llama-index-core's encoding: ``max_tokens``
 holds exactly wherever the estimate is within `token_counts.TOLERANCE` of it, ``min_tokens`` decides by the estimate
 alone. Only a line that exceeds ``max_tokens`` by itself is cut inside.
@@ -7,11 +9,13 @@ alone. Only a line that exceeds ``max_tokens`` by itself is cut inside.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final
 
+from coderag.collector import collector_paused
 from coderag.ingestion.blocks import lay_out_blocks
 from coderag.ingestion.declarations import (
     CALLABLE,
@@ -20,18 +24,21 @@ from coderag.ingestion.declarations import (
     Declaration,
     Syntax,
     SyntaxUnusableError,
-    collector_paused,
     line_starts,
     read_syntax,
 )
 from coderag.ingestion.doc_comments import clean_comment, clean_docstring, signature_of
-from coderag.ingestion.languages import LANGUAGES, TEXT, Language, refine_language
-from coderag.ingestion.layout import Layout, Piece
-from coderag.ingestion.sections import lay_out_sections
+from coderag.ingestion.embedded import lay_out_embedded
+from coderag.ingestion.languages import LANGUAGES, TEXT, Language
+from coderag.ingestion.layout import Piece
+from coderag.ingestion.line_layout import make_layout
+from coderag.ingestion.regions import Region
+from coderag.ingestion.sections import DOCUMENTS, lay_out_sections
 from coderag.ingestion.spans import Span
 from coderag.ingestion.splitting import split_lines, statement_lines
-from coderag.schema import ChunkMetadata, SymbolRecord
-from coderag.token_counts import exceeds
+from coderag.ingestion.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS, Strategy
+from coderag.schema import ChunkMetadata, ChunkStrategy, SymbolRecord
+from coderag.token_counts import estimate_tokens, exceeds
 
 MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 100
@@ -39,6 +46,7 @@ PARSE_TIMEOUT_S: Final = 3.0
 
 _MOST_CALLS = 64
 _MOST_DOCSTRING = 4000  # characters
+_LARGEST_TREE_OF_DATA = 100_000  # bytes; structured data beyond that is records, not configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,20 @@ def chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_line: in
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def parse_file(
+def chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
+    """Return the id of each chunk of a file."""
+    ids = []
+    line_start, ends_line = 0, True
+    for chunk in parsed.chunks:
+        start = chunk.metadata["start_byte"]
+        if ends_line:
+            line_start = start
+        ids.append(chunk_id(repository, chunk.metadata, first_byte_of_line=None if ends_line else line_start))
+        ends_line = chunk.text.endswith("\n")
+    return ids
+
+
+def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
     path: str,
     text: str,
     language: str,
@@ -85,48 +106,125 @@ def parse_file(
     max_tokens: int = MAX_TOKENS,
     min_tokens: int = MIN_TOKENS,
     timeout_s: float | None = PARSE_TIMEOUT_S,
+    trouble: str = "",
+    strategy: ChunkStrategy = "declaration",
+    window_tokens: int = WINDOW_TOKENS,
+    window_overlap_tokens: int = WINDOW_OVERLAP_TOKENS,
 ) -> ParsedFile:
-    """Cut a file into chunks. Never fails: what cannot be parsed is cut by lines, and the result's note says so.
+    """Cut a file into chunks. No file makes it fail: what cannot be parsed is cut by lines, and the result's note says so.
 
     Args:
         path: Relative to the repository's root, with ``/``.
         language: One of `languages.LANGUAGES`; any other name is treated as plain text.
+        max_tokens, min_tokens: Of a chunk, except of a window.
         timeout_s: CPU time for each million bytes, or None in a process that may be killed (see `declarations.parse`); a
             file that takes longer is cut by lines.
+        trouble: Why its syntax tree must not be asked for, such as a parser that crashed on it; becomes its note.
+        strategy: Where it is cut, see ``docs/chunking.md``.
+        window_tokens, window_overlap_tokens: Of ``window`` alone.
+
+    Raises:
+        ValueError: The overlap of windows is not smaller than a window.
     """
     with collector_paused():
-        return _parse_file(path, text, language, role, max_tokens, min_tokens, timeout_s)
+        limits = Strategy(strategy, max_tokens, min_tokens, window_tokens, window_overlap_tokens)
+        return _parse_file(path, text, language, role, limits, timeout_s, trouble)
+
+
+def place_file(parsed: ParsedFile, path: str, role: str) -> ParsedFile:
+    """Return what `parse_file` made of a file without a path and role as it would have been with them; changes it."""
+    name, qualified_name = module_name(path)
+    for chunk in parsed.chunks:
+        metadata = chunk.metadata
+        metadata["path"], metadata["role"] = path, role
+        if not metadata["qualified_name"]:
+            metadata["name"], metadata["qualified_name"] = name, qualified_name
+    return replace(parsed, path=path)
 
 
 def _parse_file(
-    path: str, text: str, language: str, role: str, max_tokens: int, min_tokens: int, timeout_s: float | None
+    path: str,
+    text: str,
+    language: str,
+    role: str,
+    strategy: Strategy,
+    timeout_s: float | None,
+    trouble: str,
 ) -> ParsedFile:
     data = text.encode("utf-8", "surrogatepass")
-    known = refine_language(LANGUAGES.get(language) or LANGUAGES[TEXT], text)
-    language = known.name if known.superset or known.query else language
-    note = ""
-    if known.query:
+    starts = line_starts(data)
+    known = LANGUAGES.get(language) or LANGUAGES[TEXT]
+    note = f"{trouble}; cut by lines" if trouble else ""
+    if (known.scripts or known.cells) and not note and strategy.name == "declaration":
+        chunks, note = _embedded_chunks(path, data, starts, known, role, strategy, timeout_s)
+        if chunks:
+            return ParsedFile(path, language, chunks, note)
+    if known.query and not note and not (known.data and len(data) > _LARGEST_TREE_OF_DATA):
         try:
             syntax = read_syntax(data, known, timeout_s=timeout_s)
         except SyntaxUnusableError as error:
             note = f"{error}; cut by lines"
         else:
-            builder = _CodeChunks(path, data, syntax, known, role, max_tokens=max_tokens, min_tokens=min_tokens)
+            builder = _CodeChunks(path, data, starts, syntax, known, role, strategy)
             return ParsedFile(path, language, builder.build(), syntax.note)
-    starts = line_starts(data)
-    if language in {"markdown", "rst"}:
-        spans = lay_out_sections(data, starts, language, max_tokens=max_tokens, min_tokens=min_tokens)
+    if language in DOCUMENTS and strategy.name != "window":
+        spans = lay_out_sections(data, starts, language, max_tokens=strategy.max_tokens, min_tokens=strategy.min_tokens)
     else:
-        spans, problem = lay_out_blocks(
-            data, starts, known, max_tokens=max_tokens, timeout_s=timeout_s, use_tree=not note
-        )
+        spans, problem = lay_out_blocks(data, starts, known, strategy, timeout_s=timeout_s, use_tree=not note)
         note = note or problem
     chunks = [_chunk_of_span(path, data, starts, language, role, span) for span in spans]
     return ParsedFile(path, language, chunks, note)
 
 
+def _embedded_chunks(
+    path: str,
+    data: bytes,
+    starts: Sequence[int],
+    known: Language,
+    role: str,
+    strategy: Strategy,
+    timeout_s: float | None,
+) -> tuple[list[ParsedChunk], str]:
+    """Return the chunks of a file in which other languages stand, and what is wrong with it."""
+    limits = {"max_tokens": strategy.max_tokens, "min_tokens": strategy.min_tokens}
+    layout = lay_out_embedded(data, starts, known, **limits, timeout_s=timeout_s)
+    builders = {
+        name: _CodeChunks(path, data, starts, syntax, known, role, strategy) for name, syntax in layout.syntaxes.items()
+    }
+    chunks: list[ParsedChunk] = []
+    for part in layout.parts:
+        if isinstance(part, Region):
+            chunks += builders[part.language.name if part.language else ""].build_region(
+                part, is_whole=bool(known.cells)
+            )
+        else:
+            chunk = _chunk_of_span(path, data, starts, known.name, role, part)
+            for builder in builders.values():
+                builder.add_to(chunk.metadata)
+            chunks.append(chunk)
+    bounds = [0, *(chunk.metadata["start_byte"] for chunk in chunks[1:]), len(data)]
+    chunks = [_stretched(chunk, data, starts, *span) for chunk, span in zip(chunks, pairwise(bounds), strict=False)]
+    return chunks, layout.note
+
+
+def _stretched(chunk: ParsedChunk, data: bytes, starts: Sequence[int], start: int, end: int) -> ParsedChunk:
+    """Return a chunk with the empty lines around it."""
+    if (start, end) == (chunk.metadata["start_byte"], chunk.metadata["end_byte"]):
+        return chunk
+    content = data[start:end]
+    metadata = chunk.metadata.copy()
+    metadata["start_byte"], metadata["end_byte"] = start, end
+    metadata["start_line"] = bisect_right(starts, start, 0, len(starts) - 1)
+    metadata["end_line"] = _last_line(starts, start, end)
+    metadata["content_hash"] = sha256(content).hexdigest()
+    return ParsedChunk(content.decode("utf-8", "surrogatepass"), metadata)
+
+
 def module_name(path: str) -> tuple[str, str]:
-    """Return the name and the qualified name of a file's own code: ``sessions`` and ``requests/sessions``."""
+    """Return the name and the qualified name of a file's own code: ``sessions`` and ``requests/sessions``.
+
+    Nothing else of a chunk may depend on the path, so that what was parsed once serves every file of equal content.
+    """
     pure = PurePosixPath(path)
     return pure.stem, str(pure.with_suffix("")) if pure.name else path
 
@@ -139,7 +237,7 @@ def _chunk_of_span(path: str, data: bytes, starts: Sequence[int], language: str,
         {
             "path": path, "language": language, "kind": span.kind, "name": name, "qualified_name": qualified_name,
             "signature": span.signature, "docstring": "", "summary": "", "summary_source": "", "parent": span.parent,
-            "context": span.context, "symbols": span.symbols, "imports": [], "calls": [], "bases": [],
+            "context": span.context, "symbols": span.symbols, "imports": span.imports, "calls": span.calls, "bases": [],
             "complexity": span.complexity, "role": role,
             "start_line": bisect_right(starts, span.start, 0, len(starts) - 1),
             "end_line": _last_line(starts, span.start, span.end), "start_byte": span.start, "end_byte": span.end,
@@ -156,16 +254,25 @@ class _CodeChunks:
     """Builds the chunks of one file from what it declares."""
 
     def __init__(
-        self, path: str, data: bytes, syntax: Syntax, language: Language, role: str, *, max_tokens: int, min_tokens: int
+        self,
+        path: str,
+        data: bytes,
+        starts: Sequence[int],
+        syntax: Syntax,
+        language: Language,
+        role: str,
+        strategy: Strategy,
     ) -> None:
         self._path = path
         self._data = data
         self._syntax = syntax
         self._language = language.name
+        self._least_complexity = 0 if language.data else 1
         self._role = role
-        self._max_tokens = max_tokens
-        self._starts = line_starts(data)
-        self._layout = Layout(data, self._starts, syntax, max_tokens=max_tokens, min_tokens=min_tokens)
+        self._max_tokens = strategy.most_tokens
+        self._min_tokens = strategy.min_tokens
+        self._starts = starts
+        self._layout = make_layout(data, starts, syntax, strategy)
         self._declared_at = [declaration.start for declaration in syntax.all]
         self._called_at = [start for start, _ in syntax.calls]
         self._imported_at = [start for start, _ in syntax.imports]
@@ -176,10 +283,41 @@ class _CodeChunks:
 
     def build(self) -> list[ParsedChunk]:
         """Return the chunks in order."""
+        return self._build(self._layout.pieces())
+
+    def build_region(self, region: Region, *, is_whole: bool) -> list[ParsedChunk]:
+        """Return the chunks of a region of the file, with the tags around it.
+
+        Args:
+            is_whole: Whether a little code above the first declaration belongs to it.
+        """
+        pieces = self._layout.pieces_within(region.start, region.end)
+        pieces[0].start, pieces[-1].end = region.outer_start, region.outer_end
+        for piece in (pieces[0], pieces[-1]):
+            piece.tokens = estimate_tokens(self._data[self._starts[piece.start] : self._starts[piece.end]])
+        if is_whole and len(pieces) > 1 and pieces[0].owner is None and pieces[0].tokens < self._min_tokens:
+            above = pieces.pop(0)  # imports above a function
+            pieces[0].start = above.start
+            pieces[0].tokens += above.tokens
+        return self._build(pieces)
+
+    def add_to(self, metadata: ChunkMetadata) -> None:
+        """Add what is declared, imported and called in a chunk that was made otherwise."""
+        start, end = metadata["start_byte"], metadata["end_byte"]
+        symbols, imports, calls = self._symbols(start, end), self._imports(start, end), self._calls(start, end)
+        metadata["symbols"] = sorted([*metadata["symbols"], *symbols], key=lambda symbol: symbol["start_line"])
+        metadata["imports"] = list(dict.fromkeys([*metadata["imports"], *imports]))
+        metadata["calls"] = list(dict.fromkeys([*metadata["calls"], *calls]))[:_MOST_CALLS]
+        branches = self._syntax.branches
+        if symbols or imports or calls:
+            metadata["complexity"] = max(1, metadata["complexity"])
+        metadata["complexity"] += bisect_left(branches, end) - bisect_left(branches, start)
+
+    def _build(self, pieces: Sequence[Piece]) -> list[ParsedChunk]:
         chunks = []
-        for piece in self._layout.pieces():
+        for piece in pieces:
             spans = self._fit(piece)
-            chunks += [self._chunk(piece, start, end, is_first=index == 0)
+            chunks += [self._chunk(piece, start, end, is_first=index == 0 and not piece.continues)
                        for index, (start, end) in enumerate(spans)]  # fmt: skip
         return chunks
 
@@ -212,14 +350,16 @@ class _CodeChunks:
             if kind in CALLABLE and not piece.merged:
                 first_branch, last_branch = owner.start, owner.end
         branches = self._syntax.branches
+        own_end = min(end, self._starts[piece.end - piece.overlap])  # what lies below is told by the next piece
         return ParsedChunk(
             content.decode("utf-8", "surrogatepass"),
             {
                 "path": self._path, "language": self._language, "kind": kind, "name": name,
                 "qualified_name": qualified_name, "signature": signature, "docstring": docstring, "summary": "",
-                "summary_source": "", "parent": parent, "context": context, "symbols": self._symbols(start, end),
-                "imports": self._imports(start, end), "calls": self._calls(start, end), "bases": bases,
-                "complexity": 1 + bisect_left(branches, last_branch) - bisect_left(branches, first_branch),
+                "summary_source": "", "parent": parent, "context": context, "symbols": self._symbols(start, own_end),
+                "imports": self._imports(start, own_end), "calls": self._calls(start, own_end), "bases": bases,
+                "complexity": self._least_complexity
+                + bisect_left(branches, last_branch) - bisect_left(branches, first_branch),
                 "role": self._role, "start_line": bisect_right(self._starts, start, 0, len(self._starts) - 1),
                 "end_line": _last_line(self._starts, start, end), "start_byte": start, "end_byte": end,
                 "content_hash": sha256(content).hexdigest(),
@@ -247,7 +387,7 @@ class _CodeChunks:
 
     def _documentation(self, owner: Declaration, piece: Piece) -> str:
         if owner.documented is not None:
-            return self._docstring(owner.documented, owner.start, owner.end)
+            return self._docstring(owner.documented, self._starts[piece.start], owner.end)
         comments = self._syntax.comments
         if not comments:
             return ""
@@ -261,7 +401,9 @@ class _CodeChunks:
     def _docstring(self, span: tuple[int, int] | None, start: int, end: int) -> str:
         if span is None or not start <= span[0] < end:
             return ""
-        return clean_docstring(self._data[span[0] : span[1]].decode("utf-8", "replace"))[:_MOST_DOCSTRING]
+        text = self._data[span[0] : span[1]].decode("utf-8", "replace")
+        clean = clean_comment if span in self._syntax.comments else clean_docstring
+        return clean(text)[:_MOST_DOCSTRING]
 
     def _symbols(self, start: int, end: int) -> list[SymbolRecord]:
         first, last = bisect_left(self._declared_at, start), bisect_left(self._declared_at, end)

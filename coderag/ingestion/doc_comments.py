@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-_QUOTES = re.compile(r"^[a-zA-Z]{0,2}(\"\"\"|'''|\"|')(.*?)\1$", re.DOTALL)
-_OPENING = re.compile(r"^\s*(?:/\*[*!]*|\(\*+|\{-+\|?|<!--|=begin\b|--\[=*\[)", re.MULTILINE)
+_QUOTES = re.compile(r"^~?[a-zA-Z]{0,2}(\"\"\"|'''|\"|')(.*?)\1$", re.DOTALL)
+_OPENING = re.compile(r"^\s*(?:/\*[*!]*|\(\*+|\{-+(?:[ \t]*[|^])?|<!--|=begin\b|--\[=*\[|#\[=*\[)", re.MULTILINE)
 _CLOSING = re.compile(r"[^\S\n]*(?:\*+/|\*+\)|-+\}|-->|^=end|\]=*\])[^\S\n]*$", re.MULTILINE)
-_LINE_MARK = re.compile(r"^[^\S\n]*(?://[/!]*<?|#+!?|--+\|?|;+|%+|\*(?!\*)|\"(?=\s))[ \t]?", re.MULTILINE)
+_LINE_MARK = re.compile(r"^[^\S\n]*(?://[/!]*<?|#+!?|--+(?:[ \t]*[|^])?|;+|%+|\*(?!\*)|\"(?=\s))[ \t]?", re.MULTILINE)
 _RULE = re.compile(r"^[^\w\n]+$|^_+$", re.MULTILINE)
 _SIGNATURE_LENGTH = 300
 

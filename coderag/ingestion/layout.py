@@ -9,21 +9,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coderag.ingestion.declarations import CALLABLE, CLASS_LIKE, CONTAINERS, DATA, Declaration, Syntax
+from coderag.ingestion.declarations import CALLABLE, CONTAINERS, DATA, Declaration, Syntax
+from coderag.ingestion.entries import ENTRIES
 from coderag.token_counts import estimate_tokens
 
 SMALL_CLASS_TOKENS = 150
 """A class with its methods that has at most this many tokens is one chunk."""
 
-_BARE_HEADER_TOKENS = 40  # the first line of a namespace or an impl says too little to stand alone
+SMALL_ENTRY_TOKENS = 350
+"""An entry of structured data, or a rule, with those inside it that has at most this many tokens is one chunk."""
+
+_BARE_HEADER_TOKENS = 40  # the first line of a namespace, an impl or an entry says too little to stand alone
+_BARE_HEADERS = ENTRIES | {"impl", "namespace"}
 _LONGEST_REMARK = 400  # bytes
 _DEEPEST = 12  # levels of containers that are taken apart
 
 Group = Literal["module", "callable", "type", "header", "member"]
 
+# Possessive throughout: on a text of which a part does not fit, these would try every way to share out its blanks.
 _NOTHING_BUT_ENDS = re.compile(
-    rb"[\s{}()\[\];,]*(?:end\b[\s;.)]*|#[ \t]*(?:if|ifdef|ifndef|elif|else|endif)\b[^\n]*\s*)*"
+    rb"[\s{}()\[\];,]*+(?:end\b(?:[ \t]++\w++(?=\s|$))?+[\s;.)]*+"
+    rb"|#[ \t]*+(?:if|ifdef|ifndef|elif|else|endif)\b[^\n]*+\s*+|\{-#[^#]*+#-\}\s*+|return[ \t]++\w++\s*+)*+"
 ).fullmatch
+_NOTHING_BUT_OPENINGS = re.compile(rb"(?m)\s*+(?:[{\[]\s*+|(?:#[^\n]*+\n\s*+)*+^---(?:[ \t][^\n]*+)?+\s*+)").fullmatch
 
 
 @dataclass(slots=True)
@@ -35,6 +43,8 @@ class Piece:
         scope: The declaration it lies in; None at the top of the file.
         tokens: Estimated.
         merged: Whether it holds several declarations side by side.
+        continues: Whether its owner begins above it.
+        overlap: How many of its last lines the next piece begins with, and accounts for.
     """
 
     start: int
@@ -45,6 +55,8 @@ class Piece:
     tokens: int = 0
     merged: bool = False
     largest: int = field(default=0)
+    continues: bool = False
+    overlap: int = 0
 
 
 class Layout:
@@ -62,13 +74,20 @@ class Layout:
 
     def pieces(self) -> list[Piece]:
         """Return the pieces of the file."""
+        return self.pieces_within(0, len(self._starts) - 1)
+
+    def pieces_within(self, first: int, last: int) -> list[Piece]:
+        """Return the pieces of some lines ``[first, last)`` of the file."""
         pieces: list[Piece] = []
-        self._lay(pieces, None, self._roots, 0, len(self._starts) - 1, 0)
+        self._lay(pieces, None, [one for one in self._roots if first <= self.line(one.start) < last], first, last, 0)
         if not pieces:
-            pieces.append(Piece(0, len(self._starts) - 1, "module", None, None))
+            pieces.append(Piece(first, last, "module", None, None))
         for piece in pieces:
             piece.tokens = piece.largest = self._tokens(piece.start, piece.end)
-        return self._merge(pieces)
+        merged = self._merge(pieces)
+        if len(merged) == 1 and merged[0].merged and _is_entry(merged[0]):
+            merged[0].owner = None  # the whole file, named for itself
+        return merged
 
     def line(self, offset: int) -> int:
         """Return the line (0-based) of a byte."""
@@ -119,8 +138,8 @@ class Layout:
                     pieces[-1].end = cursor = end
                     pieces[-1].merged = True
                 continue
-            if len(pieces) > before and begin > cursor:
-                begin = self._remark_above(cursor, begin)
+            if begin > cursor and (scope is None or len(pieces) > before):
+                begin = self._opening_above(cursor, begin, is_first=len(pieces) == before)
             if begin > cursor:
                 self._fill(pieces, scope, cursor, begin, header_done=header_done, joinable=len(pieces) > before)
                 header_done = True
@@ -172,7 +191,17 @@ class Layout:
         inner = [child for child in declaration.children if _stands_alone(child, declaration)]
         if not inner:
             return False
-        return any(child.bases for child in inner) or self._tokens(first, last) > SMALL_CLASS_TOKENS
+        small = SMALL_ENTRY_TOKENS if declaration.kind in ENTRIES else SMALL_CLASS_TOKENS
+        return any(child.bases for child in inner) or self._tokens(first, last) > small
+
+    def _opening_above(self, first: int, last: int, *, is_first: bool) -> int:
+        """Return the line from which what stands above a declaration opens it; ``last`` if nothing does.
+
+        The brace around a file's only object, the mark between two documents, or a remark.
+        """
+        if _NOTHING_BUT_OPENINGS(self._data, self._starts[first], self._starts[last]):
+            return first
+        return last if is_first else self._remark_above(first, last)
 
     def _remark_above(self, first: int, last: int) -> int:
         """Return where a short comment begins that is all there is between two declarations; ``last`` if there is more.
@@ -190,8 +219,13 @@ class Layout:
         return last if self._data[begin:end].strip() else max(first, self.line(self._comments[low][0]))
 
     def _is_incidental(self, declaration: Declaration, scope: Declaration | None) -> bool:
-        """Return whether something declared at the top is a small part of a statement, such as a callback's helper."""
-        if scope is not None or not self._has_callbacks or declaration.kind not in CALLABLE | DATA:
+        """Return whether something declared at the top is a small part of a statement, such as a callback's helper.
+
+        Or a statement that says little by itself, such as ``package store;``.
+        """
+        if scope is None and declaration.kind == "namespace" and declaration.body is None and not declaration.children:
+            return True
+        if scope is not None or not self._has_callbacks or declaration.kind not in CALLABLE | DATA | {"rule"}:
             return False
         start = declaration.outer_start
         line_start = self._starts[self.line(start)]
@@ -212,16 +246,32 @@ class Layout:
     def _go_together(self, last: Piece, piece: Piece) -> bool:
         if last.tokens + piece.tokens > self._max_tokens:
             return False
-        if last.group == "header" and last.owner is not None and last.owner.kind in {"impl", "namespace"}:
+        if last.group == "header" and last.owner is not None and last.owner.kind in _BARE_HEADERS:
             inside = piece.scope is last.owner or (
                 piece.group == "header" and piece.scope is not None and piece.scope.parent is last.owner
             )
             return inside and last.tokens < _BARE_HEADER_TOKENS
+        if _is_entry(last) or _is_entry(piece):
+            return self._entries_go_together(last, piece)
         if last.scope is not piece.scope or last.tokens >= self._min_tokens or piece.tokens >= self._min_tokens:
             return False
         if last.scope is None or last.scope.kind == "namespace":
             return last.group == piece.group and not (last.group == "type" and (_bases(last) or _bases(piece)))
         return not (_bases(piece) and piece.owner is not last.scope)
+
+    def _entries_go_together(self, last: Piece, piece: Piece) -> bool:
+        """Return whether neighbours are both small, or one is tiny; what is above the first entry opens it."""
+        above = piece.group == "header" and last.owner is last.scope is None
+        beside = last.scope is piece.scope and (last.scope is not None or last.group == piece.group)
+        if not (beside or above):
+            return False
+        if min(last.tokens, piece.tokens) < _BARE_HEADER_TOKENS:
+            return last.tokens + piece.tokens <= SMALL_ENTRY_TOKENS
+        return max(last.tokens, piece.tokens) < self._min_tokens
+
+
+def _is_entry(piece: Piece) -> bool:
+    return piece.owner is not None and piece.owner.kind in ENTRIES
 
 
 def _bases(piece: Piece) -> bool:
@@ -229,15 +279,22 @@ def _bases(piece: Piece) -> bool:
 
 
 def _join(last: Piece, piece: Piece) -> None:
-    """Make one piece of two. A class stays one; else the larger names the whole, and code of the module is a module."""
-    bare = last.group == "header" and last.owner is not None and last.owner.kind in {"impl", "namespace"}
-    if bare or (
-        last.group != "header" and last.owner is not None and (piece.owner is None or piece.tokens > last.largest)
-    ):
+    """Make one piece of two. A class stays one; else the larger names the whole, and code of the module is a module.
+
+    What is in a module beside entries of data does not count.
+    """
+    bare = last.group == "header" and last.owner is not None and last.owner.kind in _BARE_HEADERS
+    larger = piece.tokens > last.largest
+    if _is_entry(last) or _is_entry(piece):
+        renamed = last.group != "header" and larger
+    else:
+        renamed = last.group != "header" and last.owner is not None and (piece.owner is None or larger)
+    inward = bare or piece.scope is not last.scope
+    if inward or renamed:
         last.owner = piece.owner
         last.largest = piece.tokens
-        if bare:
-            last.group, last.scope = piece.group, piece.scope
+    if inward:
+        last.group, last.scope = piece.group, piece.scope
     last.merged = last.merged or piece.merged or not bare
     last.end = piece.end
     last.tokens += piece.tokens
@@ -246,7 +303,7 @@ def _join(last: Piece, piece: Piece) -> None:
 def _group(declaration: Declaration) -> Group:
     if declaration.kind in CALLABLE:
         return "callable"
-    return "module" if declaration.kind in DATA or declaration.kind == "macro" else "type"
+    return "module" if declaration.kind in DATA | {"macro", "key", "rule", "section"} else "type"
 
 
 def _stands_alone(declaration: Declaration, scope: Declaration | None) -> bool:
@@ -255,4 +312,4 @@ def _stands_alone(declaration: Declaration, scope: Declaration | None) -> bool:
         return True
     if declaration.kind in CALLABLE:
         return declaration.body is not None
-    return declaration.kind in CLASS_LIKE or declaration.kind == "namespace"
+    return declaration.kind in CONTAINERS

@@ -1,8 +1,10 @@
-"""Documents by heading: Markdown and reStructuredText."""
+"""Documents by heading: Markdown, reStructuredText and AsciiDoc."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from coderag.ingestion.spans import Span
 from coderag.ingestion.splitting import blank_lines, split_lines
@@ -16,6 +18,14 @@ _FENCE = re.compile(rb"^ {0,3}(`{3,}|~{3,})")
 _ATX = re.compile(rb"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?$")
 _SETEXT = re.compile(rb"^ {0,3}(=+|-+)[ \t]*\r?$")
 _RST_RULE = re.compile(rb"^([=\-`:.'\"~^_*+#<>!$%&(),/;?@\[\]\\{|}])\1{2,}[ \t]*\r?$")
+_ADOC_HEADING = re.compile(rb"^(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?$")
+_ADOC_DELIMITER = re.compile(rb"^(?:-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```.*|[|,:!]={3,})$")
+_FENCED = b"```"
+_ADOC_UNDERLINE = re.compile(rb"^(?:~{3,}|\^{3,}|={3}|-{3}|\+{3})$")
+_ADOC_UNDERLINES = b"=-~^+"  # of titles in two lines, by level
+_ADOC_ATTRIBUTES = re.compile(rb"^\[.*\]$")
+_ADOC_DISCRETE = re.compile(rb"^\[(?:discrete|float)\b")
+_ADOC_INLINE = re.compile(r"\[\[[^\]]*\]\]|[*`]")
 _FRONT_MATTER = b"---"
 _BADGE = re.compile(
     r"\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])"
@@ -90,6 +100,47 @@ def rst_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
         number += 1
 
 
+def asciidoc_headings(lines: Sequence[bytes]) -> Iterator[Heading]:
+    """Yield the headings of an AsciiDoc text, delimited blocks left out; anchors and attributes above belong to them."""
+    delimiter = b""
+    above = -1  # the first of the lines just above that are attributes or anchors
+    for number, line in enumerate(lines):
+        text = line.rstrip()
+        if delimiter:
+            delimiter = b"" if text == delimiter else delimiter
+            continue
+        if _ADOC_ATTRIBUTES.match(text):
+            above = number if above < 0 else above
+            continue
+        first = number if above < 0 else above
+        is_discrete = above >= 0 and any(_ADOC_DISCRETE.match(one) for one in lines[above:number])
+        above = -1
+        if heading := _ADOC_HEADING.match(text):
+            if not is_discrete:
+                yield Heading(first, len(heading[1]), _adoc_title(heading[2]))
+        elif _ADOC_DELIMITER.match(text):
+            if _is_adoc_title(lines, number):
+                level = _ADOC_UNDERLINES.index(text[:1]) + 1
+                yield Heading(number - 1, level, _adoc_title(lines[number - 1]))
+            else:
+                delimiter = _FENCED if text.startswith(_FENCED) else text
+        elif _ADOC_UNDERLINE.match(text) and _is_adoc_title(lines, number):
+            yield Heading(number - 1, _ADOC_UNDERLINES.index(text[:1]) + 1, _adoc_title(lines[number - 1]))
+
+
+def _is_adoc_title(lines: Sequence[bytes], number: int) -> bool:
+    """Return whether the line above is a title that this one underlines: as long as it, and with a blank line above."""
+    rule, title = lines[number].rstrip(), lines[number - 1].rstrip() if number else b""
+    if rule[:1] not in _ADOC_UNDERLINES or not re.match(rb"\w", title):
+        return False
+    length = len(title.decode("utf-8", "replace"))
+    return abs(length - len(rule)) <= 1 and (number < 2 or not lines[number - 2].strip())
+
+
+def _adoc_title(text: bytes) -> str:
+    return " ".join(_ADOC_INLINE.sub("", text.decode("utf-8", "replace")).split())
+
+
 def _title(text: bytes) -> str:
     shown = _BADGE.sub("", text.decode("utf-8", "replace"))
     return " ".join(_INLINE.sub(r"\1", shown).split())
@@ -98,7 +149,11 @@ def _title(text: bytes) -> str:
 _HEADINGS: dict[str, Callable[[Sequence[bytes]], Iterator[Heading]]] = {
     "markdown": markdown_headings,
     "rst": rst_headings,
+    "asciidoc": asciidoc_headings,
 }
+
+DOCUMENTS: Final = frozenset(_HEADINGS)
+"""Languages of documents with headings."""
 
 
 def lay_out_sections(
@@ -107,10 +162,40 @@ def lay_out_sections(
     """Return a document's sections: tiny ones merged with the next below or beside them, large ones cut at paragraphs.
 
     Args:
-        language: ``markdown`` or ``rst``.
+        language: One of `DOCUMENTS`.
     """
-    headings = list(_HEADINGS[language](data.split(b"\n")[: len(starts) - 1]))
-    sections = _sections(headings, len(starts) - 1)
+    sections = _read_sections(data, starts, language)
+    return _lay_out(data, starts, sections, max_tokens, min_tokens)
+
+
+def lay_out_within(
+    data: bytes,
+    starts: Sequence[int],
+    sections: Sequence["Section"],
+    within: tuple[int, int],
+    *,
+    max_tokens: int,
+    min_tokens: int,
+) -> list[Span]:
+    """Return the sections, or parts of them, that are in some lines ``[first, last)`` (0-based) of a document.
+
+    Args:
+        sections: All of the document, see `sections_of`.
+    """
+    begin, end = within
+    low = max(0, bisect_right(sections, begin, key=lambda section: section[0]) - 1)
+    high = bisect_left(sections, end, key=lambda section: section[0])
+    clipped = [
+        (max(first, begin), min(last, end), path, members if first >= begin else [])
+        for first, last, path, members in sections[low:high]
+        if last > begin
+    ]
+    return _lay_out(data, starts, clipped, max_tokens, min_tokens)
+
+
+def _lay_out(
+    data: bytes, starts: Sequence[int], sections: Sequence["Section"], max_tokens: int, min_tokens: int
+) -> list[Span]:
     spans: list[Span] = []
     for first, last, path, members in _merge(data, starts, sections, max_tokens, min_tokens):
         span = Span(starts[first], starts[last], "section")
@@ -129,6 +214,11 @@ def lay_out_sections(
     return spans
 
 
+def section_symbols(data: bytes, starts: Sequence[int], language: str) -> list[SymbolRecord]:
+    """Return a document's sections as symbols, in order; each ends where the next begins."""
+    return [symbol for *_, members in _read_sections(data, starts, language) for symbol in members]
+
+
 def _symbol(path: tuple[str, ...], first: int, last: int) -> SymbolRecord:
     return {
         "name": path[-1],
@@ -139,12 +229,18 @@ def _symbol(path: tuple[str, ...], first: int, last: int) -> SymbolRecord:
     }
 
 
-_Section = tuple[int, int, tuple[str, ...], list[SymbolRecord]]
+Section = tuple[int, int, tuple[str, ...], list[SymbolRecord]]
+"""First line, line after the last, headings from the top, and the symbols of a section."""
 
 
-def _sections(headings: Sequence[Heading], last: int) -> list[_Section]:
-    """Return first line, line after the last, headings from the top, and the symbols of each section."""
-    sections: list[_Section] = []
+def _read_sections(data: bytes, starts: Sequence[int], language: str) -> list[Section]:
+    last = len(starts) - 1
+    return sections_of(list(_HEADINGS[language](data.split(b"\n")[:last])), last)
+
+
+def sections_of(headings: Sequence[Heading], last: int) -> list[Section]:
+    """Return the sections that some headings begin, with what is above the first, in order."""
+    sections: list[Section] = []
     if not headings or headings[0].line > 0:
         sections.append((0, headings[0].line if headings else last, (), []))
     path: list[Heading] = []
@@ -159,10 +255,10 @@ def _sections(headings: Sequence[Heading], last: int) -> list[_Section]:
 
 
 def _merge(
-    data: bytes, starts: Sequence[int], sections: Sequence[_Section], max_tokens: int, min_tokens: int
-) -> list[_Section]:
+    data: bytes, starts: Sequence[int], sections: Sequence[Section], max_tokens: int, min_tokens: int
+) -> list[Section]:
     """Merge a tiny section with the next one if that lies below it or beside it."""
-    merged: list[_Section] = []
+    merged: list[Section] = []
     filled = 0
     for first, last, path, members in sections:
         tokens = estimate_tokens(data[starts[first] : starts[last]])

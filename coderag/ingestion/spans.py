@@ -19,3 +19,5 @@ class Span:
     signature: str = ""
     complexity: int = 0
     symbols: list[SymbolRecord] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)

@@ -2,9 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from llama_index.core.schema import BaseNode, TransformComponent
 
 from coderag.schema import ChunkMetadata
 from coderag.tokens import split_identifier
@@ -13,35 +10,21 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s|$)|\n\s*\n")
 _PARAMETER_NAME = re.compile(r"[^\W\d]\w*")
 _FUNCTION_POINTER = re.compile(r"\(\s*[*&^]\s*(\w+)")
 _ATTRIBUTES = re.compile(r"^(?:#?\[[^\]]*\]+\s*)+")  # of C#, C++ and PHP, in front of a parameter
-_NAME_END = re.compile(r"(?<!:):(?!:)|=(?!>)")  # what follows is a type or a default value
+_NAME_END = re.compile(r"(?<!:):(?!:)|=(?!>)|\\\\| :: ")  # what follows is a type or a default value
 _LONGEST = 240
 _MOST_PARAMETERS = 5
 _MOST_CALLS = 5
 _MOST_MEMBERS = 6
 _CALLABLE = frozenset({"function", "method", "macro"})
 _TYPE_FIRST = frozenset({"c", "cpp", "java", "c_sharp", "php", "dart", "groovy", "objective_c", "solidity", "d"})
+_TYPES_ALONE = frozenset({"haskell"})  # a signature says of what types the parameters are, not what they are called
+_NAME_FIRST = frozenset({"go", "sql"})  # and without a colon behind it
+_SQL_MODES = frozenset({"IN", "OUT", "INOUT", "VARIADIC"})
 _NOT_PARAMETERS = frozenset(
     ["self", "cls", "this", "const", "final", "mut", "void", "int", "char", "long", "short", "unsigned", "signed", "float",
      "double", "bool", "struct", "enum"]
 )  # fmt: skip
 _KIND_WORDS = {"type_alias": "type alias", "impl": "implementation", "module": "module-level code of"}
-
-
-class ChunkSummarizer(TransformComponent):
-    """Fill ``summary`` and ``summary_source`` of every chunk that has none.
-
-    The summary is the docstring's first sentence where there is one (``docstring``); else it is derived from the kind, the
-    name split into words, the signature, the parent and what the chunk calls (``derived``).
-    """
-
-    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # LlamaIndex's
-        """Return the same nodes with their summaries."""
-        del kwargs
-        for node in nodes:
-            metadata = node.metadata
-            if not metadata.get("summary"):
-                metadata["summary"], metadata["summary_source"] = summarize(metadata)  # type: ignore[arg-type]
-        return nodes
 
 
 def summarize(metadata: ChunkMetadata) -> tuple[str, str]:
@@ -54,7 +37,8 @@ def summarize(metadata: ChunkMetadata) -> tuple[str, str]:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a docstring in one line, at most 240 characters; empty if it says nothing."""
     sentence = _one_line(_SENTENCE_END.split(text.strip(), maxsplit=1)[0])
-    return sentence if any(character.isalpha() for character in sentence) else ""
+    is_tag = sentence.startswith("@")  # ``@param`` and the like, without a description above
+    return sentence if any(character.isalpha() for character in sentence) and not is_tag else ""
 
 
 def _derived(metadata: ChunkMetadata) -> str:
@@ -91,6 +75,8 @@ def _parameters(metadata: ChunkMetadata) -> list[str]:
     if metadata["kind"] not in _CALLABLE:
         return []
     signature = metadata["signature"]
+    if metadata["language"] in _TYPES_ALONE and " :: " in signature:
+        return []
     opening = _opening(signature, metadata["name"])
     parts = _arguments(signature, opening) if opening >= 0 else []
     language = metadata["language"] if metadata["kind"] != "macro" else ""  # a macro's have no types
@@ -140,14 +126,18 @@ def _parameter_names(part: str, language: str) -> list[str]:
     if part[:1] in ("{", "("):
         return [name for inner in _arguments(part, 0) for name in _parameter_names(inner.strip(), language)]
     part = _ATTRIBUTES.sub("", part)
+    if language == "elixir":
+        part = part.rpartition(" = ")[2]  # a pattern, then the name of the whole
     declared = _NAME_END.split(part, maxsplit=1)[0]
     if pointer := _FUNCTION_POINTER.search(declared):
         return [pointer[1]]
     words = _PARAMETER_NAME.findall(declared)
     if len(words) == 1 and language in _TYPE_FIRST and "$" not in declared:
         return []  # a type without a name
-    # ``name Type`` in Go; elsewhere the name is last before its type: ``Type name``, ``private name: Type``
-    name = (words[0] if language == "go" and words else words[-1]) if words else ""
+    # ``name Type`` in Go and SQL; elsewhere the name is last before its type: ``Type name``, ``private name: Type``
+    if language == "sql" and words and words[0].upper() in _SQL_MODES:
+        del words[0]
+    name = (words[0] if language in _NAME_FIRST else words[-1]) if words else ""
     return [name] if name and name not in _NOT_PARAMETERS else []
 
 

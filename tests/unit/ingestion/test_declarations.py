@@ -6,6 +6,7 @@ import pytest
 from coderag.ingestion.chunking import parse_file
 from coderag.ingestion.declarations import SyntaxUnusableError, line_starts, parse, read_syntax
 from coderag.ingestion.languages import LANGUAGES, detect_language
+from coderag.notebooks import readable_text
 
 REPOSITORIES = Path(__file__).parents[2] / "fixtures" / "repos"
 TOLD_APART = {
@@ -49,8 +50,8 @@ def fixture_chunks(folder):
     chunks = []
     for path in source_files(folder):
         name = path.relative_to(folder).as_posix()
-        text = path.read_text(encoding="utf-8")
-        language = detect_language(name, text.partition("\n")[0])
+        text = readable_text(name, path.read_text(encoding="utf-8"))
+        language = detect_language(name, text)
         if language == folder.name:
             # Without a limit: the texts are sound, and so even a grammar that crashes on others may be used.
             parsed = parse_file(name, text, language, "source", timeout_s=None)
@@ -163,6 +164,48 @@ def test_the_grammar_sees_through_macros_around_items():
     assert syntax.note == ""
 
 
+def test_what_a_grammar_cannot_read_is_read_as_something_else_and_keeps_its_name_and_place():
+    text = 'setup() { :; }\n@test "adds: it\'s fine" {\n  run sum\n}\n'
+    syntax = read_syntax(text.encode(), LANGUAGES["shell"], timeout_s=None)
+    test = syntax.all[1]
+    assert (test.name, text[test.outer_start : test.end]) == ("adds: it's fine", text[15:-1])
+    assert syntax.note == ""
+
+
+def test_the_body_of_a_sql_function_is_no_syntax_error():
+    syntax = read(
+        "CREATE FUNCTION f() RETURNS int AS $x$ BEGIN IF a THEN b := 1; END IF; END $x$ LANGUAGE plpgsql;", "sql"
+    )
+    assert (qualified(syntax), syntax.note) == ([("f", "function")], "")
+
+
+def test_receivers_are_joined_and_may_stand_for_a_word_that_is_not_in_the_text():
+    text = 'data "aws_ami" "linux" {}\nvariable "region" {}\nlocals {\n  tags = {}\n}\n'
+    assert qualified(read(text, "terraform")) == [
+        ("data.aws_ami.linux", "resource"), ("var.region", "variable"), ("local.tags", "variable")
+    ]  # fmt: skip
+
+
+def test_a_declaration_may_begin_behind_its_documentation_or_with_what_stands_beside_it():
+    described = read('"""Has a name."""\ntype Named {\n  "It."\n  name: String\n}\n', "graphql")
+    assert [(one.outer_start, one.start) for one in described.all] == [(0, 18), (33, 41)]
+    assert [one.documented for one in described.all] == [(0, 17), (33, 38)]
+    public = read("pub const A = struct {\n    pub fn f() void {}\n};\n", "zig")
+    assert [(one.qualified_name, one.kind, one.outer_start) for one in public.all] == [
+        ("A", "struct", 0), ("A.f", "method", 27)
+    ]  # fmt: skip
+
+
+def test_the_name_of_an_alias_ends_where_its_value_begins():
+    syntax = read_syntax(b"alias ll='ls -l' la=ls\n", LANGUAGES["shell"], timeout_s=None)
+    assert qualified(syntax) == [("ll", "macro"), ("la", "macro")]
+
+
+def test_a_comment_that_takes_in_the_indentation_below_it_still_documents_what_is_there():
+    text = "const A = struct {\n    x: u8,\n\n    /// Does it.\n    fn f() void {}\n};\n"
+    assert [text[start:end] for start, end in read(text, "zig").comments] == ["/// Does it."]
+
+
 def test_several_wrappers_and_a_definition_without_a_name_extend_what_they_wrap():
     syntax = read("export const a = 1, b = () => 2;\n", "javascript")
     assert [(one.name, one.outer_start) for one in syntax.all] == [("a", 0), ("b", 20)]
@@ -172,6 +215,86 @@ def test_a_docstring_belongs_to_the_declaration_around_it():
     syntax = read('"""Module."""\nclass A:\n    """Class."""\n    def f(self):\n        """Method."""\n')
     assert syntax.documented == (0, 13)
     assert all(one.documented for one in syntax.all)
+
+
+def test_a_docstring_in_an_attribute_belongs_to_the_declaration_below():
+    text = 'defmodule A do\n  @moduledoc "A."\n\n  @doc "Adds."\n  def add(x), do: x\n  def sub(x), do: x\nend\n'
+    syntax = read(text, "elixir")
+    assert [one.documented and one.documented[0] for one in syntax.all] == [28, 41, None]
+
+
+def test_what_an_attribute_names_is_no_call():
+    text = "defmodule A do\n  @spec add(integer) :: B.t()\n  def add(x), do: sub(x)\nend\n"
+    assert [text[start:end] for start, end in read(text, "elixir").calls] == ["sub"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "symbols"),
+    [
+        ("haskell", "f :: Int -> Int\nf 0 = 1\n-- Else\nf n = n\n", [("f", 1, 4)]),
+        ("haskell", "a, b :: Int\na = 1\nb = 2\n", [("a", 1, 3)]),
+        ("haskell", "f x = x\ng x = x\nf y = y\n", [("f", 1, 1), ("g", 2, 2), ("f", 3, 3)]),
+        ("haskell", "f 0 = g 0 where g x = x\nf n = g n where g x = n\n", [("f", 1, 2), ("f.g", 1, 1), ("f.g", 2, 2)]),
+        ("elixir", "def f(0), do: 1\ndef f(n) do\n  n\nend\n", [("f", 1, 4)]),
+        ("elixir", "def f(n), do: n\n@doc \"Two.\"\ndef f(n, m), do: n\n", [("f", 1, 1), ("f", 3, 3)]),
+        ("java", "class A {\n  void f() {}\n  void f(int n) {}\n}\n", [("A", 1, 4), ("A.f", 2, 2), ("A.f", 3, 3)]),
+    ],
+)  # fmt: skip
+def test_clauses_that_follow_one_another_are_one_declaration(language, text, symbols):
+    chunks = parse_file("a", text, language, "source").chunks
+    found = [(s["qualified_name"], s["start_line"], s["end_line"]) for c in chunks for s in c.metadata["symbols"]]
+    assert [row for row in found if row[0] != "b"] == symbols
+
+
+def test_the_first_clause_without_a_body_is_the_signature_and_each_further_body_a_branch():
+    (chunk,) = parse_file("a", "f :: Int\n  -> Int\nf 0 = 1\nf 1 = 2\nf n = n\n", "haskell", "source").chunks
+    assert chunk.metadata["signature"] == "f :: Int -> Int"
+    assert chunk.metadata["complexity"] == 3
+
+
+def test_a_comment_may_document_the_file():
+    (chunk,) = parse_file("a", "-- | Amounts.\n-- All of them.\nmodule A where\nimport B\n", "haskell", "source").chunks
+    assert chunk.metadata["docstring"] == "Amounts.\nAll of them."
+
+
+def test_both_branches_of_a_preprocessor_condition_are_read():
+    text = "#if OLD\nf :: Int\nf = 1\n#else\ng :: Int\ng = 2\n#endif\nh = 3\n"
+    assert [one.name for one in read(text, "haskell").all] == ["f", "g", "h"]
+
+
+def test_several_nodes_side_by_side_are_one_declaration():
+    text = "val Box.area: Int\n    get() = width * height\n\nval other = 1\n"
+    area, other = read(text, "kotlin").all
+    assert (area.qualified_name, area.kind) == ("Box.area", "method")
+    assert text[area.start : area.end] == "val Box.area: Int\n    get() = width * height"
+    assert (other.qualified_name, other.kind) == ("other", "variable")
+
+
+def test_an_import_may_be_of_several_nodes():
+    imports = read("import a.b.C, d.e._\nimport f.{g, h}\n", "scala").imports
+    assert [source for _, source in imports] == ["a.b.C", "d.e", "f"]
+
+
+def test_the_space_behind_a_declaration_is_no_part_of_it():
+    text = "object A:\n  def f: Int =\n    1\n\n  def g: Int = 2\n"
+    assert [text[one.start : one.end][-1] for one in read(text, "scala").all] == ["2", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "symbols"),
+    [
+        ("kotlin", "class A\n@Inject\ninternal constructor(val b: Int) : C() {\n    fun f() = 1\n}\n",
+         ["A", "A.b", "A.f"]),
+        ("kotlin", '@JvmName("shout")\nfun String.cry() = 1\n', ["String.cry"]),
+        ("swift", "class A {\n    #if os(Linux)\n    func f() {}\n    #else\n    func g() {}\n    #endif\n}\n",
+         ["A", "A.f", "A.g"]),
+        ("swift", "struct A {\n    @Option() var b: Int\n    func f() throws(E) {}\n}\n", ["A", "A.b", "A.f"]),
+    ],
+)  # fmt: skip
+def test_what_a_grammar_does_not_know_is_read_as_space(language, text, symbols):
+    syntax = read(text, language)
+    assert [one.qualified_name for one in syntax.all] == symbols
+    assert syntax.note == ""
 
 
 def test_a_syntax_error_is_noted_and_the_rest_is_used():

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.ingestion.declarations import line_starts
-from coderag.ingestion.sections import lay_out_sections, markdown_headings, rst_headings
+from coderag.ingestion.sections import asciidoc_headings, lay_out_sections, markdown_headings, rst_headings
 
 
 def headings(find, text):
@@ -35,6 +35,24 @@ def test_front_matter_is_no_heading():
 def test_rst_levels_follow_the_order_of_underlines():
     text = "=====\nTitle\n=====\n\nOne\n===\n\nDeep\n----\n\nTwo\n===\n\n.. code::\n\n    ---\n"
     assert headings(rst_headings, text) == [(0, 1, "Title"), (4, 2, "One"), (7, 3, "Deep"), (10, 2, "Two")]
+
+
+def test_asciidoc_headings_have_a_level_and_a_plain_title():
+    text = "= One\n\n== Two `x` ==\n\n## Three\n\nFour\n~~~~\n\n=no heading\n\ntoo long a line\n-----\n"
+    assert headings(asciidoc_headings, text) == [(0, 1, "One"), (2, 2, "Two x"), (4, 2, "Three"), (6, 3, "Four")]
+
+
+@pytest.mark.parametrize("block", ["----", "....", "====", "|===", "////", "--", "```"])
+def test_what_is_in_a_block_of_asciidoc_is_no_heading(block):
+    opening = "```sh" if block == "```" else block
+    assert headings(asciidoc_headings, f"= A\n\n{opening}\n== not one\n{block}\n\n== B\n") == [(0, 1, "A"), (6, 2, "B")]
+
+
+def test_an_anchor_above_a_heading_of_asciidoc_belongs_to_it():
+    assert headings(asciidoc_headings, "= A\n\n[[b]]\n[.lead]\n== B\n\n[discrete]\n== C\n") == [
+        (0, 1, "A"),
+        (2, 2, "B"),
+    ]
 
 
 def test_a_section_is_named_by_its_headings_from_the_top():
@@ -76,7 +94,7 @@ def test_text_before_the_first_heading_is_named_after_the_file():
         )
     ).map("\n".join)
     | st.text(),
-    st.sampled_from(["markdown", "rst"]),
+    st.sampled_from(["markdown", "rst", "asciidoc"]),
     st.integers(16, 60),
     st.integers(0, 40),
 )

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 
-from coderag.ingestion.summaries import ChunkSummarizer, first_sentence, summarize
+from coderag.ingestion.pipeline import ChunkSummarizer
+from coderag.ingestion.summaries import first_sentence, summarize
 from coderag.tokens import text_terms
 
 LONGEST = 240
@@ -40,6 +41,7 @@ def derived(**fields):
         ("\n\n  Indented.\n", "Indented."),
         ("", ""),
         ("-----", ""),
+        ("@param options table", ""),
     ],
 )
 def test_the_first_sentence_of_a_docstring_in_one_line(docstring, sentence):
@@ -89,6 +91,8 @@ def test_a_derived_summary_says_kind_name_parent_and_contents(fields, summary):
 @pytest.mark.parametrize(
     ("language", "name", "signature", "parameters"),
     [
+        ("sql", "owed", "CREATE FUNCTION shop.owed(customer_id bigint, OUT total numeric(10, 2))", "customer_id and total"),
+        ("zig", "push", "pub fn push(self: *Self, comptime item: T) void", "item"),
         ("python", "load", "async def load(self, owner: str, *, timeout_s: float = 5.0) -> Cart:", "owner and timeout_s"),
         ("python", "f", "def f(table: dict[str, int] = {}, *args, **kwargs):", "table, args and kwargs"),
         ("go", "Get", "func (s *Store) Get(key string, limit int) ([]byte, error)", "key and limit"),
@@ -104,6 +108,14 @@ def test_a_derived_summary_says_kind_name_parent_and_contents(fields, summary):
         ("c_sharp", "Read", "public T Read([FromBody] string text, params int[] sizes)", "text and sizes"),
         ("php", "find", "public function find(?string $name = null, int ...$ids): ?User", "name and ids"),
         ("ruby", "load", "def self.load(path, strict: false, &block)", "path, strict and block"),
+        ("kotlin", "find", "fun <T> List<T>.find(code: String, noinline test: (T) -> Boolean = { true })", "code and test"),
+        ("scala", "lend", "def lend[A](items: List[A], by: (A, Int) => B)(using lendable: Lendable[A]): Int", "items and by"),
+        ("swift", "measure", "func measure(every interval: Duration, _ handler: Handler? = nil) async", "interval and handler"),
+        ("elixir", "post", "def post(ledger, amount \\\\ nil)", "ledger and amount"),
+        ("elixir", "put", "def put(%Conn{state: state} = conn, key)", "conn and key"),
+        ("elixir", "load", "@callback load(path :: String.t()) :: term", "path"),
+        ("lua", "post", "function M.post(account, amount)", "account and amount"),
+        ("luau", "convert", "function Rates.convert(rate: Rate<Currency>, amount: number?): number", "rate and amount"),
     ],
 )  # fmt: skip
 def test_parameters_are_named_as_the_language_declares_them(language, name, signature, parameters):
@@ -121,6 +133,7 @@ def test_parameters_are_named_as_the_language_declares_them(language, name, sign
         ("rust", "warm_up", "pub(crate) fn warm_up()"),
         ("go", "Len", "func (l *List[T]) Len() int"),
         ("php", "flush", "public function flush(): int"),
+        ("haskell", "apply", "apply :: (a -> b) -> a -> b"),
     ],
 )
 def test_without_parameters_none_are_named(language, name, signature):

@@ -1,0 +1,61 @@
+"""Markup around scripts: where to cut it, and what it uses."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from coderag.token_counts import estimate_tokens
+
+NOTHING_BUT_ENDS = re.compile(rb"(?:\s|</[\w.:-]+\s*>)*").fullmatch
+
+_TAG_LINE = re.compile(rb"^([ \t]*)(?:<[A-Za-z!?%]|\{[%#@{])", re.MULTILINE)
+_DEEPEST = 40  # indentations that are told apart
+_COMPONENT = re.compile(r"<([A-Z][\w.]*|[a-z]\w*(?:-\w+)+)(?=[\s/>])")
+_CALLED = re.compile(r"(?<![\w$.-])(?:[\w$]+\.)*([A-Za-z_$][\w$]*)\(")
+_HANDLER = re.compile(r"(?:@[\w.:-]+=\"|\bon:?\w+=\{)([A-Za-z_$][\w$]*)(?=[\"}])")
+_STYLED = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_NO_CALLS = frozenset(
+    {"if", "for", "while", "switch", "catch", "function", "return", "rgb", "rgba", "url", "var", "calc"}
+)
+_USED_FILE = re.compile(
+    r"""\b(?:src|href)\s*=\s*["']([^"':{}?#<>]+\.(?:m?[jt]s|[jt]sx|s?css|less|vue|svelte))["']"""
+    r"""|\{%-?\s*(?:extends|include|import|from)\s+["']([^"']+)["']"""
+)
+
+
+def tag_lines(data: bytes, starts: Sequence[int], first: int, last: int, most_tokens: int) -> list[int]:
+    """Return the lines within ``[first, last)`` at which to cut: tags of the least indentation that suffices."""
+    begin, end = starts[first], starts[last]
+    tags = [
+        (len(tag[1].expandtabs(4)), bisect_right(starts, tag.start()) - 1)
+        for tag in _TAG_LINE.finditer(data, begin, end)
+    ]
+    totals = [0, *accumulate(estimate_tokens(data[low:high]) for low, high in pairwise(starts[first : last + 1]))]
+    lines: list[int] = []
+    for indentation in sorted({indent for indent, _ in tags})[:_DEEPEST]:
+        lines = [line for indent, line in tags if indent <= indentation and line > first]
+        parts = pairwise([0, *(line - first for line in lines), last - first])
+        if all(totals[high] - totals[low] <= most_tokens for low, high in parts):
+            break
+    return lines
+
+
+def used_names(text: str) -> list[str]:
+    """Return the components and functions that markup uses, in order; ``<user-card>`` is ``UserCard``."""
+    markup = _STYLED.sub("", text)
+    found = [(one.start(), _pascal(one[1])) for one in _COMPONENT.finditer(markup)]
+    for pattern in (_CALLED, _HANDLER):
+        found += [(one.start(), one[1]) for one in pattern.finditer(markup) if one[1] not in _NO_CALLS]
+    return list(dict.fromkeys(name for _, name in sorted(found)))
+
+
+def _pascal(tag: str) -> str:
+    if "-" in tag:
+        return "".join(word[:1].upper() + word[1:] for word in tag.split("-"))
+    return tag.rpartition(".")[2]
+
+
+def used_files(text: str) -> list[str]:
+    """Return the scripts, styles and templates of the repository that markup names."""
+    return list(dict.fromkeys(one[1] or one[2] for one in _USED_FILE.finditer(text)))
