@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.errors import CodeRAGError
-    from coderag.schema import Answer, AssembledContext, Citation, Filters, IndexReport, IndexStatus, SearchHit
+    from coderag.schema import (
+        Answer,
+        AssembledContext,
+        Citation,
+        Filters,
+        IndexPlan,
+        IndexReport,
+        IndexStatus,
+        SearchHit,
+    )
     from coderag.settings import Settings
 
 __version__ = "0.1.0"
@@ -18,6 +27,7 @@ __all__ = [
     "CodeRAG",
     "CodeRAGError",
     "Filters",
+    "IndexPlan",
     "IndexReport",
     "IndexStatus",
     "SearchHit",

@@ -3,19 +3,23 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from coderag.collector import collector_paused
 from coderag.errors import ConfigurationError, IndexNotFoundError, InvalidQueryError
 from coderag.ingestion.changes import find_changes
 from coderag.ingestion.scanner import check_root, scan
-from coderag.models.dense import DenseModel, check_embedding
+from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.llm import make_answer_writer
 from coderag.models.providers import make_dense_model
+from coderag.privacy import MaskedPaths, PathMask
 from coderag.records import answer_from_record, context_from_record
 from coderag.retrieval.hits import make_hits
 from coderag.schema import (
@@ -23,14 +27,17 @@ from coderag.schema import (
     AssembledContext,
     Filters,
     GraphNeighbour,
+    IndexPlan,
     IndexProgress,
     IndexReport,
     IndexStatus,
     SearchHit,
 )
 from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS, Settings
-from coderag.state import FilterValues, Goal, QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.state import FilterValues, Goal, QueryContext, QueryEmbedder, QueryInput, QueryOutput, QueryState
 from coderag.stores.index_store import IndexStore
+from coderag.stores.manifest import Manifest, read_manifest
+from coderag.stores.path_key import path_mask
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -94,6 +101,46 @@ class CodeRAG:
         from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
 
         return Indexer(self.root, self.settings, self._store, self._dense_model(), progress).run(full=full)
+
+    def watch(self, *, progress: Progress | None = None, stop: Event | None = None) -> Iterator[IndexReport]:
+        """Bring the index up to date, and again whenever files change, until told to stop; yield each run's report.
+
+        Args:
+            progress: Called as the runs go on.
+            stop: Ends it when set.
+
+        Raises:
+            IngestionError: The system cannot watch the folder. Else as `index`; another writer is waited for.
+        """
+        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415
+        from coderag.ingestion.watching import watch_changes, when_unlocked  # noqa: PLC0415
+
+        def make_indexer() -> Indexer:
+            return Indexer(self.root, self.settings, self._store, self._dense_model(), progress)
+
+        def ignored() -> Collection[str]:
+            return indexer.ignored
+
+        for _ in chain((0,), watch_changes(self.root, ignored, stop)):  # what changed until it began is found as well
+            indexer = make_indexer()
+            report = when_unlocked(indexer.run, stop)
+            if report is None:
+                return
+            yield report
+
+    def plan(self, *, full: bool = False) -> IndexPlan:
+        """Return what `index` would do, and about how long it would take. Nothing is written, no server is asked.
+
+        Args:
+            full: As for `index`.
+
+        Raises:
+            IndexVersionError: There is an index, but only in other formats.
+            StoreError: The index cannot be read.
+        """
+        from coderag.ingestion.planning import plan_index  # noqa: PLC0415  # only this verb needs it
+
+        return plan_index(self.root, self.settings, self._store, full=full)
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
         """Return the best declarations and passages for a question, best first.
@@ -166,9 +213,8 @@ class CodeRAG:
         pointer, records = snapshot.pointer, snapshot.files()
         ingestion = self.settings.ingestion
         found = scan(self.root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
-        added, changed, removed = find_changes(found, records, pointer.created).confirmed(
-            self.root, ingestion.max_file_bytes
-        )
+        last = read_manifest(self._store.directory, pointer) or Manifest(records, 0, {})
+        added, changed, removed = find_changes(found, last).confirmed(self.root, ingestion.max_file_bytes)
         indexed = [record for record in records if record.outcome == "indexed"]
         return IndexStatus(
             root=str(self.root),
@@ -194,8 +240,16 @@ class CodeRAG:
 
     def _dense_model(self) -> DenseModel:
         if self._model is None:
-            self._model = make_dense_model(self.settings.embedding)
+            model = make_dense_model(self.settings.embedding)
+            if isinstance(model, ProviderDense):
+                model.mask = self._path_mask
+            self._model = model
         return self._model
+
+    @cached_property
+    def _path_mask(self) -> PathMask | None:
+        """What paths are masked with before they are sent to a server."""
+        return path_mask(self.settings.privacy, self._store.directory)
 
     def _graph(self) -> "CodeGraph":
         graph: CodeGraph = self._open().graph
@@ -214,6 +268,10 @@ class CodeRAG:
             return self._context
 
     def _load(self) -> QueryContext:
+        with collector_paused():
+            return self._load_context()
+
+    def _load_context(self) -> QueryContext:
         from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
         from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415
         from coderag.stores.corpus import Corpus  # noqa: PLC0415
@@ -223,15 +281,23 @@ class CodeRAG:
         check_embedding(snapshot.pointer.embedding, model)
         corpus = Corpus(snapshot)
         graph = CodeGraph(corpus)
+        writer = make_answer_writer(self.settings.llm)
+        embedder: QueryEmbedder = model
+        paths = None
+        if (writer or isinstance(model, ProviderDense)) and (mask := self._path_mask):
+            paths = MaskedPaths(mask, (record.path for record in snapshot.files()))
+            if isinstance(model, ProviderDense):
+                embedder = MaskedQueries(model, paths)
         return QueryContext(
             corpus=corpus,
             graph=graph,
             neighbours=Neighbours(corpus, graph),
             root=str(self.root),
             project=self.settings.project or self.root.name,
-            embedder=model,
+            embedder=embedder,
             settings=self.settings.search,
-            writer=make_answer_writer(self.settings.llm),
+            writer=writer,
+            masked_paths=paths,
         )
 
     def _input(

@@ -18,6 +18,9 @@ Kind = Literal[
 ``rule`` of a style sheet or a build (CSS, make), ``key`` an entry of structured data (YAML, TOML, JSON), ``module``
 module-level code, ``section`` a part of a document, ``block`` plain lines."""
 
+ChunkStrategy = Literal["declaration", "cast", "window"]
+"""How files are cut into chunks: at declarations, at the joints of the syntax tree, or into overlapping windows."""
+
 Role = Literal["source", "test", "docs", "config", "example", "generated", "vendored"]
 """What a file is for."""
 
@@ -91,6 +94,7 @@ class FileRecord:
         hash: SHA-256 of the bytes on disk; empty if they were never read.
         size: Bytes on disk.
         mtime_ns: Modification time in nanoseconds.
+        ctime_ns, inode: Time of the last change of its status, and its number on disk; 0 where the system has none.
         reason: Why it was skipped, or the error; empty if indexed.
         note: What an indexed file's reader should know, such as a syntax error.
     """
@@ -101,6 +105,8 @@ class FileRecord:
     hash: str = ""
     size: int = 0
     mtime_ns: int = 0
+    ctime_ns: int = 0
+    inode: int = 0
     language: str = ""
     role: str = "source"
     encoding: str = ""
@@ -120,6 +126,9 @@ class IndexReport:
         skipped: Skipped files by reason.
         failed: ``(path, error)`` of files that could not be read or parsed at all.
         seconds: Wall clock by stage.
+        worker_seconds: Time of the worker processes by stage, added up over them.
+        elapsed_s: Wall clock of the run.
+        bytes_read, lines_read: Size of the files that were added or changed.
     """
 
     generation: int
@@ -136,6 +145,10 @@ class IndexReport:
     skipped: Mapping[str, int] = field(default_factory=dict)
     failed: Sequence[tuple[str, str]] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    worker_seconds: Mapping[str, float] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+    bytes_read: int = 0
+    lines_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +194,111 @@ class IndexStatus:
     def fresh(self) -> bool:
         """Whether the index equals what is on disk."""
         return not (self.added or self.changed or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A quantity that is not known exactly: for most repositories it is between the two bounds."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileTotals:
+    """Some files together: how many there are, and their bytes on disk."""
+
+    files: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """What is left out for one reason.
+
+    Attributes:
+        reason: For a pattern, the file that has it and the pattern itself.
+        files, folders: Number of each; a folder counts once, whatever is in it.
+        example: Path of one of them, a folder's with a trailing ``/``.
+    """
+
+    reason: str
+    files: int
+    folders: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingPlan:
+    """What a provider's embedding model would be sent.
+
+    Attributes:
+        texts: Number of texts: one for each chunk that is made anew, and one for each of their files.
+        tokens: Of all texts, counted as OpenAI's ``cl100k_base`` does; other models count otherwise.
+        price_per_million_tokens: As the settings have it; None if they do not.
+        cost: In the currency of the price; None without one.
+    """
+
+    provider: str
+    model: str
+    texts: Estimate
+    tokens: Estimate
+    price_per_million_tokens: float | None = None
+    cost: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """What indexing would do, told from the names, sizes and times of files.
+
+    Files that turn out to be generated, minified or binary when they are read are still counted here, unless the last
+    generation knows of them.
+
+    Attributes:
+        root: Of the repository.
+        directory: Where the index is, or would be.
+        generation: The last one; 0 if there is none.
+        rebuild: Why every file is indexed anew; empty if only what changed is.
+        total: The files that the index would hold.
+        to_read: Those of them that are read: `new` and `changed` ones.
+        new, changed, unchanged, removed: Number of files against the last generation. A changed one differs in size, time
+            or number on disk, or was written too shortly before the last run; it is kept if its content is the same.
+        languages: Files by language, the most bytes first.
+        folders: The ten folders with the most bytes, what is in their own folders included; a folder is left out if one
+            folder in it has almost all of its bytes.
+        excluded: What is left out, by reason, the most frequent first.
+        failed: ``(path, error)`` of what cannot be looked at.
+        processes: That would read and parse.
+        chunks: That the index would hold.
+        seconds: For the run on this machine, without the time of an embedding model's server.
+        memory: Bytes that all processes together would take at most.
+        embedding: None if the embedded model is used, which sends nothing.
+    """
+
+    root: str
+    directory: str
+    generation: int
+    rebuild: str
+    total: FileTotals
+    to_read: FileTotals
+    new: int
+    changed: int
+    unchanged: int
+    removed: int
+    languages: Mapping[str, FileTotals]
+    folders: Mapping[str, FileTotals]
+    excluded: Sequence[Exclusion]
+    failed: Sequence[tuple[str, str]]
+    processes: int
+    chunks: Estimate
+    seconds: Estimate
+    memory: Estimate
+    embedding: EmbeddingPlan | None = None
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether the index would stay as it is."""
+        return bool(self.generation) and not (self.rebuild or self.to_read.files or self.removed)
 
 
 @dataclass(frozen=True, slots=True)

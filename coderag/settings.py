@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from coderag.errors import ConfigurationError
+from coderag.schema import ChunkStrategy
 from coderag.settings_file import SettingsFile, broken_variables, check_environment, read_settings_files, variable_of
 
 ENVIRONMENT_PREFIX = "CODERAG_"
@@ -28,10 +29,24 @@ class Section(BaseModel):
 class ChunkSettings(Section):
     """How files are cut into chunks."""
 
+    strategy: ChunkStrategy = Field(
+        "declaration",
+        description="Where files are cut: at declarations, at nodes of the syntax tree, or at any line with overlap.",
+    )
     max_tokens: int = Field(
         800, ge=50, le=8_000, description="Largest chunk, in tokens; larger declarations are split."
     )
     min_tokens: int = Field(100, ge=0, le=2_000, description="Smaller neighbours are merged, in tokens.")
+    window_tokens: int = Field(1_000, ge=50, le=8_000, description="Size of a window of 'window', in tokens.")
+    window_overlap_tokens: int = Field(
+        200, ge=0, le=4_000, description="How much of a window the next one repeats, in tokens."
+    )
+
+    @model_validator(mode="after")
+    def _windows_advance(self) -> "ChunkSettings":
+        if self.window_overlap_tokens >= self.window_tokens:
+            raise ValueError("window_overlap_tokens must be smaller than window_tokens")
+        return self
 
 
 class IngestionSettings(Section):
@@ -40,7 +55,9 @@ class IngestionSettings(Section):
     max_file_bytes: int = Field(1_000_000, ge=1_000, le=100_000_000, description="Larger files are skipped, in bytes.")
     exclude: tuple[str, ...] = Field((), description="Further patterns to exclude, in gitignore syntax.")
     chunk: ChunkSettings = ChunkSettings()
-    batch_bytes: int = Field(2_000_000, ge=10_000, description="Source text held in memory at a time, in bytes.")
+    workers: int | None = Field(
+        None, ge=0, le=64, description="Processes that parse; empty is one a core, 0 parses in the caller's process."
+    )
     transformations: tuple[str, ...] = Field(
         (),
         description="LlamaIndex TransformComponents to run on each chunk before embedding, as 'package.module:Class'.",
@@ -58,6 +75,9 @@ class EmbeddingSettings(Section):
     api_key: SecretStr = Field(SecretStr(""), description="Key of the endpoint, if it needs one.")
     batch_size: int = Field(32, ge=1, le=2_048, description="Texts a request.")
     timeout_s: float = Field(60.0, gt=0, description="Seconds to wait for one request.")
+    price_per_million_tokens: float | None = Field(
+        None, ge=0, description="Price of a million tokens, for the cost that 'coderag index --plan' tells."
+    )
 
 
 class LLMSettings(Section):
@@ -95,6 +115,22 @@ class StorageSettings(Section):
     """Where the index lives."""
 
     directory: str = Field("", description="Folder of the index; empty means .coderag in the repository.")
+    cache_bytes: int = Field(
+        512_000_000, ge=0, description="Size of the cache of parsed files and remote vectors, in bytes; 0 is no cache."
+    )
+
+
+class PrivacySettings(Section):
+    """What servers of models may see."""
+
+    obfuscate_paths: bool = Field(
+        False,
+        description="Replace the names of files and folders by keyed hashes in all that is sent to a model's server.",
+    )
+    key: SecretStr = Field(
+        SecretStr(""),
+        description="Key of the hashes; empty takes privacy.key in the index's folder, made on first use.",
+    )
 
 
 class Settings(BaseSettings):
@@ -122,7 +158,7 @@ class Settings(BaseSettings):
     repos: Section = Section()
     docs: Section = Section()
     backlog: Section = Section()
-    privacy: Section = Section()
+    privacy: PrivacySettings = PrivacySettings()
     service: Section = Section()
 
     @classmethod

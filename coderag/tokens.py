@@ -22,8 +22,9 @@ import Stemmer
 TOKENIZER_VERSION = 1
 """Part of every index's format: terms written by another version are not comparable."""
 
-raw_tokens = re.compile(r"\w+").findall
-"""Cut text into raw tokens, in order."""
+_words = re.compile(r"\w+").findall
+_ASCII_WORDS = "".join(chr(code) if chr(code).isalnum() or chr(code) == "_" else " " for code in range(128))
+"""For each ASCII character what stands for it when text is cut at spaces."""
 
 _ASCII_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+").findall
 _CJK = re.compile(
@@ -141,6 +142,12 @@ def split_identifier(raw: str) -> tuple[str, ...]:
     return tuple(_unicode_parts(unicodedata.normalize("NFKC", raw)))
 
 
+def raw_tokens(text: str) -> list[str]:
+    """Cut text into raw tokens, in order."""
+    # Twice as fast as the regular expression, and almost all code is ASCII.
+    return text.translate(_ASCII_WORDS).split() if text.isascii() else _words(text)
+
+
 def _unicode_parts(raw: str) -> Iterator[str]:
     """Yield the parts of a token outside ASCII: pairs of CJK characters, and words cut at case changes and digits."""
     position = 0
@@ -191,7 +198,7 @@ def text_terms(text: str) -> list[str]:
 
 def content_words(query: str) -> list[str]:
     """Return a query's raw tokens without stop words; a query of nothing but stop words keeps them."""
-    raws: list[str] = raw_tokens(query)
+    raws = raw_tokens(query)
     return [raw for raw in raws if raw.lower() not in STOP_WORDS] or raws
 
 

@@ -1,30 +1,43 @@
-"""Bring the index up to date with the files on disk: scan, read what changed, chunk, count, embed, commit."""
+"""Bring the index up to date with the files on disk: scan, find what changed, have it parsed and counted, embed, commit."""
 
 import hashlib
 import time
+import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from llama_index.core.schema import Document
 from numpy.typing import NDArray
 
-from coderag.ingestion.changes import Changes, ReadFile, count_renames, find_changes, read_files, tree_hash
-from coderag.ingestion.declarations import collector_paused
-from coderag.ingestion.pipeline import PIPELINE_VERSION, ChunkPipeline, PipelineBatch
-from coderag.ingestion.scanner import scan
-from coderag.models.dense import DenseModel, check_embedding
+from coderag.ingestion import parse_cache
+from coderag.ingestion.changes import Changes, batched, content_tree, count_renames, find_changes
+from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
+from coderag.ingestion.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
+from coderag.ingestion.scanner import Candidate, check_root, scan
+from coderag.ingestion.vocabulary import Vocabulary
+from coderag.ingestion.worker_pool import default_workers, shared_pool
+from coderag.models.dense import DenseModel, ProviderDense, check_embedding
+from coderag.privacy import PathMask
 from coderag.schema import FileRecord, IndexProgress, IndexReport
 from coderag.settings import Settings
+from coderag.stores.content_cache import ContentCache, cache_directory
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
+from coderag.stores.manifest import Manifest, read_manifest, write_manifest
 from coderag.stores.pointer import EmbeddingInfo, Pointer
+
+PIPELINE_VERSION = 2
+"""Raised when the same file would give other chunks or vectors; indexes of another version are built anew."""
 
 Progress = Callable[[IndexProgress], None]
 FloatArray = NDArray[np.float32]
+
+_LARGEST_JOB = 400_000  # bytes of source: a result of a few megabytes
+_SMALLEST_JOB = 30_000
+_JOBS_A_WORKER = 4  # at least, where there is enough to do, so that all end at about the same time
 
 
 class Indexer:
@@ -36,6 +49,9 @@ class Indexer:
         store: Where the index lives.
         model: The dense model.
         progress: Called as the run goes on.
+
+    Attributes:
+        ignored: The folders that the scan did not enter, relative to the root, with a ``/`` at the end.
     """
 
     def __init__(
@@ -43,14 +59,18 @@ class Indexer:
     ) -> None:
         self._root = root
         self._settings = settings
+        self._ingestion = settings.ingestion
         self._store = store
         self._model = model
         self._progress = progress or (lambda _: None)
         self._repository = settings.project or root.name
-        self._fingerprint = fingerprint(settings, self._repository)
+        self._fingerprint = fingerprint(settings, self._repository, model.mask)
         self._seconds: dict[str, float] = {}
+        self._worker_seconds: Counter[str] = Counter()
         self._records: dict[str, FileRecord] = {}
         self._vectors: dict[str, tuple[FloatArray, FloatArray]] = {}
+        self._tally = _Tally()
+        self.ignored: frozenset[str] = frozenset()
 
     def run(self, *, full: bool = False) -> IndexReport:
         """Bring the index up to date and return what was done.
@@ -63,6 +83,8 @@ class Indexer:
             IndexModelError: The index has vectors of another model, and `full` was not asked for.
             StoreError: The index cannot be written; the last generation is intact.
         """
+        started = time.perf_counter()
+        check_root(self._root)  # it may be gone since it was opened, and the store would make it again
         with self._store.writer() as writer:
             if full:
                 writer.reset()
@@ -72,113 +94,160 @@ class Indexer:
                 if _fingerprint(pointer.root_hash) != self._fingerprint:
                     writer.reset()
                     pointer = None
+            checked_ns = time.time_ns()
             changes = self._find_changes(writer, pointer)
-            report = self._apply(writer, changes, pointer)
+            if changes.changed or changes.removed:
+                self._apply(writer, changes, parse_again=full)
+            records = sorted(self._records.values(), key=lambda record: record.path)
+            generation = self._commit(writer, pointer, records, changes, checked_ns)
         self._progress(IndexProgress("commit", 1, 1))
-        return report
+        return self._report(generation, records, time.perf_counter() - started)
 
     def _find_changes(self, writer: IndexWriter, pointer: Pointer | None) -> Changes:
         self._progress(IndexProgress("scan", 0, 0))
         with self._timed("scan"):
-            found = scan(
-                self._root,
-                max_file_bytes=self._settings.ingestion.max_file_bytes,
-                exclude=self._settings.ingestion.exclude,
-            )
-            records = writer.base.files() if writer.base is not None else []
-            changes = find_changes(found, records, pointer.created if pointer else "")
+            found = scan(self._root, max_file_bytes=self._ingestion.max_file_bytes, exclude=self._ingestion.exclude)
+            last = None
+            if pointer is not None and writer.base is not None:
+                last = read_manifest(self._store.directory, pointer) or Manifest(writer.base.files(), 0, {})
+            changes = find_changes(found, last)
+        self.ignored = frozenset(path for path, _ in found.ignored if path.endswith("/"))
         self._records = {record.path: record for record in (*found.skipped, *changes.kept)}
+        self._tally.unchanged = sum(record.outcome == "indexed" for record in changes.kept)
         return changes
 
-    def _apply(self, writer: IndexWriter, changes: Changes, pointer: Pointer | None) -> IndexReport:
-        tally = _Tally()
+    def _apply(self, writer: IndexWriter, changes: Changes, *, parse_again: bool) -> None:
+        """Index what changed, into the writer."""
         writer.remove(changes.removed)
-        pipeline = ChunkPipeline(
-            self._settings.ingestion,
-            self._model,
-            writer.base.terms() if writer.base is not None else (),
-            self._repository,
-        )
-        stored = 0
-        for batch in self._batches(self._new_files(writer, changes, tally)):
-            self._store_batch(writer, pipeline, batch)
-            stored += len(batch)
-            self._progress(IndexProgress("chunk", stored, len(changes.changed)))
-        for path in changes.removed:
-            tally.removed.append(changes.known[path])
-        tally.unchanged += sum(record.outcome == "indexed" for record in changes.kept)
-        return self._commit(writer, pointer, tally)
-
-    def _new_files(self, writer: IndexWriter, changes: Changes, tally: "_Tally") -> Iterator[ReadFile]:
-        """Yield the files to index; note for the others what became of them."""
+        self._tally.removed += [changes.known[path] for path in changes.removed]
+        terms = writer.base.terms() if writer.base is not None else ()
+        embed = self._embedding(terms)
         total = len(changes.changed)
-        limit = self._settings.ingestion.max_file_bytes
-        for done, file in enumerate(read_files(self._root, changes.changed, limit), 1):
-            record, old = file.record, changes.known.get(file.record.path)
+        done = 0
+        with (
+            self._cache() as cache,
+            _remembering(self._model, cache),
+            closing(self._results(changes, parse_again=parse_again)) as results,
+        ):
+            for result in results:
+                chunks = None
+                if result.columns is not None or result.parsed:
+                    with self._timed("embed"):
+                        chunks = embed(result)
+                self._note(writer, result, changes)
+                if chunks is not None:
+                    with self._timed("store"):
+                        writer.add(chunks.columns, chunks.vectors.chunks, chunks.counts, chunks.terms)
+                    for path, *vectors in zip(chunks.paths, chunks.vectors.files, chunks.vectors.paths, strict=True):
+                        self._vectors[path] = vectors[0], vectors[1]
+                if cache and result.fresh:
+                    with self._timed("store"):
+                        cache.put(parse_cache.NAMESPACE, result.fresh)
+                done += len(result.records)
+                self._progress(IndexProgress("chunk", done, total))
+            if cache:
+                cache.prune()
+
+    def _embedding(self, terms: Sequence[str]) -> Callable[[JobResult], EmbeddedChunks]:
+        """Return what embeds results: as columns, or through the LlamaIndex pipeline if users put something into it."""
+        if self._ingestion.transformations:
+            from coderag.ingestion.extended import ExtendedPipeline  # noqa: PLC0415  # LlamaIndex takes two seconds
+
+            return ExtendedPipeline(self._ingestion, self._model, terms, self._repository).embed
+        vocabulary = Vocabulary(terms)
+        return lambda result: embed_result(result, vocabulary, self._model)
+
+    def _results(self, changes: Changes, *, parse_again: bool) -> Generator[JobResult, None, None]:
+        """Yield what came of the changed files, in order, as worker processes read and parse them."""
+        size = self._ingestion.workers if self._ingestion.workers is not None else default_workers()
+        use_cache = bool(self._settings.storage.cache_bytes) and not parse_again
+        settings = self._run_settings(isolated=size > 0, use_cache=use_cache)
+        total = sum(candidate.size for candidate in changes.changed)
+        most = min(_LARGEST_JOB, max(_SMALLEST_JOB, total // max(1, _JOBS_A_WORKER * size)))
+        jobs = (Job([self._task(candidate, changes) for candidate in batch])
+                for batch in batched(changes.changed, most))  # fmt: skip
+        if size:
+            yield from self._waited(shared_pool(size).run(jobs, settings))
+            return
+        runner = JobRunner(settings)
+        try:
+            yield from self._waited(map(runner.run, jobs))
+        finally:
+            runner.close()
+
+    def _waited(self, results: Iterator[JobResult]) -> Iterator[JobResult]:
+        """Yield results and note the time waited for them."""
+        while True:
+            with self._timed("parse"):
+                result = next(results, None)
+            if result is None:
+                return
+            self._worker_seconds.update(result.seconds)
+            yield result
+
+    def _task(self, candidate: Candidate, changes: Changes) -> FileTask:
+        return FileTask(candidate, changes.known_hash(candidate.path))
+
+    def _run_settings(self, *, isolated: bool, use_cache: bool) -> RunSettings:
+        return RunSettings(
+            run=uuid.uuid4().hex,
+            root=self._root,
+            max_file_bytes=self._ingestion.max_file_bytes,
+            chunking=self._ingestion.chunk.model_dump(),
+            repository=self._repository,
+            cache_key=f"{PIPELINE_VERSION} {self._ingestion.chunk!r}",
+            cache=self._cache_directory() if use_cache else None,
+            as_columns=not self._ingestion.transformations,
+            isolated=isolated,
+        )
+
+    def _cache_directory(self) -> Path:
+        return cache_directory(self._root, self._store.directory)
+
+    @contextmanager
+    def _cache(self) -> Iterator[ContentCache | None]:
+        limit = self._settings.storage.cache_bytes
+        if not limit:
+            yield None
+            return
+        with ContentCache(self._cache_directory(), limit_bytes=limit) as cache:
+            yield cache
+
+    def _note(self, writer: IndexWriter, result: JobResult, changes: Changes) -> None:
+        """Record what became of a job's files, and drop the old chunks of those that changed."""
+        for record in result.records:
+            old = changes.known.get(record.path)
             was_indexed = old is not None and old.outcome == "indexed"
-            if old and was_indexed and record.outcome == "indexed" and old.hash == record.hash:
-                self._records[record.path] = replace(old, mtime_ns=record.mtime_ns)
-                tally.unchanged += 1
-            else:
-                if was_indexed:
-                    writer.remove([record.path])
-                self._records[record.path] = record
-                tally.note(record, old)
-                if file.source is not None:
-                    yield file
-            self._progress(IndexProgress("read", done, total))
+            if old and record.path in result.unchanged:
+                status = {name: getattr(record, name) for name in ("size", "mtime_ns", "ctime_ns", "inode")}
+                self._records[record.path] = replace(old, **status)
+                self._tally.unchanged += 1
+                continue
+            if was_indexed:
+                writer.remove([record.path])
+            self._records[record.path] = record
+            self._tally.note(record, old)
 
-    def _batches(self, files: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
-        """Yield files in batches of about `ingestion.batch_bytes` of text."""
-        batch: list[ReadFile] = []
-        size = 0
-        for file in files:
-            batch.append(file)
-            size += file.record.size
-            if size >= self._settings.ingestion.batch_bytes:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
-
-    def _store_batch(self, writer: IndexWriter, pipeline: ChunkPipeline, files: Sequence[ReadFile]) -> None:
-        documents = [_document(file) for file in files]
-        with self._timed("chunk and embed"), collector_paused():
-            batch = pipeline.run(documents)
-        with self._timed("store"):
-            writer.add(batch.nodes, batch.vectors.chunks, batch.counts, batch.terms)
-        self._note_batch(files, batch)
-
-    def _note_batch(self, files: Sequence[ReadFile], batch: PipelineBatch) -> None:
-        chunks = Counter(node.metadata["path"] for node in batch.nodes)
-        symbols: Counter[str] = Counter()
-        for node in batch.nodes:
-            symbols[node.metadata["path"]] += len(node.metadata["symbols"])
-        for position, path in enumerate(batch.paths):
-            self._vectors[path] = batch.vectors.files[position], batch.vectors.paths[position]
-        for file in files:
-            path = file.record.path
-            text = file.source.text if file.source else ""
-            self._records[path] = replace(
-                file.record,
-                chunks=chunks[path],
-                symbols=symbols[path],
-                lines=text.count("\n") + (not text.endswith("\n") and bool(text)),
-                note=batch.notes.get(path, ""),
-            )
-
-    def _commit(self, writer: IndexWriter, pointer: Pointer | None, tally: "_Tally") -> IndexReport:
-        records = sorted(self._records.values(), key=lambda record: record.path)
-        root_hash = f"{self._fingerprint}:{tree_hash(records)}"
-        nothing_changed = not (tally.added or tally.changed or tally.removed)
-        if pointer and nothing_changed and pointer.root_hash == root_hash:
-            return self._report(pointer.generation, records, tally)
-        self._progress(IndexProgress("commit", 0, 1))
-        with self._timed("commit"):
-            embedding = pointer.embedding if pointer else self._model.info
-            contents, places = self._file_vectors(writer, records, embedding)
-            snapshot = writer.commit(records, contents, places, embedding=embedding, root_hash=root_hash)
-        return self._report(snapshot.pointer.generation, records, tally)
+    def _commit(
+        self,
+        writer: IndexWriter,
+        pointer: Pointer | None,
+        records: Sequence[FileRecord],
+        changes: Changes,
+        checked_ns: int,
+    ) -> int:
+        """Make the next generation, if anything changed, and return the number of the current one."""
+        root_hash = f"{self._fingerprint}:{content_tree(records).root}"
+        if pointer is None or self._tally.changes_index or pointer.root_hash != root_hash:
+            self._progress(IndexProgress("commit", 0, 1))
+            with self._timed("commit"):
+                embedding = pointer.embedding if pointer else self._model.info
+                contents, places = self._file_vectors(writer, records, embedding)
+                pointer = writer.commit(records, contents, places, embedding=embedding, root_hash=root_hash).pointer
+        elif not changes.changed:
+            return pointer.generation
+        write_manifest(self._store.directory, pointer, Manifest(records, checked_ns, changes.tree.to_record()))
+        return pointer.generation
 
     def _file_vectors(
         self, writer: IndexWriter, records: Sequence[FileRecord], embedding: EmbeddingInfo
@@ -197,9 +266,11 @@ class Indexer:
                 contents[row], places[row] = old_contents[old_rows[record.path]], old_places[old_rows[record.path]]
         return contents, places
 
-    def _report(self, generation: int, records: Sequence[FileRecord], tally: "_Tally") -> IndexReport:
+    def _report(self, generation: int, records: Sequence[FileRecord], elapsed: float) -> IndexReport:
         indexed = [record for record in records if record.outcome == "indexed"]
+        tally = self._tally
         renamed = count_renames(tally.added, tally.removed)
+        read = [*tally.added, *tally.changed]
         return IndexReport(
             generation=generation,
             files=dict(Counter(record.outcome for record in records)),
@@ -215,6 +286,10 @@ class Indexer:
             skipped=dict(Counter(record.reason for record in records if record.outcome == "skipped").most_common()),
             failed=[(record.path, record.reason) for record in records if record.outcome == "failed"],
             seconds={stage: round(seconds, 4) for stage, seconds in self._seconds.items()},
+            worker_seconds={stage: round(seconds, 4) for stage, seconds in self._worker_seconds.most_common()},
+            elapsed_s=elapsed,
+            bytes_read=sum(record.size for record in read),
+            lines_read=sum(record.lines for record in read),
         )
 
     @contextmanager
@@ -226,6 +301,19 @@ class Indexer:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - started
 
 
+@contextmanager
+def _remembering(model: DenseModel, cache: ContentCache | None) -> Iterator[None]:
+    """Within the block, have a provider's model keep its vectors by content."""
+    if not isinstance(model, ProviderDense):
+        yield
+        return
+    model.cache = cache
+    try:
+        yield
+    finally:
+        model.cache = None
+
+
 class _Tally:
     """Which files were added, changed and removed."""
 
@@ -234,6 +322,11 @@ class _Tally:
         self.changed: list[FileRecord] = []
         self.removed: list[FileRecord] = []
         self.unchanged = 0
+
+    @property
+    def changes_index(self) -> bool:
+        """Whether anything differs from the last generation."""
+        return bool(self.added or self.changed or self.removed)
 
     def note(self, record: FileRecord, old: FileRecord | None) -> None:
         """Note a file that was read and is not what the last generation has."""
@@ -244,16 +337,11 @@ class _Tally:
             self.removed.append(old)
 
 
-def _document(file: ReadFile) -> Document:
-    assert file.source is not None
-    record = file.record
-    metadata = {"path": record.path, "language": record.language, "role": record.role}
-    return Document(text=file.source.text, metadata=metadata, id_=record.path)
-
-
-def fingerprint(settings: Settings, repository: str) -> str:
-    """Return what decides how a file becomes chunks, their ids included; another one means to build anew."""
+def fingerprint(settings: Settings, repository: str, mask: PathMask | None = None) -> str:
+    """Return what decides how a file becomes chunks and vectors, ids included; another one means to build anew."""
     relevant = f"{PIPELINE_VERSION} {settings.ingestion.chunk!r} {settings.ingestion.transformations!r} {repository!r}"
+    if mask is not None:
+        relevant += f" {mask.fingerprint}"
     return hashlib.sha256(relevant.encode()).hexdigest()[:12]
 
 

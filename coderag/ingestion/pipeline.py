@@ -1,37 +1,58 @@
-"""The LlamaIndex pipeline that turns files into embedded chunks, and what it hands to the store."""
+"""The LlamaIndex pipeline that turns files into embedded chunks: what users see, run and extend.
+
+``CodeNodeParser → ChunkSummarizer → (yours) → ChunkEmbedder``. Where nobody has put in anything, the indexer does not run
+it: `coderag.ingestion.jobs` does the same steps with the same functions on columns, in worker processes, because an object a
+chunk costs more than all of embedding. Both make the same chunks; a test holds them to it.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode, TransformComponent
+from llama_index.core.schema import BaseNode, Document, TransformComponent
 
 from coderag.errors import ConfigurationError
+from coderag.ingestion.chunking import ParsedFile
+from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts
+from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
-from coderag.ingestion.summaries import ChunkSummarizer
+from coderag.ingestion.summaries import summarize
 from coderag.ingestion.term_counter import TermCounter
-from coderag.models.dense import Batch, BatchVectors, DenseModel
+from coderag.models.dense import Batch, DenseModel
 from coderag.settings import IngestionSettings
-from coderag.stores.field_counts import FieldCounts
+from coderag.stores.arrow import node_columns
 
-PIPELINE_VERSION = 1
-"""Raised when the same file would give other chunks or vectors; indexes of another version are built anew."""
+
+class ChunkSummarizer(TransformComponent):
+    """Fill ``summary`` and ``summary_source`` of every chunk that has none.
+
+    The summary is the docstring's first sentence where there is one (``docstring``); else it is derived from the kind, the
+    name split into words, the signature, the parent and what the chunk calls (``derived``).
+    """
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # LlamaIndex's
+        """Return the same nodes with their summaries."""
+        del kwargs
+        for node in nodes:
+            metadata = node.metadata
+            if not metadata.get("summary"):
+                metadata["summary"], metadata["summary_source"] = summarize(metadata)  # type: ignore[arg-type]
+        return nodes
 
 
 class ChunkEmbedder(TransformComponent):
     """Count the terms of chunks and embed the chunks, from the counts or by a provider's model.
 
-    `batch` keeps counts and vectors as matrices, for the store: 256 Python floats a chunk cost more than making them.
-    ``node.embedding`` is set too, so that any LlamaIndex component may follow.
+    `batch` keeps counts and vectors as matrices, for the store. ``node.embedding`` is set too, so that any LlamaIndex
+    component may follow.
     """
 
     _model: DenseModel = PrivateAttr()
     _counter: TermCounter = PrivateAttr()
-    _batch: "PipelineBatch | None" = PrivateAttr()
+    _batch: EmbeddedChunks | None = PrivateAttr()
 
     def __init__(self, model: DenseModel, counter: TermCounter) -> None:
         super().__init__()
@@ -40,7 +61,7 @@ class ChunkEmbedder(TransformComponent):
         self._batch = None
 
     @property
-    def batch(self) -> "PipelineBatch":
+    def batch(self) -> EmbeddedChunks:
         """What the last call made."""
         assert self._batch is not None, "no batch was embedded yet"
         return self._batch
@@ -51,11 +72,11 @@ class ChunkEmbedder(TransformComponent):
         numbers: dict[str, int] = {}
         file_of = np.fromiter((numbers.setdefault(node.metadata["path"], len(numbers)) for node in nodes), np.intp)
         paths = list(numbers)
-        counts = self._counter.count(nodes)
+        counts = self._counter.count(nodes)  # type: ignore[arg-type]  # a TextNode has a text
         terms = self._counter.terms
         vectors = self._model.embed_batch(
             Batch(
-                texts=_Texts(nodes),
+                texts=LazyTexts(lambda: [embedding_text(node, self._model.mask) for node in nodes], len(nodes)),
                 counts=counts,
                 terms=terms,
                 paths=paths,
@@ -63,45 +84,18 @@ class ChunkEmbedder(TransformComponent):
                 path_counts=self._counter.path_counts(paths),
             )
         )
-        self._batch = PipelineBatch(nodes, counts, terms, paths, vectors)  # type: ignore[arg-type]
+        self._batch = EmbeddedChunks(node_columns(nodes), counts, terms, paths, vectors)
         for node, vector in zip(nodes, vectors.chunks, strict=True):
             # llama-index-core 0.14 validates on assignment, component by component: 64 µs a vector instead of 0.1.
             node.__dict__["embedding"] = vector
         return nodes
 
 
-class _Texts(Sequence[str]):
-    """The texts that a provider's model embeds, made only when one is asked for: the embedded model needs none."""
-
-    def __init__(self, nodes: Sequence[BaseNode]) -> None:
-        self._nodes = nodes
-
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # an index or a slice
-        if isinstance(index, slice):
-            return [self[position] for position in range(*index.indices(len(self)))]
-        return self._nodes[index].get_content(MetadataMode.EMBED)
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineBatch:
-    """Chunks of some whole files, ready for the store."""
-
-    nodes: Sequence[TextNode]
-    counts: FieldCounts
-    terms: Sequence[str]
-    paths: Sequence[str]
-    vectors: BatchVectors
-    notes: Mapping[str, str] = field(default_factory=dict)
-
-
 class ChunkPipeline:
-    """Files in, stored chunks out: ``CodeNodeParser → ChunkSummarizer → (yours) → ChunkEmbedder``.
+    """Files in, embedded chunks out.
 
     Args:
-        settings: Sizes of chunks, and further transformations.
+        settings: How files are cut, and further transformations.
         model: The dense model.
         terms: Vocabulary of the index that is updated; empty for a new one.
         repository: Part of every chunk's id.
@@ -113,9 +107,7 @@ class ChunkPipeline:
     def __init__(
         self, settings: IngestionSettings, model: DenseModel, terms: Sequence[str] = (), repository: str = ""
     ) -> None:
-        self._parser = CodeNodeParser(
-            max_tokens=settings.chunk.max_tokens, min_tokens=settings.chunk.min_tokens, repository=repository
-        )
+        self._parser = CodeNodeParser(**settings.chunk.model_dump(), repository=repository)
         self._embedder = ChunkEmbedder(model, TermCounter(terms))
         self.pipeline = IngestionPipeline(
             transformations=[
@@ -127,10 +119,21 @@ class ChunkPipeline:
             disable_cache=True,  # its key is the whole batch: one changed file would miss for every other
         )
 
-    def run(self, documents: Sequence[Document]) -> PipelineBatch:
-        """Return the chunks of some files with their counts and vectors."""
-        self.pipeline.run(documents=list(documents))
-        return replace(self._embedder.batch, notes=dict(self._parser.notes))
+    @property
+    def notes(self) -> Mapping[str, str]:
+        """What was wrong with files of the last batch, such as a syntax error, by path."""
+        return dict(self._parser.notes)
+
+    def run(self, documents: Sequence[Document], parsed: Mapping[str, ParsedFile] | None = None) -> EmbeddedChunks:
+        """Return the chunks of some files with their counts and vectors.
+
+        Args:
+            documents: The files, see `CodeNodeParser`.
+            parsed: Files that a worker has parsed already, by path.
+        """
+        with self._parser.knowing(parsed or {}):
+            self.pipeline.run(documents=list(documents))
+        return self._embedder.batch
 
 
 def _load_transformation(name: str) -> TransformComponent:

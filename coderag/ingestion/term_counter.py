@@ -4,19 +4,31 @@ Text is cut into raw tokens; each distinct one is expanded into terms only once 
 are one sparse product: chunks × raw tokens times raw tokens × terms.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from coderag.stores.field_counts import FieldCounts
 from coderag.tokens import expand, path_terms, raw_tokens
 
-if TYPE_CHECKING:
-    from llama_index.core.schema import BaseNode
+
+class Chunk(Protocol):
+    """A chunk as parsed, or as a LlamaIndex node: its text, and a `ChunkMetadata`."""
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Its metadata."""
+        ...
 
 
 class TermCounter:
@@ -37,44 +49,46 @@ class TermCounter:
         """The vocabulary: column ``j`` of all counts is ``terms[j]``."""
         return list(self._term_ids)
 
-    def count(self, nodes: Sequence["BaseNode"]) -> FieldCounts:
+    def terms_from(self, first: int) -> list[str]:
+        """Return the terms from column ``first`` on."""
+        return list(islice(self._term_ids, first, None))
+
+    def count(self, chunks: Sequence[Chunk]) -> FieldCounts:
         """Return the term counts of some chunks; terms that are new, those of their paths too, join the vocabulary."""
-        number = self._raw_ids.__getitem__
         bodies, names, docs = [], [], []
-        for node in nodes:
-            metadata = node.metadata
-            bodies.append(_numbers(f"{metadata['context']}\n{node.text}", number))  # type: ignore[attr-defined]
-            declared = " ".join([metadata["name"], *(symbol["qualified_name"] for symbol in metadata["symbols"])])
-            names.append(_numbers(declared, number))
-            docs.append(_numbers(f"{metadata['summary']}\n{metadata['docstring']}", number))
-        for path in dict.fromkeys(node.metadata["path"] for node in nodes):  # a set's order differs between processes
+        for chunk in chunks:
+            metadata = chunk.metadata
+            text = chunk.text
+            bodies.append(Counter(raw_tokens(f"{metadata['context']}\n{text}" if metadata["context"] else text)))
+            declared = [metadata["name"], *(symbol["qualified_name"] for symbol in metadata["symbols"])]
+            names.append(Counter(raw_tokens(" ".join(declared))))
+            docs.append(Counter(raw_tokens(f"{metadata['summary']}\n{metadata['docstring']}")))
+        for path in dict.fromkeys(
+            chunk.metadata["path"] for chunk in chunks
+        ):  # a set's order differs between processes
             for term in path_terms(path):
                 self._term_ids[term]  # a look-up numbers a new term
+        rows = [_counts(field, self._raw_ids) for field in (bodies, names, docs)]
         expansion = self._expansion()
-        body, name, doc = (_counts(rows, len(self._raw_ids)) @ expansion for rows in (bodies, names, docs))
+        body, name, doc = (_matrix(*field, expansion.shape[0]) @ expansion for field in rows)
         return FieldCounts(body=body, names=name, docs=doc)
 
     def path_counts(self, paths: Sequence[str]) -> sp.csr_matrix:
         """Return the term counts of paths of counted chunks, float32 (n_paths, n_terms)."""
-        ids = [[self._term_ids[term] for term in path_terms(path)] for path in paths]
-        return _counts(ids, len(self._term_ids))
+        counted = [Counter(path_terms(path)) for path in paths]
+        return _matrix(*_counts(counted, self._term_ids), len(self._term_ids))
 
     def _expansion(self) -> sp.csr_matrix:
         """Return the terms of every raw token seen so far, float32 (n_raw_tokens, n_terms)."""
         known = len(self._expansion_ends) - 1
         number, ids, ends = self._term_ids.__getitem__, self._expansion_ids, self._expansion_ends
-        for raw in list(self._raw_ids)[known:]:
+        for raw in islice(self._raw_ids, known, None):
             ids.extend(map(number, expand(raw)))
             ends.append(len(ids))
         return sp.csr_matrix(
-            (np.ones(len(ids), np.float32), np.asarray(ids, np.int32), np.asarray(ends, np.int64)),
+            (np.ones(len(ids), np.float32), np.asarray(ids, np.int32), np.asarray(ends, np.int32)),
             shape=(len(self._raw_ids), len(self._term_ids)),
         )
-
-
-def _numbers(text: str, number: Callable[[str], int]) -> list[int]:
-    """Return the numbers of a text's raw tokens."""
-    return list(map(number, raw_tokens(text)))
 
 
 def _numbering(known: Iterable[str]) -> dict[str, int]:
@@ -84,11 +98,20 @@ def _numbering(known: Iterable[str]) -> dict[str, int]:
     return numbers
 
 
-def _counts(rows: Sequence[Sequence[int]], n_columns: int) -> sp.csr_matrix:
-    """Return how often each number is in each row, float32 (n_rows, n_columns)."""
-    indptr = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(row) for row in rows], out=indptr[1:])
-    flat = np.fromiter(chain.from_iterable(rows), np.int32, int(indptr[-1]))
-    counts = sp.csr_matrix((np.ones(len(flat), np.float32), flat, indptr), shape=(len(rows), n_columns))
-    counts.sum_duplicates()
-    return counts
+_Rows = tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]
+
+
+def _counts(rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> _Rows:
+    """Return counts, columns and where each row ends in them; new keys get the next columns."""
+    ends = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum([len(row) for row in rows], out=ends[1:])
+    size = int(ends[-1])
+    columns = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, size)
+    counts = np.fromiter(chain.from_iterable([row.values() for row in rows]), np.float32, size)
+    return counts, columns, ends
+
+
+def _matrix(
+    counts: NDArray[np.float32], columns: NDArray[np.int32], ends: NDArray[np.int32], n_columns: int
+) -> sp.csr_matrix:
+    return sp.csr_matrix((counts, columns, ends), shape=(len(ends) - 1, n_columns))

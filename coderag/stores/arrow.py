@@ -38,7 +38,7 @@ NUMBER_COLUMNS = frozenset(_LINES + _BYTES)
 
 _METADATA_KEYS = frozenset(METADATA_COLUMNS)
 _FILE_STRINGS = ("path", "outcome", "reason", "hash", "language", "role", "encoding", "note")
-_FILE_NUMBERS = ("size", "mtime_ns", "chunks", "symbols", "lines")
+_FILE_NUMBERS = ("size", "mtime_ns", "ctime_ns", "inode", "chunks", "symbols", "lines")
 
 
 def chunk_schema(dimension: int) -> "pa.Schema":
@@ -58,29 +58,24 @@ def chunk_schema(dimension: int) -> "pa.Schema":
     )
 
 
-def nodes_to_table(nodes: "Sequence[BaseNode]", vectors: FloatArray) -> "pa.Table":
-    """Return chunks as a table, column by column.
+def chunk_columns(ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> "pa.Table":
+    """Return chunks as a table without vectors, column by column.
 
     Args:
-        nodes: Chunks whose metadata is a `ChunkMetadata`; keys that are missing get empty values.
-        vectors: float32, shape (n_nodes, dimension).
+        metadata: Of each a `ChunkMetadata`; keys that are missing get empty values.
 
     Raises:
         StoreError: A chunk has metadata for which there is no column, or a value of another type.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    metadata = [node.metadata for node in nodes]
-    for node, entry in zip(nodes, metadata, strict=True):
+    for chunk_id, entry in zip(ids, metadata, strict=True):
         if not entry.keys() <= _METADATA_KEYS:
             unknown = ", ".join(sorted(entry.keys() - _METADATA_KEYS))
-            message = f"Chunk {node.node_id} has metadata without a column in the index: {unknown}"
+            message = f"Chunk {chunk_id} has metadata without a column in the index: {unknown}"
             raise StoreError(message)
     try:
-        columns = {
-            "id": _strings([node.node_id for node in nodes]),
-            "text": _strings([cast("Any", node).text for node in nodes]),
-        }
+        columns = {"id": _strings(ids), "text": _strings(texts)}
         for name in _STRINGS:
             columns[name] = _strings([entry.get(name, "") for entry in metadata])
         for name in _LISTS:
@@ -89,13 +84,31 @@ def nodes_to_table(nodes: "Sequence[BaseNode]", vectors: FloatArray) -> "pa.Tabl
             columns[name] = pa.array(_integers(metadata, name), pa.int32())
         for name in _BYTES:
             columns[name] = pa.array(_integers(metadata, name), pa.int64())
-        columns["symbols"] = _symbol_lists([entry.get("symbols", ()) for entry in metadata])
-        columns["vector"] = vector_column(vectors)
+        columns["symbols"] = symbol_lists([entry.get("symbols", ()) for entry in metadata])
     except (pa.ArrowException, TypeError, AttributeError, ValueError, KeyError, OverflowError) as error:
         message = f"A chunk cannot be stored: {error!r}"
         raise StoreError(message) from error
-    schema = chunk_schema(vectors.shape[1])
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+    names = ["id", "text", *METADATA_COLUMNS]
+    return pa.table([columns[name] for name in names], names=names)
+
+
+def with_vectors(chunks: "pa.Table", vectors: FloatArray) -> "pa.Table":
+    """Return what `chunk_columns` made with the vectors, float32 (n_chunks, dimension), as its last column."""
+    return chunks.append_column("vector", vector_column(vectors)).cast(chunk_schema(vectors.shape[1]))
+
+
+def node_columns(nodes: "Sequence[BaseNode]") -> "pa.Table":
+    """Return LlamaIndex nodes whose metadata is a `ChunkMetadata` as a table without vectors. Raises as `chunk_columns`."""
+    return chunk_columns(
+        [node.node_id for node in nodes],
+        [cast("Any", node).text for node in nodes],
+        [node.metadata for node in nodes],
+    )
+
+
+def nodes_to_table(nodes: "Sequence[BaseNode]", vectors: FloatArray) -> "pa.Table":
+    """Return LlamaIndex nodes with their vectors, float32 (n_nodes, dimension), as a table. Raises as `chunk_columns`."""
+    return with_vectors(node_columns(nodes), vectors)
 
 
 def vector_column(vectors: FloatArray) -> "pa.Array":
@@ -133,8 +146,11 @@ def files_to_table(files: Sequence[FileRecord], contents: FloatArray, paths: Flo
 
 def table_to_files(table: "pa.Table") -> list[FileRecord]:
     """Return the file records of a file table."""
-    columns = [table[name].to_pylist() for name in FileRecord.__slots__]
-    return [FileRecord(*row) for row in zip(*columns, strict=True)]
+    names = [name for name in FileRecord.__slots__ if name in table.column_names]
+    columns = [table[name].to_pylist() for name in names]
+    if len(names) == len(FileRecord.__slots__):
+        return [FileRecord(*row) for row in zip(*columns, strict=True)]
+    return [FileRecord(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
 def file_vector_matrix(column: "pa.ChunkedArray", dimension: int) -> FloatArray:
@@ -180,7 +196,8 @@ def _string_lists(lists: Sequence[Sequence[str]]) -> "pa.Array":
     return pa.ListArray.from_arrays(_offsets(lists), _strings([value for values in lists for value in values]))
 
 
-def _symbol_lists(lists: Sequence[Sequence[Mapping[str, Any]]]) -> "pa.Array":
+def symbol_lists(lists: Sequence[Sequence[Mapping[str, Any]]]) -> "pa.ListArray":
+    """Return the symbols of each chunk as a column."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     flat = [symbol for symbols in lists for symbol in symbols]

@@ -205,14 +205,20 @@ class Corpus:
     @cached_property
     def members(self) -> list[list[SymbolRecord]]:
         """For each chunk, what it declares."""
-        members: list[list[SymbolRecord]] = self.snapshot.chunks(["symbols"])["symbols"].to_pylist()
+        members: list[list[SymbolRecord]] = self._symbol_lists.to_pylist()
         return members
+
+    @cached_property
+    def _symbol_lists(self) -> pa.ListArray:
+        return self.snapshot.chunks(["symbols"])["symbols"].combine_chunks()
 
     @cached_property
     def symbols(self) -> SymbolTable:
         """All declared names."""
-        scopes = [split_qualified(str(PurePosixPath(path).with_suffix(""))) for path in self.paths]
-        return SymbolTable(self.members, [scopes[file] for file in self.file_of])
+        return SymbolTable(self._symbol_lists, self._scopes)
+
+    def _scopes(self, row: int) -> list[str]:
+        return split_qualified(str(PurePosixPath(self.paths[self.file_of[row]]).with_suffix("")))
 
 
 def _run_starts(values: pa.Array) -> IntArray:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     import filelock
     import pyarrow as pa
     from lance.fragment import FragmentMetadata
-    from llama_index.core.schema import TextNode
 
 FloatArray = NDArray[np.float32]
 
@@ -127,11 +126,11 @@ class IndexWriter:
             for path in gone & self._pending_paths.keys():
                 self._pending_removed += self._pending_paths.pop(path)
 
-    def add(self, nodes: "Sequence[TextNode]", vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
+    def add(self, chunks: "pa.Table", vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
         """Add a batch of chunks; what is in the buffer goes to disk as it fills.
 
         Args:
-            nodes: Chunks with a `ChunkMetadata`; the chunks of one file in a row.
+            chunks: What `arrow.chunk_columns` or `arrow.node_columns` made; the chunks of one file in a row.
             vectors: float32 (n, dimension), normalised, row i for chunk i; a chunk without content may have zeros.
             counts: Term counts, row i for chunk i.
             terms: The vocabulary. It may have grown since the last call, but only at its end; the first call continues
@@ -139,25 +138,24 @@ class IndexWriter:
 
         Raises:
             IndexModelError: The vectors have another dimension than those of `base`.
-            StoreError: The arguments do not fit together, or a chunk cannot be stored.
+            StoreError: The arguments do not fit together.
             StorageFullError: No space is left.
         """
         self._require_ready()
-        self._check_batch(nodes, vectors, counts, terms)
+        self._check_batch(len(chunks), vectors, counts, terms)
         self._terms = terms
-        if not nodes:
+        if not len(chunks):
             return
-        table = arrow.nodes_to_table(nodes, vectors)
+        table = arrow.with_vectors(chunks, vectors)
         self._dimension = vectors.shape[1]
         self._counts.append(counts)
         self._ids.append(table["id"].combine_chunks())
         last, rows = None, []
-        for row, node in enumerate(nodes, self._pending_rows):
-            path = node.metadata.get("path", "")
+        for row, path in enumerate(table["path"].to_pylist(), self._pending_rows):
             if path != last:
-                last, rows = path, self._pending_paths.setdefault(utf8(path), [])
+                last, rows = path, self._pending_paths.setdefault(path, [])
             rows.append(row)
-        self._pending_rows += len(nodes)
+        self._pending_rows += len(chunks)
         self._buffer.append(table)
         if sum(map(len, self._buffer)) >= FLUSH_ROWS or sum(part.nbytes for part in self._buffer) >= FLUSH_BYTES:
             self._flush()
@@ -299,11 +297,9 @@ class IndexWriter:
 
     # Checking
 
-    def _check_batch(
-        self, nodes: "Sequence[TextNode]", vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]
-    ) -> None:
-        if vectors.ndim != 2 or not len(nodes) == len(vectors) == len(counts):
-            message = f"{len(nodes)} chunks with vectors of shape {vectors.shape} and counts of {len(counts)} chunks"
+    def _check_batch(self, n_chunks: int, vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
+        if vectors.ndim != 2 or not n_chunks == len(vectors) == len(counts):
+            message = f"{n_chunks} chunks with vectors of shape {vectors.shape} and counts of {len(counts)} chunks"
             raise StoreError(message)
         if self._dimension and vectors.shape[1] != self._dimension:
             message = f"Vectors of dimension {vectors.shape[1]} for an index of dimension {self._dimension}"

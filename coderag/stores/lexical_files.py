@@ -81,7 +81,7 @@ def write_generation_arrays(
         attached: More arrays, by name.
         sync_too: Files and directories to force to the disk together with them.
     """
-    vocabulary = _SEPARATOR.join(map(utf8, terms)).encode()
+    vocabulary = utf8(_SEPARATOR.join(terms)).encode()
     if vocabulary.count(_SEPARATOR.encode()) != max(len(terms) - 1, 0):
         message = "A term contains a line break"
         raise StoreError(message)

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ FLAGS = {
 FloatArray = NDArray[np.float32]
 
 
+@lru_cache(1 << 16)
 def name_words(text: str) -> frozenset[str]:
     """Return the stemmed words of a file or folder name."""
     return frozenset(stem(part) for raw in raw_tokens(text) for part in split_identifier(raw))
@@ -75,8 +76,8 @@ class PathIndex:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.n_files = len(paths)
-        stems = [PurePosixPath(path).stem for path in paths]
-        stem_words = [name_words(PurePosixPath(path).name.rsplit(".", 1)[0]) for path in paths]
+        names = [path.rpartition("/")[2] for path in paths]
+        stem_words = [name_words(name.rsplit(".", 1)[0]) for name in names]
         folder_words = [
             frozenset[str]().union(*(name_words(folder) for folder in path.split("/")[-1 - _FOLDERS : -1]))
             for path in paths
@@ -89,8 +90,9 @@ class PathIndex:
         self._stems = _WordFiles(stem_words)
         self._folders = _WordFiles(folder_words)
         self._by_stem: dict[str, list[int]] = {}
-        for file, name in enumerate(stems):
-            self._by_stem.setdefault(fold("".join(raw_tokens(name))), []).append(file)
+        for file, name in enumerate(names):
+            stem_name = name.rpartition(".")[0] or name
+            self._by_stem.setdefault(fold("".join(raw_tokens(stem_name))), []).append(file)
 
     def stem_coverage(self, words: Iterable[str]) -> FloatArray:
         """Return for each file the share (0 to 1) of its stem's words that the question has."""

@@ -165,7 +165,9 @@ class Snapshot:
     @cached_property
     def _files(self) -> list[FileRecord]:
         with self._reading("the files"):
-            return arrow.table_to_files(self._file_dataset.to_table(columns=list(FileRecord.__slots__)))
+            stored = set(self._file_dataset.schema.names)  # an index of an earlier version lacks some
+            columns = [name for name in FileRecord.__slots__ if name in stored]
+            return arrow.table_to_files(self._file_dataset.to_table(columns=columns))
 
     @cached_property
     def _file_vectors(self) -> tuple[FloatArray, FloatArray]:

@@ -2,13 +2,23 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coderag.schema import SymbolRecord
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SEPARATORS = re.compile(r"::|->|[.#\\/:]")
+_NOT_CODE = frozenset({"key", "rule", "section"})
+_NOT_CODE_FACTOR = 0.75  # a function ``store`` rather than a service of that name in a configuration file
 _EXACT, _EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
 
 
@@ -39,23 +49,31 @@ class SymbolTable:
     """All declared names of an index.
 
     Args:
-        symbols: For each chunk, its symbols.
-        scopes: For each chunk, words that may qualify its names beside their own scope: the parts of its path.
+        symbols: The column of the chunk table: for each chunk, its symbols.
+        scopes: Returns for a chunk words that may qualify its names beside their own scope: the parts of its path.
     """
 
-    def __init__(self, symbols: Iterable[Sequence[SymbolRecord]], scopes: Sequence[Sequence[str]]) -> None:
-        self._records: list[tuple[int, SymbolRecord]] = []
-        self._by_name: dict[str, list[int]] = defaultdict(list)
-        self._by_fold: dict[str, list[int]] = defaultdict(list)
+    def __init__(self, symbols: "pa.ListArray", scopes: Callable[[int], Sequence[str]]) -> None:
         self._scopes = scopes
-        for row, members in enumerate(symbols):
-            for member in members:
-                name = member["name"]
-                position = len(self._records)
-                self._records.append((row, member))
-                last = (split_qualified(name) or [name])[-1]  # ``module.exports``, ``#private``, ``Weather.Telemetry``
-                self._by_name[last].append(position)
-                self._by_fold[fold(last)].append(position)
+        # A record is made when it is asked for: fifty thousand dicts would take a third of opening an index.
+        self._records: pa.StructArray = symbols.flatten()
+        self._rows: NDArray[np.int64] = symbols.value_parent_indices().to_numpy()
+        self._by_name: dict[str, list[int]] = defaultdict(list)
+        for position, name in enumerate(self._records.field("name").to_pylist()):
+            # ``module.exports``, ``#private``, ``Weather.Telemetry``
+            last = name if name.isidentifier() else (split_qualified(name) or [name])[-1]
+            self._by_name[last].append(position)
+
+    def _record(self, position: int) -> tuple[int, SymbolRecord]:
+        """Return the row of a symbol, and what is known of it."""
+        return int(self._rows[position]), self._records[position].as_py()
+
+    @cached_property
+    def _by_fold(self) -> dict[str, list[int]]:
+        positions: dict[str, list[int]] = defaultdict(list)
+        for name, found in self._by_name.items():
+            positions[fold(name)] += found
+        return positions
 
     def __len__(self) -> int:
         return len(self._records)
@@ -80,7 +98,7 @@ class SymbolTable:
     def kind_of(self, row: int, qualified_name: str) -> str:
         """Return the kind of a declaration in a chunk; empty if the chunk does not declare it."""
         for position in self._by_name.get((split_qualified(qualified_name) or [""])[-1], ()):
-            holder, record = self._records[position]
+            holder, record = self._record(position)
             if holder == row and record["qualified_name"] == qualified_name:
                 return record["kind"]
         return ""
@@ -91,11 +109,13 @@ class SymbolTable:
         if not parts:
             return []
         near = get_close_matches(fold(parts[-1]), self._by_fold, n=limit, cutoff=0.8)
-        return [self._records[self._by_fold[folded][0]][1]["name"] for folded in near]
+        return [self._record(self._by_fold[folded][0])[1]["name"] for folded in near]
 
     def _match(self, position: int, qualifiers: Sequence[str], same_scope: float, other_scope: float) -> SymbolMatch:
-        row, record = self._records[position]
+        row, record = self._record(position)
         quality = same_scope if self._in_scope(row, record, qualifiers) else other_scope
+        if record["kind"] in _NOT_CODE:
+            quality *= _NOT_CODE_FACTOR
         return SymbolMatch(
             row=row,
             name=record["name"],
@@ -111,7 +131,7 @@ class SymbolTable:
         if not qualifiers:
             return True
         own = [fold(part) for part in split_qualified(record["qualified_name"])[:-1]]
-        place = {fold(part) for part in self._scopes[row]}
+        place = {fold(part) for part in self._scopes(row)}
         wanted = [fold(part) for part in qualifiers]
         if wanted[-1] in (own[-1:] or place):
             return True

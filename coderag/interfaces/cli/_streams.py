@@ -52,6 +52,11 @@ def _plain(value: object) -> object:
     return as_mapping(value)
 
 
+def _json(value: Mapping[str, object], indent: int | None) -> str:
+    ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
+    return json.dumps(value, default=_plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+
+
 def set_encodings() -> None:
     """Make writing a character that the encoding lacks show a ``?`` instead of failing; on Windows write UTF-8."""
     for name in ("stdout", "stderr"):
@@ -119,9 +124,11 @@ class Output:
 
     def result(self, result: object, **more: object) -> None:
         """Write a result, a dataclass or a mapping, as one JSON object; `more` are further keys of it."""
-        ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-        everything = {**as_mapping(result), **more}
-        self.write(json.dumps(everything, default=_plain, indent=2, ensure_ascii=ascii_only, allow_nan=False))
+        self.write(_json({**as_mapping(result), **more}, indent=2))
+
+    def line(self, result: object) -> None:
+        """Write one of several results, a dataclass or a mapping, as a JSON object on a line of its own."""
+        self.write(_json(as_mapping(result), indent=None))
 
     def note(self, text: str) -> None:
         """Tell the person something on standard error."""

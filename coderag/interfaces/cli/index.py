@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coderag.errors import InvalidQueryError
 from coderag.interfaces._errors import PARTIAL_INDEX
 from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli._streams import Output
@@ -12,11 +13,21 @@ if TYPE_CHECKING:
     from coderag.interfaces.cli._report import Row
     from coderag.schema import IndexReport
 
+PlanOption = Annotated[bool, typer.Option("--plan", help="Only say what would be done, and what it would cost.")]
+ProfileOption = Annotated[bool, typer.Option("--profile", help="Say how long each stage took, and how fast it was.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Go on, and index again whenever files change.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Read every file again, not only what changed.")]
 
 
 def index(
-    *, full: FullOption = False, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False
+    *,
+    full: FullOption = False,
+    plan: PlanOption = False,
+    watch: WatchOption = False,
+    profile: ProfileOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Index the repository, or bring its index up to date.
 
@@ -26,26 +37,41 @@ def index(
     from coderag.interfaces.cli._indexing import open_here, run_index
     from coderag.interfaces.cli._report import print_report
 
+    if watch and (plan or full):
+        raise InvalidQueryError("--watch goes with neither --plan nor --full")
     output = Output(as_json)
     rag = open_here(repo, output)
+    if watch:
+        from coderag.interfaces.cli._watch import follow
+
+        follow(rag, output)
+        return
+    if plan:
+        from coderag.interfaces.cli._plan import print_plan
+
+        with output.busy("looking at the files"):
+            planned = rag.plan(full=full)
+        print_plan(planned, output)
+        return
     report = run_index(rag, full=full)
     if as_json:
         output.result(report, root=rag.root)
     else:
-        print_report(f"indexed {rag.root}", report_rows(report), output)
+        print_report(f"indexed {rag.root}", report_rows(report, profile=profile), output)
     if report.failed:
         raise typer.Exit(PARTIAL_INDEX)
 
 
-def report_rows(report: "IndexReport") -> "list[Row]":
-    """Return the report of an indexing run as rows."""
+def report_rows(report: "IndexReport", *, profile: bool = False) -> "list[Row]":
+    """Return the report of an indexing run as rows.
+
+    Args:
+        profile: Whether to say how long each stage took.
+    """
     from coderag.interfaces.cli._report import Row, counts, listing, reasons
 
     changes = {name: getattr(report, name) for name in ("added", "changed", "removed", "renamed", "unchanged")}
     content = {name: getattr(report, name) for name in ("chunks", "symbols", "edges", "lines")}
-    stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != "total"}
-    total = report.seconds.get("total", sum(stages.values()))
-    each = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in stages.items())
     return [
         Row("files", counts(report.files)),
         Row("changes", counts(changes)),
@@ -53,5 +79,24 @@ def report_rows(report: "IndexReport") -> "list[Row]":
         *reasons("skipped", report.skipped),
         *listing("failed", (f"{path}: {error}" for path, error in report.failed), "red"),
         Row("generation", str(report.generation)),
-        Row("seconds", f"{total:.2f}" + (f" ({each})" if each else "")),
+        Row("seconds", f"{report.elapsed_s:.2f}{_speed(report, report.elapsed_s)}"),
+        *(_profile_rows(report) if profile else []),
     ]
+
+
+def _profile_rows(report: "IndexReport") -> "list[Row]":
+    from coderag.interfaces.cli._report import Row
+
+    main = [f"{stage:<12} {seconds:7.3f} s{_speed(report, seconds)}" for stage, seconds in report.seconds.items()]
+    workers = [f"{stage:<12} {s:7.3f} s{_speed(report, s)}" for stage, s in report.worker_seconds.items()]
+    return [
+        *(Row("stages" if place == 0 else "", line) for place, line in enumerate(main)),
+        *(Row("in workers" if place == 0 else "", line) for place, line in enumerate(workers)),
+    ]
+
+
+def _speed(report: "IndexReport", seconds: float) -> str:
+    """Return how fast the files that were read went through in so many seconds; nothing where that says nothing."""
+    if not report.lines_read or seconds < 0.0005:
+        return ""
+    return f"  ({report.lines_read / seconds:,.0f} lines/s, {report.bytes_read / seconds / 1e6:,.1f} MB/s)"

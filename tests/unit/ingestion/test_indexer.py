@@ -1,11 +1,11 @@
 import os
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coderag.errors import ConfigurationError, IndexLockedError, IndexModelError
-from coderag.ingestion import changes
+from coderag.ingestion import changes, indexer, jobs
 from coderag.ingestion.indexer import Indexer
 from coderag.models.dense import EmbeddedDense
 from coderag.models.providers import make_dense_model
@@ -13,7 +13,6 @@ from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.field_counts import FIELDS
 from coderag.stores.index_store import EmbeddingInfo, IndexStore
 
-LONG_AGO = 1_700_000_000
 FILES = {
     "shop/cart.py": 'class Cart:\n    """Items to buy."""\n\n    def add(self, item):\n        self.items.append(item)\n',
     "shop/money.py": "def exchange(money, currency):\n    return money\n",
@@ -37,14 +36,14 @@ class Workplace:
         self.read = []
         self.progress = []
 
-    def write(self, path, text, age=True):
+    def write(self, path, text):
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text) if isinstance(text, bytes) else file.write_text(text, encoding="utf-8")
-        if age:  # files written shortly before a commit are read again by the next run
-            os.utime(file, (LONG_AGO, LONG_AGO))
 
     def index(self, *, full=False, model=None, **ingestion):
+        """Index in this process, so that what is read can be counted; worker processes have tests of their own."""
+        ingestion = {"workers": 0, **ingestion}
         settings = self.settings.model_copy(update={"ingestion": self.settings.ingestion.model_validate(ingestion)})
         self.read.clear()
         return Indexer(self.root, settings, self.store, model or self.model, self.progress.append).run(full=full)
@@ -67,13 +66,14 @@ def place(tmp_path, model, monkeypatch):
     workplace = Workplace(root, model)
     for path, text in FILES.items():
         workplace.write(path, text)
-    read_source = changes.read_source
+    read_source = jobs.read_source
 
     def counted(root, candidate, **options):
         workplace.read.append(candidate.path)
         return read_source(root, candidate, **options)
 
-    monkeypatch.setattr(changes, "read_source", counted)
+    monkeypatch.setattr(jobs, "read_source", counted)
+    monkeypatch.setattr(changes, "_FINE_GRAIN_NS", -3_600_000_000_000)  # take what was written just now for old
     return workplace
 
 
@@ -198,7 +198,7 @@ def test_a_second_run_reads_and_writes_nothing(place):
 
 def test_only_what_changed_is_read(place):
     place.index()
-    place.write("shop/money.py", "def convert(money):\n    return money\n", age=False)
+    place.write("shop/money.py", "def convert(money):\n    return money\n")
     report = place.index()
     assert place.read == ["shop/money.py"]
     assert differences(report) == {"changed": 1, "unchanged": 2}
@@ -208,7 +208,7 @@ def test_only_what_changed_is_read(place):
 def test_the_chunks_of_other_files_stay_as_they_are(place):
     place.index()
     before = [chunk for chunk in place.chunks() if chunk[0] != "shop/money.py"]
-    place.write("shop/money.py", "x = 1\n", age=False)
+    place.write("shop/money.py", "x = 1\n")
     place.index()
     assert [chunk for chunk in place.chunks() if chunk[0] != "shop/money.py"] == before
 
@@ -242,11 +242,12 @@ def test_two_files_that_change_places_are_both_indexed_anew(place):
     assert ("shop/money.py", "Cart") in {chunk[:2] for chunk in place.chunks()}
 
 
-def test_a_file_changed_within_its_time_stamp_and_size_just_after_indexing_is_caught(place):
-    place.write("shop/money.py", "rate = 1\n", age=False)
+def test_a_file_changed_within_its_time_stamp_and_size_just_after_indexing_is_caught(place, monkeypatch):
+    monkeypatch.setattr(changes, "_FINE_GRAIN_NS", 3_600_000_000_000)
+    place.write("shop/money.py", "rate = 1\n")
     stat = (place.root / "shop/money.py").stat()
     place.index()
-    place.write("shop/money.py", "rate = 2\n", age=False)
+    place.write("shop/money.py", "rate = 2\n")
     os.utime(place.root / "shop/money.py", ns=(stat.st_atime_ns, stat.st_mtime_ns))
     report = place.index()
     assert differences(report) == {"changed": 1, "unchanged": 2}
@@ -273,12 +274,12 @@ def test_a_touched_file_is_read_and_found_unchanged(place):
 )  # fmt: skip
 def test_a_file_that_is_no_longer_worth_indexing_drops_out(place, content, reason):
     place.index(max_file_bytes=5_000)
-    place.write("shop/money.py", content, age=False)
+    place.write("shop/money.py", content)
     report = place.index(max_file_bytes=5_000)
     assert differences(report) == {"removed": 1, "unchanged": 2}
     assert "shop/money.py" not in place.paths()
     assert place.records()["shop/money.py"].reason == reason
-    place.write("shop/money.py", FILES["shop/money.py"], age=False)
+    place.write("shop/money.py", FILES["shop/money.py"])
     assert differences(place.index(max_file_bytes=5_000)) == {"added": 1, "unchanged": 2}
 
 
@@ -292,7 +293,7 @@ def test_a_file_that_becomes_ignored_drops_out(place):
 
 def test_a_file_that_becomes_empty_has_no_old_contents(place):
     place.index()
-    place.write("shop/money.py", "", age=False)
+    place.write("shop/money.py", "")
     place.index()
     clean = IndexStore(place.root.parent / "clean")
     Indexer(place.root, place.settings, clean, place.model).run()
@@ -366,7 +367,7 @@ def other_model(model):
 def test_another_model_is_refused_with_a_hint_and_leaves_the_index(place, other_model):
     place.index()
     before = place.store.pointer()
-    place.write("shop/money.py", "x = 1\n", age=False)
+    place.write("shop/money.py", "x = 1\n")
     with pytest.raises(IndexModelError, match=r"embedded/.*\(256 dimensions\).*ollama/nomic-embed-text") as caught:
         place.index(model=other_model)
     assert "--full" in caught.value.hint
@@ -392,23 +393,26 @@ def test_a_wrong_transformation_is_an_error_and_leaves_the_index(place):
     assert place.index().generation == 1
 
 
-def test_small_batches_give_the_index_of_one(tmp_path, model):
-    stores = {}
-    for name, batch_bytes in (("one", 2_000_000), ("many", 10_000)):
+def test_worker_processes_give_the_index_of_one_process(tmp_path, model, monkeypatch):
+    monkeypatch.setattr(indexer, "_SMALLEST_JOB", 5_000)
+    monkeypatch.setattr(indexer, "_LARGEST_JOB", 5_000)
+    places = {}
+    for name, workers in (("one", 0), ("many", 2)):
         (tmp_path / name / "repo").mkdir(parents=True)
         place = Workplace(tmp_path / name / "repo", model)
         for number in range(12):
             body = "\n".join(f"def f{number}_{line}():\n    return {line} + number_{number}" for line in range(90))
             place.write(f"pkg/module{number}.py", body + "\n")
-        place.index(batch_bytes=batch_bytes)
-        batches = {step.done for step in place.progress if step.stage == "chunk"}
-        assert (len(batches) > 1) is (name == "many")
-        stores[name] = place
-    assert stores["one"].chunks() == stores["many"].chunks()
-    assert [asdict(record) for record in stores["one"].records().values()] == [
-        asdict(record) for record in stores["many"].records().values()
+        place.index(workers=workers)
+        assert len({step.done for step in place.progress if step.stage == "chunk"}) > 2
+        places[name] = place
+    assert places["one"].chunks() == places["many"].chunks()
+    ours = {"mtime_ns": 0, "ctime_ns": 0, "inode": 0}
+    assert [replace(record, **ours) for record in places["one"].records().values()] == [
+        replace(record, **ours) for record in places["many"].records().values()
     ]
-    one, many = (stores[name].store.open() for name in ("one", "many"))
+    one, many = (places[name].store.open() for name in ("one", "many"))
+    assert one.terms() == many.terms()
     assert abs(one.vectors() - many.vectors()).max() < 1e-6
     assert counts(one) == counts(many)
 
@@ -426,16 +430,18 @@ def counts(snapshot):
 def test_progress_goes_through_the_stages_to_the_end(place):
     place.index()
     stages = [step.stage for step in place.progress]
-    assert list(dict.fromkeys(stages)) == ["scan", "read", "chunk", "commit"]
-    read = [step for step in place.progress if step.stage == "read"]
-    assert [(step.done, step.total) for step in read] == [(1, 3), (2, 3), (3, 3)]
+    assert list(dict.fromkeys(stages)) == ["scan", "chunk", "commit"]
+    chunked = [step for step in place.progress if step.stage == "chunk"]
+    assert [(step.done, step.total) for step in chunked] == [(3, 3)]
     assert (place.progress[-1].done, place.progress[-1].total) == (1, 1)
 
 
 def test_the_seconds_of_the_stages_are_told(place):
-    seconds = place.index().seconds
-    assert {"scan", "chunk and embed", "store", "commit"} <= seconds.keys()
-    assert all(value >= 0 for value in seconds.values())
+    report = place.index()
+    assert {"scan", "parse", "embed", "store", "commit"} <= report.seconds.keys()
+    assert {"read", "parse", "query", "chunk", "summarise", "count terms", "columns"} <= report.worker_seconds.keys()
+    assert all(value >= 0 for value in (*report.seconds.values(), *report.worker_seconds.values()))
+    assert (report.bytes_read, report.lines_read) == (sum(map(len, FILES.values())), 10)
 
 
 def test_a_second_writer_is_refused(place):
@@ -446,7 +452,7 @@ def test_a_second_writer_is_refused(place):
 def test_an_error_in_the_middle_leaves_the_last_generation(place):
     place.index()
     before = place.chunks()
-    place.write("shop/money.py", "x = 1\n", age=False)
+    place.write("shop/money.py", "x = 1\n")
 
     def stop(step):
         if step.stage == "commit":

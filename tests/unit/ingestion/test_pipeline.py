@@ -87,11 +87,19 @@ def test_the_pipeline_is_one_of_llama_index():
     assert isinstance(ChunkPipeline(IngestionSettings(), FakeDense()).pipeline, IngestionPipeline)
 
 
+def metadata(batch, name):
+    return batch.columns[name].to_pylist()
+
+
+def nodes_of(pipeline, *documents):
+    return pipeline.pipeline.run(documents=list(documents))
+
+
 def test_a_batch_has_chunks_counts_and_vectors_in_one_order():
     batch = ChunkPipeline(IngestionSettings(chunk={"min_tokens": 0}), FakeDense()).run(
         [document(), document("x = 1\n", "b.py")]
     )
-    assert [node.metadata["path"] for node in batch.nodes] == ["shop/cart.py", "b.py"]
+    assert metadata(batch, "path") == ["shop/cart.py", "b.py"]
     assert len(batch.counts) == len(batch.vectors.chunks) == 2
     assert list(batch.paths) == ["shop/cart.py", "b.py"]
     assert len(batch.vectors.files) == len(batch.vectors.paths) == 2
@@ -100,7 +108,7 @@ def test_a_batch_has_chunks_counts_and_vectors_in_one_order():
 
 
 def test_every_chunk_has_its_summary_and_its_embedding():
-    (node,) = ChunkPipeline(IngestionSettings(), FakeDense()).run([document()]).nodes
+    (node,) = nodes_of(ChunkPipeline(IngestionSettings(), FakeDense()), document())
     assert (node.metadata["summary"], node.metadata["summary_source"]) == ("Items to buy.", "docstring")
     assert list(node.embedding) == [0.5] * 4
 
@@ -126,19 +134,20 @@ def test_a_vocabulary_is_continued_from_batch_to_batch():
 
 def test_an_empty_file_has_a_chunk_by_which_its_path_can_be_found():
     batch = ChunkPipeline(IngestionSettings(), FakeDense()).run([document("", "shop/empty.py")])
-    assert [(node.text, node.metadata["path"]) for node in batch.nodes] == [("", "shop/empty.py")]
+    assert (metadata(batch, "text"), metadata(batch, "path")) == ([""], ["shop/empty.py"])
 
 
 def test_a_file_with_a_syntax_error_is_noted():
-    batch = ChunkPipeline(IngestionSettings(), FakeDense()).run([document("def broken(:\n  x = = 1\n")])
-    assert "shop/cart.py" in batch.notes
-    assert "".join(node.text for node in batch.nodes) == "def broken(:\n  x = = 1\n"
+    pipeline = ChunkPipeline(IngestionSettings(), FakeDense())
+    batch = pipeline.run([document("def broken(:\n  x = = 1\n")])
+    assert "shop/cart.py" in pipeline.notes
+    assert "".join(metadata(batch, "text")) == "def broken(:\n  x = = 1\n"
 
 
 def test_the_repository_is_part_of_every_id():
     def ids(repository):
         batch = ChunkPipeline(IngestionSettings(), FakeDense(), repository=repository).run([document()])
-        return {node.node_id for node in batch.nodes}
+        return set(metadata(batch, "id"))
 
     assert ids("one") == ids("one")
     assert not ids("one") & ids("two")
@@ -150,15 +159,15 @@ def test_the_repository_is_part_of_every_id():
 def test_a_component_from_the_settings_runs_before_counting_and_embedding():
     model = FakeDense()
     batch = ChunkPipeline(settings("Shout"), model).run([document()])
-    assert [node.metadata["summary"] for node in batch.nodes] == ["ITEMS TO BUY."]
+    assert metadata(batch, "summary") == ["ITEMS TO BUY."]
     assert "ITEMS TO BUY." in model.batches[0].texts[0]
 
 
 def test_a_component_may_leave_nothing_of_a_batch():
     pipeline = ChunkPipeline(settings("Drop"), FakeDense())
-    assert len(pipeline.run([document()]).nodes) == 1
+    assert len(pipeline.run([document()]).columns) == 1
     batch = pipeline.run([document(path="test_cart.py")])
-    assert (len(batch.nodes), len(batch.counts), batch.vectors.chunks.shape, list(batch.paths)) == (0, 0, (0, 4), [])
+    assert (len(batch.columns), len(batch.counts), batch.vectors.chunks.shape, list(batch.paths)) == (0, 0, (0, 4), [])
 
 
 @pytest.mark.parametrize(

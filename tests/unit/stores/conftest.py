@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from coderag.schema import ChunkMetadata, FileRecord
+from coderag.stores.arrow import node_columns
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore, IndexWriter, Snapshot
 
 DIMENSION = 8
@@ -88,7 +89,7 @@ class World:
         if writer.base and not self.terms:
             self.terms = list(writer.base.terms())
         nodes = self.nodes(tree)
-        writer.add(nodes, self.vectors(nodes), self.counts(nodes), self.terms)
+        writer.add(node_columns(nodes), self.vectors(nodes), self.counts(nodes), self.terms)
 
     def files(self, tree: Mapping[str, Sequence[str]]) -> list[FileRecord]:
         indexed = [FileRecord(path, "indexed", hash="h", size=2**40, chunks=len(texts)) for path, texts in tree.items()]

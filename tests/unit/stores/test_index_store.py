@@ -27,6 +27,7 @@ from coderag.errors import (
 )
 from coderag.schema import FileRecord
 from coderag.stores import index_writer, tables
+from coderag.stores.arrow import node_columns
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore
 from coderag.stores.pointer import read_pointer, write_pointer
 
@@ -163,7 +164,7 @@ def test_reset_starts_from_nothing_and_may_change_the_dimension(store, world):
         writer.reset()
         assert writer.base is None
         node = world.node("x.py", 1, "new")
-        writer.add([node], np.eye(1, 4, dtype=np.float32), FieldCounts.empty(1, 0), [])
+        writer.add(node_columns([node]), np.eye(1, 4, dtype=np.float32), FieldCounts.empty(1, 0), [])
         files = [FileRecord("x.py", "indexed")]
         matrix = np.ones((1, 4), np.float32)
         new = writer.commit(files, matrix, matrix, embedding=EmbeddingInfo("other", "m", 4))
@@ -362,7 +363,12 @@ def test_another_embedding_model_is_refused(store, world):
         with pytest.raises(IndexModelError):
             writer.commit([], np.zeros((0, 8)), np.zeros((0, 8)), embedding=EmbeddingInfo("other", "m", 8))
         with pytest.raises(IndexModelError):
-            writer.add([world.node("a", 1, "")], np.ones((1, 9), np.float32), FieldCounts.empty(1), list(world.terms))
+            writer.add(
+                node_columns([world.node("a", 1, "")]),
+                np.ones((1, 9), np.float32),
+                FieldCounts.empty(1),
+                list(world.terms),
+            )
     with store.writer() as writer:
         writer.reset()
         world.terms = []
@@ -385,20 +391,20 @@ def test_arguments_that_do_not_fit_together_are_refused(store, world):
             (vector * np.nan, FieldCounts.empty(1), terms),
         ]:
             with pytest.raises(StoreError):
-                writer.add([node], vectors, counts, vocabulary)
+                writer.add(node_columns([node]), vectors, counts, vocabulary)
         node.metadata["colour"] = "red"
         with pytest.raises(StoreError, match="colour"):
-            writer.add([node], vector, FieldCounts.empty(1), terms)
+            writer.add(node_columns([node]), vector, FieldCounts.empty(1), terms)
         node.metadata = {"start_line": "one"}
         with pytest.raises(StoreError):
-            writer.add([node], vector, FieldCounts.empty(1), terms)
+            writer.add(node_columns([node]), vector, FieldCounts.empty(1), terms)
         with pytest.raises(StoreError, match="File vectors"):
             writer.commit(world.files(TREE), np.zeros((2, 8)), np.zeros((2, 8)), embedding=world.embedding)
         with pytest.raises(StoreError, match="name of an array"):
             world.commit(writer, TREE, arrays={"../x": np.zeros(1)})
         world.check(world.commit(writer, TREE), TREE)
     with store.writer() as writer, pytest.raises(StoreError, match="line break"):
-        writer.add([world.node("a", 1, "t")], vector, FieldCounts.empty(1), [*terms, "a\nb"])
+        writer.add(node_columns([world.node("a", 1, "t")]), vector, FieldCounts.empty(1), [*terms, "a\nb"])
         world.commit(writer, TREE)
 
 
@@ -406,7 +412,7 @@ def test_missing_metadata_becomes_empty(store, world):
     node = world.node("a", 1, "t")
     node.metadata = {"path": "a"}
     with store.writer() as writer:
-        writer.add([node], np.ones((1, 8), np.float32), FieldCounts.empty(1), [])
+        writer.add(node_columns([node]), np.ones((1, 8), np.float32), FieldCounts.empty(1), [])
         row = world.commit(writer, {"a": ["t"]}).chunks().to_pylist()[0]
     assert row["symbols"] == row["calls"] == []
     assert row["start_line"] == 0
@@ -484,7 +490,7 @@ def test_a_chunk_without_a_vector_is_near_to_nothing(store, world):
     vectors = world.vectors(nodes)
     vectors[0] = 0
     with store.writer() as writer:
-        writer.add(nodes, vectors, world.counts(nodes), world.terms)
+        writer.add(node_columns(nodes), vectors, world.counts(nodes), world.terms)
         snapshot = world.commit(writer, {"a": ["x", "y"]})
     assert [row for row, _ in snapshot.nearest(vectors[1], 2)] == [1]
 
@@ -520,13 +526,13 @@ def test_counts_that_are_not_whole_numbers_survive(store, world):
     counts = world.counts(nodes)
     counts.body.data[:] = np.linspace(0.1, 70_000.5, counts.body.nnz)
     with store.writer() as writer:
-        writer.add(nodes, world.vectors(nodes), counts, world.terms)
+        writer.add(node_columns(nodes), world.vectors(nodes), counts, world.terms)
         read = world.commit(writer, TREE).counts()
     np.testing.assert_array_equal(read.body.toarray(), counts.body.toarray())
     counts.body.data[0] = -1
     with store.writer() as writer, pytest.raises(StoreError, match="negative"):
         writer.reset()
-        writer.add(nodes, world.vectors(nodes), counts, world.terms)
+        writer.add(node_columns(nodes), world.vectors(nodes), counts, world.terms)
         world.commit(writer, TREE)
 
 

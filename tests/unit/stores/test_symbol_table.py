@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coderag.stores.arrow import symbol_lists
 from coderag.stores.symbol_table import SymbolTable, fold, split_qualified
 
 
@@ -18,13 +19,15 @@ def symbol(qualified_name, kind="function", line=1):
 @pytest.fixture(scope="module")
 def table():
     return SymbolTable(
-        [
-            [symbol("Session", "class"), symbol("Session.login", "method", 3)],
-            [symbol("login"), symbol("max_size", "constant", 8)],
-            [symbol("Outer.Inner.run", "method")],
-            [symbol("MaxSize", "class")],
-        ],
-        [["net", "session"], ["web", "auth"], ["deep", "nested"], ["web", "limits"]],
+        symbol_lists(
+            [
+                [symbol("Session", "class"), symbol("Session.login", "method", 3)],
+                [symbol("login"), symbol("max_size", "constant", 8)],
+                [symbol("Outer.Inner.run", "method")],
+                [symbol("MaxSize", "class")],
+            ]
+        ),
+        [["net", "session"], ["web", "auth"], ["deep", "nested"], ["web", "limits"]].__getitem__,
     )
 
 
@@ -75,7 +78,7 @@ def test_a_suffix_of_the_scopes_is_enough(table, name):
 
 def test_a_file_that_is_named_like_one_of_its_classes_does_not_qualify_the_others():
     members = [symbol("Token.login", "method"), symbol("Session.login", "method", 9)]
-    assert found(SymbolTable([members], [["net", "session"]]), "Session.login") == [
+    assert found(SymbolTable(symbol_lists([members]), lambda _: ["net", "session"]), "Session.login") == [
         ("Session.login", 1.0),
         ("Token.login", 0.8),
     ]
@@ -127,7 +130,7 @@ def test_a_name_unlike_all_others_is_near_to_none(table, name):
 
 def test_the_table_counts_declarations(table):
     assert len(table) == 6
-    assert len(SymbolTable([], [])) == 0
+    assert len(SymbolTable(symbol_lists([]), lambda _: [])) == 0
 
 
 NAMES = st.text(st.sampled_from("abcXYZ_"), min_size=1, max_size=8).filter(lambda name: name.strip("_"))
@@ -135,7 +138,7 @@ NAMES = st.text(st.sampled_from("abcXYZ_"), min_size=1, max_size=8).filter(lambd
 
 @given(st.lists(NAMES, min_size=1, max_size=6, unique=True))
 def test_every_declared_name_is_found_with_certainty(names):
-    table = SymbolTable([[symbol(name) for name in names]], [[]])
+    table = SymbolTable(symbol_lists([[symbol(name) for name in names]]), lambda _: [])
     for name in names:
         assert [match.qualified_name for match in table.find(name)] == [name]
 

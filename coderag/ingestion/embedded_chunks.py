@@ -1,0 +1,83 @@
+"""Chunks of some whole files with their counts and vectors: what indexing hands to the store."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coderag.ingestion.jobs import JobResult
+from coderag.ingestion.vocabulary import Vocabulary
+from coderag.models.dense import Batch, BatchVectors, DenseModel
+from coderag.privacy import PathMask
+from coderag.stores.field_counts import FieldCounts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedChunks:
+    """A batch for the store.
+
+    Attributes:
+        columns: See `coderag.stores.arrow.chunk_columns`.
+        terms: The vocabulary of the counts.
+        paths: The files, in the order of their vectors.
+    """
+
+    columns: "pa.Table"
+    counts: FieldCounts
+    terms: Sequence[str]
+    paths: Sequence[str]
+    vectors: BatchVectors
+
+
+class LazyTexts(Sequence[str]):
+    """The texts that a provider's model embeds, made only when one is asked for: the embedded model needs none."""
+
+    def __init__(self, make: Callable[[], Sequence[str]], length: int) -> None:
+        self._make = make
+        self._length = length
+        self._texts: Sequence[str] | None = None
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # an index or a slice
+        if self._texts is None:
+            self._texts = self._make()
+        return self._texts[index]
+
+
+def embed_result(result: JobResult, vocabulary: Vocabulary, model: DenseModel) -> EmbeddedChunks:
+    """Return the chunks of a job that has columns, embedded, over the vocabulary of the index."""
+    columns = result.columns
+    assert columns is not None
+    assert result.counts is not None
+    assert result.path_counts is not None
+    vocabulary.learn(result.worker, result.new_terms)
+    counts = vocabulary.translate(result.worker, result.counts)
+    encoded = columns["path"].combine_chunks().dictionary_encode()
+    paths = encoded.dictionary.to_pylist()
+    batch = Batch(
+        texts=LazyTexts(lambda: _texts_to_embed(columns, model.mask), len(columns)),
+        counts=counts,
+        terms=vocabulary.terms,
+        paths=paths,
+        file_of=encoded.indices.to_numpy().astype(np.intp),
+        path_counts=vocabulary.translate_matrix(result.worker, result.path_counts),
+    )
+    return EmbeddedChunks(columns, counts, vocabulary.terms, paths, model.embed_batch(batch))
+
+
+def _texts_to_embed(columns: "pa.Table", mask: PathMask | None) -> list[str]:
+    # LlamaIndex takes two seconds, which only a provider's model costs.
+    from coderag.ingestion.embedding_text import embedding_text  # noqa: PLC0415
+    from coderag.ingestion.node_parser import EXCLUDED_FROM_EMBEDDING  # noqa: PLC0415
+    from coderag.stores.text_nodes import table_to_nodes  # noqa: PLC0415
+
+    nodes = table_to_nodes(columns, columns["text"].to_pylist())
+    for node in nodes:
+        node.excluded_embed_metadata_keys = EXCLUDED_FROM_EMBEDDING
+    return [embedding_text(node, mask) for node in nodes]

@@ -1,0 +1,72 @@
+"""Follow the edits of a repository: wait until files change, and no longer than a moment after they have stopped."""
+
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from threading import Event
+from typing import TypeVar
+
+from coderag.errors import IndexLockedError, IngestionError
+
+_QUIET_MS = 30
+"""Edits are gathered until there was none for so long: an editor that saves through a second file makes several."""
+
+_LONGEST_MS = 1_000  # but no longer than this, however many follow one another (a branch is switched)
+_ROUND_MS = 2_000  # how often the stop event is looked at
+_RETRY_S = 0.5
+_NEVER = frozenset({".git", ".hg", ".svn", ".coderag"})
+
+Report = TypeVar("Report")
+
+
+def watch_changes(root: Path, ignored: Callable[[], Collection[str]], stop: Event | None = None) -> Iterator[int]:
+    """Yield the number of changed paths whenever some have changed; first 0, soon after watching has begun.
+
+    Args:
+        root: Folder of the repository.
+        ignored: Returns the folders whose content does not matter, relative to the root, as the scanner found them last.
+        stop: Ends the iteration when set.
+
+    Raises:
+        IngestionError: The system cannot watch the folder.
+    """
+    from watchfiles import Change, watch  # noqa: PLC0415  # only who watches needs it
+
+    def matters(_: Change, path: str) -> bool:
+        try:
+            parts = Path(path).relative_to(root).parts
+        except ValueError:  # the root itself under another name
+            return True
+        folders = {"/".join(parts[:depth]) + "/" for depth in range(1, len(parts))}
+        return _NEVER.isdisjoint(parts) and folders.isdisjoint(ignored())
+
+    try:
+        begun = False
+        for changes in watch(
+            root,
+            watch_filter=matters,
+            debounce=_LONGEST_MS,
+            step=_QUIET_MS,
+            stop_event=stop,
+            rust_timeout=_ROUND_MS,
+            yield_on_timeout=True,
+            raise_interrupt=True,
+        ):
+            if changes or not begun:
+                begun = True
+                yield len(changes)
+    except OSError as error:
+        raise IngestionError(
+            f"{root} cannot be watched: {error}",
+            hint="On Linux raise fs.inotify.max_user_watches, or run `coderag index` now and then.",
+        ) from error
+
+
+def when_unlocked(index: Callable[[], Report], stop: Event | None = None) -> Report | None:
+    """Return what indexing returns, waiting while another process writes the index; None if told to stop meanwhile."""
+    stop = stop or Event()
+    while True:
+        try:
+            return index()
+        except IndexLockedError:
+            if stop.wait(_RETRY_S):
+                return None

@@ -1,0 +1,42 @@
+"""How estimates depend on what is estimated; the figures in them are measurements, not behaviour."""
+
+import pytest
+
+from coderag.ingestion import estimates
+from coderag.schema import Estimate
+
+MEGABYTE = 1_000_000
+
+
+@pytest.mark.parametrize(
+    "estimate",
+    [
+        estimates.chunks(MEGABYTE),
+        estimates.embedded_texts(10, MEGABYTE),
+        estimates.embedded_tokens(10, MEGABYTE),
+        estimates.seconds(10, MEGABYTE, 2),
+        estimates.memory(MEGABYTE, 2),
+    ],
+)
+def test_bounds_are_in_order_and_leave_room(estimate: Estimate) -> None:
+    assert 0 < estimate.low < estimate.high
+
+
+def test_known_chunks_are_added_as_they_are() -> None:
+    assert estimates.chunks(0, 120) == Estimate(120, 120)
+
+
+def test_no_files_make_and_take_next_to_nothing() -> None:
+    assert estimates.chunks(0) == estimates.embedded_texts(0, 0) == estimates.embedded_tokens(0, 0) == Estimate(0, 0)
+    assert estimates.seconds(0, 0, 2) == Estimate(0, 0)
+
+
+def test_more_processes_take_less_time_and_more_memory() -> None:
+    size = 100 * MEGABYTE
+    assert estimates.seconds(0, size, 4).low < estimates.seconds(0, size, 2).low
+    assert estimates.memory(size, 4).low > estimates.memory(size, 2).low
+    assert estimates.seconds(0, size, 0) == estimates.seconds(0, size, 1)
+
+
+def test_cost_is_by_the_million_tokens() -> None:
+    assert estimates.cost(Estimate(1_000_000, 3_000_000), 0.2) == Estimate(0.2, pytest.approx(0.6))
