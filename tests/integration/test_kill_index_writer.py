@@ -26,6 +26,7 @@ from types import SimpleNamespace
 import filelock, lance, lance.fragment, numpy as np, pyarrow.compute, scipy.sparse as sp
 from coderag.schema import FileRecord
 from coderag.stores import index_writer, tables
+from coderag.stores.arrow import node_columns
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore
 
 directory, journal = Path(sys.argv[1]), Path(sys.argv[2])
@@ -40,7 +41,7 @@ def batch(path, texts, terms):
     terms += texts
     counts = sp.csr_matrix((np.ones(n, np.float32), (range(n), range(start, start + n))), shape=(n, len(terms)))
     vectors = np.array([[int(text[4:]) % (k + 7) + 1 for k in range(4)] for text in texts], np.float32)
-    return nodes, vectors, FieldCounts(counts, counts, counts), terms
+    return node_columns(nodes), vectors, FieldCounts(counts, counts, counts), terms
 
 
 def write_for_ever(rng):

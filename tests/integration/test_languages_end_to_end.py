@@ -28,7 +28,7 @@ class Repository:
 
     def symbols(self):
         """Yield name, qualified name, kind and lines; the file is not in the list."""
-        for qualified_name, kind, start, end in self.expected:
+        for qualified_name, kind, start, end in self.expected["symbols"]:
             yield qualified_name, kind, (start, end)
 
 

@@ -6,6 +6,7 @@
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 
@@ -16,7 +17,12 @@ from coderag.schema import (
     Citation,
     ContextItem,
     ContextSection,
+    EmbeddingPlan,
+    Estimate,
+    Exclusion,
+    FileTotals,
     Filters,
+    IndexPlan,
     IndexProgress,
     IndexReport,
     IndexStatus,
@@ -64,7 +70,8 @@ class FakeCodeRAG:
     """Behaves as `coderag.app.CodeRAG`; records the calls.
 
     Behaviours: ``ok``, ``unindexed``, ``partial`` (a file fails), ``stale``, ``weak``, ``nothing``, ``hostile``
-    (control characters in the text), ``huge``, ``waiting`` (indexing never ends), or an exception that all raise.
+    (control characters in the text), ``huge``, ``waiting`` (indexing never ends), or an exception that all raise. Of the
+    plan also ``fresh``, ``rebuild``, ``priced`` and ``unpriced``.
     """
 
     def __init__(self, root: Path, behaviour: str | BaseException = "ok") -> None:
@@ -80,7 +87,7 @@ class FakeCodeRAG:
             raise self.behaviour
         if not query.strip():
             raise InvalidQueryError("the query is empty", hint="Ask something.")
-        if call not in {"index"} and not self.indexed:
+        if call not in {"index", "plan"} and not self.indexed:
             raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run 'coderag index'.")
 
     def index(self, *, full: bool = False, progress: Callable[[IndexProgress], None] | None = None) -> IndexReport:
@@ -111,6 +118,38 @@ class FakeCodeRAG:
             skipped={"binary": 4, "larger than 1,000,000 bytes": 1},
             failed=failed,
             seconds={"scan": 0.021, "read": 0.1, "chunk": 0.4, "commit": 0.05},
+        )
+
+    def plan(self, *, full: bool = False) -> IndexPlan:
+        self._begin("plan", full)
+        fresh, priced = self.behaviour == "fresh", self.behaviour == "priced"
+        tokens = Estimate(1_204_000, 2_345_000)
+        remote = EmbeddingPlan("openai", "small", Estimate(9_001, 12_345), tokens)
+        if priced:
+            remote = replace(remote, price_per_million_tokens=0.02, cost=Estimate(0.02408, 0.0469))
+        return IndexPlan(
+            root=str(self.root),
+            directory=".coderag",
+            generation=0 if self.behaviour == "unindexed" else 3,
+            rebuild="other model" if self.behaviour == "rebuild" else "",
+            total=FileTotals(1_204, 12_345_678),
+            to_read=FileTotals() if fresh else FileTotals(4, 20_480),
+            new=0 if fresh else 3,
+            changed=0 if fresh else 1,
+            unchanged=1_200,
+            removed=0,
+            languages={"python": FileTotals(1_200, 12_300_000), "rust": FileTotals(1, 45_678)},
+            folders={"src/auth/": FileTotals(1_100, 9_000_000)},
+            excluded=[
+                Exclusion("binary file", 12, 0, "logo.png"),
+                Exclusion("ignored by .gitignore: out*", 1, 2, "out.txt"),
+            ],
+            failed=[("locked/", "permission denied")] if self.behaviour == "partial" else [],
+            processes=2,
+            chunks=Estimate(9_001, 9_040),
+            seconds=Estimate(0.31, 0.8) if fresh else Estimate(4.04, 7.96),
+            memory=Estimate(410e6, 623e6),
+            embedding=remote if priced or self.behaviour == "unpriced" else None,
         )
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
