@@ -31,7 +31,7 @@ _CJK = re.compile(
     r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _WORD_BREAK = re.compile(r"[\W\d_]+")
-_snowball = Stemmer.Stemmer("english").stemWord
+_snowball = Stemmer.Stemmer("english", 0).stemWord  # without a cache: `stem` has one
 
 _LONGEST_WHOLE = 64  # a longer raw token is data (base64, a hash), not a name worth finding whole
 _MOST_PARTS = 24
@@ -176,6 +176,8 @@ def _cased_words(text: str) -> Iterator[str]:
 @lru_cache(1 << 18)
 def expand(raw: str) -> tuple[str, ...]:
     """Return the terms of one raw token: the whole identifier (``=`` and lower case) if it is a compound, and its stems."""
+    if raw.isascii() and raw.isalpha() and raw.islower():  # most are one word
+        return (stem(raw),)
     parts = split_identifier(raw)
     if not parts:
         return ()

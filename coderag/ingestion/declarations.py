@@ -40,6 +40,10 @@ Capture convention (one query a language, of one file or several, compiled once)
 
 A capture whose name begins with ``_`` is for the query's own predicates. A declaration's lines are those of its
 ``@definition`` node: decorators in a ``@wrapper``, attributes and comments are part of its chunk, not of its lines.
+
+Compiling a query costs milliseconds for each named node with children in it: tree-sitter walks its grammar from every
+state in which that node may begin. A wildcard costs nothing, so inner nodes are ``_``, told apart by their fields or
+tokens: ``(_ parameters: (_) body: (_) @body)`` is any function. `CONTRIBUTING.md` lists the traps.
 """
 
 import re
@@ -169,18 +173,13 @@ class _Compiled:
 
 @cache
 def _compile(language: Language) -> _Compiled:
-    query = Query(grammar(language.grammar), language.read_query())
+    query = Query(grammar(language.grammar), f"{language.read_query()}\n(ERROR) @_error")
     names = [query.capture_name(index) for index in range(query.capture_count)]
     return _Compiled(
         query,
         {name: name.removeprefix("definition.") for name in names if name.startswith("definition.")},
         {name: name.removeprefix("receiver.") for name in names if name.startswith("receiver.")},
     )
-
-
-@cache
-def _error_query(name: str) -> Query:
-    return Query(grammar(name), "(ERROR) @error")
 
 
 def line_starts(data: bytes) -> list[int]:
@@ -250,6 +249,7 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
         "wrapper": [],
         "base": [],
         "docstring": [],
+        "_error": [],
     }
     imports: dict[int, tuple[int, list[tuple[int, int]]]] = {}
     for _, captures in matches:
@@ -257,7 +257,8 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
             if capture in plain:
                 plain[capture] += nodes
             elif capture in compiled.kinds:
-                receiver = next((word for name, word in compiled.receivers.items() if name in captures), "")
+                receivers = compiled.receivers
+                receiver = next((receivers[name] for name in captures if name in receivers), "") if receivers else ""
                 _add_definition(found, compiled.kinds[capture], nodes, captures, data, receiver)
             elif capture == "import":
                 node = nodes[0]
@@ -276,7 +277,7 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     _attach(syntax, plain, data)
     syntax.calls = _called(syntax, plain)
     if root.has_error:
-        syntax.note = _check_errors(syntax, language.grammar, data)
+        syntax.note = _check_errors(syntax, _spans(plain["_error"]), data)
     return syntax
 
 
@@ -310,16 +311,15 @@ def _text_spans(nodes: list[Node], data: bytes) -> list[tuple[int, int]]:
     ]
 
 
-def _check_errors(syntax: Syntax, grammar_name: str, data: bytes) -> str:
+def _check_errors(syntax: Syntax, spans: list[tuple[int, int]], data: bytes) -> str:
     """Return a note about syntax errors, or raise if most of the file is one and little in it is a declaration."""
-    spans = _spans(QueryCursor(_error_query(grammar_name)).captures(syntax.root).get("error", []))
     if not spans:
         return "" if _lacks_only_a_newline(syntax.root) else "syntax error: something is missing"
     is_whole = spans[0] == (syntax.root.start_byte, syntax.root.end_byte)
     first = spans[1][0] if is_whole and len(spans) > 1 else spans[0][0]
     note = f"syntax error at line {data.count(_NEWLINE, 0, first) + 1}"
-    lost = _covered(spans) / len(data)
-    declared = _covered([(one.start, one.end) for one in syntax.roots]) / len(data)
+    lost = _covered(spans) / max(1, len(data))
+    declared = _covered([(one.start, one.end) for one in syntax.roots]) / max(1, len(data))
     if lost > _ERRORS_TOLERATED and declared < _DECLARED_NEVERTHELESS:
         raise SyntaxUnusableError(f"{note}, {lost:.0%} of the file")
     return note

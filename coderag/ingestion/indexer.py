@@ -195,7 +195,7 @@ class Indexer:
             max_file_bytes=self._ingestion.max_file_bytes,
             chunking=self._ingestion.chunk.model_dump(),
             repository=self._repository,
-            cache_key=f"{PIPELINE_VERSION} {self._ingestion.chunk!r}",
+            cache_key=f"{PIPELINE_VERSION} {isolated} {self._ingestion.chunk!r}",  # in our own process less is parsed
             cache=self._cache_directory() if use_cache else None,
             as_columns=not self._ingestion.transformations,
             isolated=isolated,

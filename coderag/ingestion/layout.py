@@ -28,7 +28,7 @@ Group = Literal["module", "callable", "type", "header", "member"]
 
 # Possessive throughout: on a text of which a part does not fit, these would try every way to share out its blanks.
 _NOTHING_BUT_ENDS = re.compile(
-    rb"[\s{}()\[\];,]*+(?:end\b(?:[ \t]++\w++(?=\s|$))?+[\s;.)]*+"
+    rb"(?:[\s}()\[\];,]|\{(?!-#))*+(?:end\b(?:[ \t]++\w++(?=\s|$))?+[\s;.)]*+"
     rb"|#[ \t]*+(?:if|ifdef|ifndef|elif|else|endif)\b[^\n]*+\s*+|\{-#[^#]*+#-\}\s*+|return[ \t]++\w++\s*+)*+"
 ).fullmatch
 _NOTHING_BUT_OPENINGS = re.compile(rb"(?m)\s*+(?:[{\[]\s*+|(?:#[^\n]*+\n\s*+)*+^---(?:[ \t][^\n]*+)?+\s*+)").fullmatch

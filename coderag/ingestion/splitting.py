@@ -12,7 +12,7 @@ from coderag.token_counts import count_tokens, estimate_tokens, exceeds
 
 _FULL = 0.9  # parts are planned to be this full at most, so that an estimate a little low does not cost another cut
 _LEAST_PART = 0.08  # less than this stays with what follows, even if that is cut in turn: a class with its docstring
-_SAMPLE_BYTES = 1 << 12  # counted exactly, to correct the estimates of a text about to be cut
+_SAMPLE_BYTES = 1_500  # counted exactly, to correct the estimates of a text about to be cut
 _STATEMENT = 2  # bytes a token allows: nodes larger than max_tokens times this are cut down to what is inside them
 
 

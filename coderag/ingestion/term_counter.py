@@ -41,8 +41,8 @@ class TermCounter:
     def __init__(self, terms: Sequence[str] = ()) -> None:
         self._term_ids = _numbering(terms)
         self._raw_ids = _numbering(())
-        self._expansion_ids: list[int] = []
-        self._expansion_ends = [0]
+        self._expansion_ids = np.zeros(0, np.int32)
+        self._expansion_ends = np.zeros(1, np.int32)
 
     @property
     def terms(self) -> list[str]:
@@ -61,14 +61,15 @@ class TermCounter:
             text = chunk.text
             bodies.append(Counter(raw_tokens(f"{metadata['context']}\n{text}" if metadata["context"] else text)))
             declared = [metadata["name"], *(symbol["qualified_name"] for symbol in metadata["symbols"])]
-            names.append(Counter(raw_tokens(" ".join(declared))))
-            docs.append(Counter(raw_tokens(f"{metadata['summary']}\n{metadata['docstring']}")))
+            names.append(raw_tokens(" ".join(declared)))
+            docs.append(raw_tokens(f"{metadata['summary']}\n{metadata['docstring']}"))
         for path in dict.fromkeys(
             chunk.metadata["path"] for chunk in chunks
         ):  # a set's order differs between processes
             for term in path_terms(path):
                 self._term_ids[term]  # a look-up numbers a new term
-        rows = [_counts(field, self._raw_ids) for field in (bodies, names, docs)]
+        # Counting first pays for long texts only; the product adds up what is repeated.
+        rows = [_counts(bodies, self._raw_ids), *(_occurrences(field, self._raw_ids) for field in (names, docs))]
         expansion = self._expansion()
         body, name, doc = (_matrix(*field, expansion.shape[0]) @ expansion for field in rows)
         return FieldCounts(body=body, names=name, docs=doc)
@@ -80,15 +81,12 @@ class TermCounter:
 
     def _expansion(self) -> sp.csr_matrix:
         """Return the terms of every raw token seen so far, float32 (n_raw_tokens, n_terms)."""
-        known = len(self._expansion_ends) - 1
-        number, ids, ends = self._term_ids.__getitem__, self._expansion_ids, self._expansion_ends
-        for raw in islice(self._raw_ids, known, None):
-            ids.extend(map(number, expand(raw)))
-            ends.append(len(ids))
-        return sp.csr_matrix(
-            (np.ones(len(ids), np.float32), np.asarray(ids, np.int32), np.asarray(ends, np.int32)),
-            shape=(len(self._raw_ids), len(self._term_ids)),
-        )
+        expanded = [expand(raw) for raw in islice(self._raw_ids, len(self._expansion_ends) - 1, None)]
+        _, ids, ends = _occurrences(expanded, self._term_ids)
+        self._expansion_ends = np.concatenate([self._expansion_ends, ends[1:] + len(self._expansion_ids)])
+        self._expansion_ids = np.concatenate([self._expansion_ids, ids])
+        ones = np.ones(len(self._expansion_ids), np.float32)
+        return _matrix(ones, self._expansion_ids, self._expansion_ends, len(self._term_ids))
 
 
 def _numbering(known: Iterable[str]) -> dict[str, int]:
@@ -109,6 +107,14 @@ def _counts(rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> _R
     columns = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, size)
     counts = np.fromiter(chain.from_iterable([row.values() for row in rows]), np.float32, size)
     return counts, columns, ends
+
+
+def _occurrences(rows: Sequence[Sequence[str]], numbers: Mapping[str, int]) -> _Rows:
+    """Return the same as `_counts`, of rows in which a key is repeated as often as it occurs."""
+    ends = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum([len(row) for row in rows], out=ends[1:])
+    columns = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, int(ends[-1]))
+    return np.ones(len(columns), np.float32), columns, ends
 
 
 def _matrix(

@@ -3,8 +3,8 @@
 Grammars are native code over whatever a repository holds: some crash on malformed text and some never return. Here that
 ends a process whose only business is one job; `coderag.ingestion.worker_pool` notices and goes on without the file.
 
-A message is eight bytes of length and a pickle. Parent to worker: `RunSettings` or `Job`. Worker to parent: the position
-of the file it begins with, and in the end a `JobResult` or a `Fault`.
+A message is eight bytes of length and a pickle. Parent to worker: `RunSettings`, then each `Job`, at the end None. Worker to
+parent: the position of each file it begins with, and in the end a `JobResult` or a `Fault`; None when the run is put away.
 """
 
 import os
@@ -65,13 +65,15 @@ def main() -> None:
         while True:
             message = read_message(sys.stdin.buffer)
             if isinstance(message, RunSettings):
-                if runner:
-                    runner.close()
                 _limit_memory(message.max_file_bytes)
                 runner = JobRunner(message, worker=f"{os.getpid()}:{message.run}")
-            else:
-                assert runner is not None
+            elif runner and message:
                 write_message(results, _do(runner, message, results))
+            else:
+                if runner:
+                    runner.close()
+                runner = None
+                write_message(results, None)
 
 
 def _do(runner: JobRunner, job: Job, results: IO[bytes]) -> object:

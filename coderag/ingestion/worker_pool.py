@@ -137,7 +137,9 @@ class _Team:
 
     def give_back(self) -> None:
         """Leave the workers to other runs."""
-        self._pool.keep(self._workers.values())
+        for worker in self._workers.values():
+            worker.end_run()
+        self._pool.keep(worker for worker in self._workers.values() if worker.alive)
 
 
 def _do(job: Job, settings: RunSettings, team: _Team) -> JobResult:

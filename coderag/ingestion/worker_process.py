@@ -18,6 +18,7 @@ WITHOUT_WORKERS: Final = "Set `ingestion.workers` to 0 to index without worker p
 
 _SILENT_S = 120.0  # of wall clock, without a file done: a network drive that hangs
 _SILENT_S_A_MEGABYTE = 20.0  # of the largest file; its limit of CPU time comes long before
+_FAREWELL_S = 20.0  # of wall clock, to close the cache, for which another process may have to be waited for
 _PIPE_BYTES = 1 << 20
 _COMMAND = "from coderag.ingestion.worker import main; main()"
 _SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
@@ -95,6 +96,18 @@ class WorkerProcess:
         if isinstance(message, Fault):
             raise IngestionError(f"indexing failed in a worker process:\n{message.message}")
         return cast(JobResult, message)
+
+    def end_run(self) -> None:
+        """Have it let go of what belongs to the run, such as the file of the cache; end it if that fails."""
+        watch = _Watch(self._process.kill, _FAREWELL_S)
+        self._run = ""
+        try:
+            write_message(self._input, None)
+            read_message(self._output)
+        except (EOFError, OSError):
+            self.close()
+        finally:
+            watch.cancel()
 
     def close(self) -> None:
         """End the process, whatever it is doing."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -135,17 +135,28 @@ class EmbeddedDense:
 
     def embed_batch(self, batch: Batch) -> BatchVectors:
         """Return the vectors of a batch, from its counts alone."""
-        rows = self._rows_of(batch.terms)
-        of_files = batch.chunks_of_files
-        body, names, docs, paths = (self._words.known_counts(matrix, rows)
-                                    for matrix in (*batch.counts.matrices, batch.path_counts))  # fmt: skip
-        chunks = body + paths[batch.file_of] + _NAMES_WEIGHT * names + _DOCS_WEIGHT * docs
-        files = of_files @ (body + _FILE_NAMES_WEIGHT * names) + _FILE_PATH_WEIGHT * paths
-        return BatchVectors(
-            chunks=self._words.embed_rows(chunks.tocsr()),
-            files=self._words.embed_rows(files.tocsr()),
-            paths=self._words.embed_rows(paths),
-        )
+        counts, paths = batch.counts, batch.path_counts
+        n_chunks, n_files = len(counts), len(batch.paths)
+        body, names, docs, chunk_paths = (_entries(matrix) for matrix in (*counts.matrices, paths[batch.file_of]))
+        file_paths = _entries(paths)
+        # The rows of one matrix: the chunks, then the files by content, then the files by path.
+        entries = [
+            body,
+            chunk_paths,
+            names.weighted(_NAMES_WEIGHT),
+            docs.weighted(_DOCS_WEIGHT),
+            body.moved(n_chunks + batch.file_of[body.rows]),
+            names.weighted(_FILE_NAMES_WEIGHT).moved(n_chunks + batch.file_of[names.rows]),
+            file_paths.weighted(_FILE_PATH_WEIGHT).moved(n_chunks + file_paths.rows),
+            file_paths.moved(n_chunks + n_files + file_paths.rows),
+        ]
+        rows, terms, values = (np.concatenate(column) for column in zip(*entries, strict=True))
+        words = self._rows_of(batch.terms)[terms]
+        known = words >= 0
+        shape = (n_chunks + 2 * n_files, len(self._words))
+        vectors = self._words.embed_rows(sp.csr_matrix((values[known], (rows[known], words[known])), shape=shape))
+        chunks, files, places = np.split(vectors, [n_chunks, n_chunks + n_files])
+        return BatchVectors(chunks=chunks, files=files, paths=places)
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question's terms."""
@@ -160,6 +171,27 @@ class EmbeddedDense:
         self._rows = np.concatenate([self._rows[:known], self._words.rows_of(terms[known:])])
         self._terms = terms
         return self._rows
+
+
+class _Entries(NamedTuple):
+    """What is in a sparse matrix: row, column and value of each entry."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.int32]
+    values: FloatArray
+
+    def weighted(self, weight: float) -> Self:
+        """Return the entries times a weight."""
+        return self._replace(values=self.values * np.float32(weight))
+
+    def moved(self, rows: NDArray[np.intp]) -> Self:
+        """Return the entries in other rows."""
+        return self._replace(rows=rows)
+
+
+def _entries(matrix: sp.csr_matrix) -> _Entries:
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return _Entries(rows, matrix.indices, matrix.data)
 
 
 class ProviderDense:

@@ -97,25 +97,6 @@ class WordVectors:
         """Return the row of each term in the table, -1 where a term is unknown."""
         return np.fromiter((self._row_of.get(term, -1) for term in terms), np.int32, len(terms))
 
-    def known_counts(
-        self, counts: "sparse.csr_matrix[np.float32]", rows: NDArray[np.int32]
-    ) -> "sparse.csr_matrix[np.float32]":
-        """Return counts over the rows of the table, without those of unknown terms.
-
-        Args:
-            counts: float32 matrix, shape (n_documents, n_terms): how often each document has each term.
-            rows: int32 array, shape (n_terms,), as `rows_of` gives it for the columns of ``counts``.
-
-        Returns:
-            float32 matrix, shape (n_documents, number of rows of the table), columns sorted.
-        """
-        columns = rows[counts.indices]
-        known = columns >= 0
-        ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(known, dtype=np.int32)])[counts.indptr]
-        found = sparse.csr_matrix((counts.data[known], columns[known], ends), shape=(counts.shape[0], len(self)))
-        found.sort_indices()
-        return found
-
     def embed_rows(self, counts: "sparse.csr_matrix[np.float32]") -> FloatArray:
         """Embed documents given as counts over the rows of the table: one sparse-dense product for all of them.
 

@@ -380,7 +380,7 @@ def test_no_space_left_at_the_commit(rag, monkeypatch, step):
 
 
 @posix
-@pytest.mark.parametrize("stage", ["read", "chunk", "commit"])
+@pytest.mark.parametrize("stage", ["scan", "chunk", "commit"])
 def test_ctrl_c_in_the_middle(rag, stage):
     """The run stops at a stage and waits there for the signal."""
     (rag.root / "new.py").write_text("def new():\n    return 1\n")

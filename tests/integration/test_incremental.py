@@ -2,19 +2,18 @@
 
 import os
 import shutil
-from collections import Counter
-from dataclasses import replace
+import tempfile
+from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coderag.app import CodeRAG
-from coderag.stores.arrow import METADATA_COLUMNS
-from coderag.stores.field_counts import FIELDS
+from tests.support.indexes import assert_same_index
 
-PATHS = ("a.py", "pkg/b.py", "pkg/sub/c.go", "docs/guide.md", "d.ts", "data.txt")
+PATHS = ("a.py", "A.py", "pkg/b.py", "pkg/sub/c.go", "docs/guide.md", "d.ts", "data.txt", "run.sh")
+FOLDERS = ("pkg", "pkg/sub", "docs", "other", "other/below")
 CONTENTS = (
     "def first(value):\n    return second(value)\n",
     'class Store:\n    """Keeps things."""\n\n    def get(self, key):\n        return self.items[key]\n',
@@ -22,88 +21,95 @@ CONTENTS = (
     "# Guide\n\nHow to use it.\n\n## Setup\n\nInstall größe.\n",
     "export class View {\n  render(props: Props): void {}\n}\n",
     "解析配置 plain text\n",
+    "def broken(:\n  x = = 1\n",
     "",
     "\0binary\0",
 )
+IGNORED = ("", "a.py\n", "pkg/\n", "*.md\n!docs/guide.md\n")
 
 WRITE = st.tuples(st.just("write"), st.sampled_from(PATHS), st.sampled_from(CONTENTS))
-DELETE = st.tuples(st.just("delete"), st.sampled_from(PATHS), st.none())
+SWAP = st.tuples(st.just("edit keeping size and time"), st.sampled_from(PATHS), st.sampled_from("xyz"))
+DELETE = st.tuples(st.just("delete"), st.sampled_from(PATHS + FOLDERS), st.none())
 RENAME = st.tuples(st.just("rename"), st.sampled_from(PATHS), st.sampled_from(PATHS))
+MOVE = st.tuples(st.just("rename"), st.sampled_from(FOLDERS), st.sampled_from(FOLDERS))
 TOUCH = st.tuples(st.just("touch"), st.sampled_from(PATHS), st.none())
+IGNORE = st.tuples(st.just("write"), st.just(".coderagignore"), st.sampled_from(IGNORED))
 INDEX = st.tuples(st.just("index"), st.none(), st.none())
-EDITS = st.lists(WRITE | WRITE | DELETE | RENAME | TOUCH | INDEX, min_size=3, max_size=9)
+EDITS = st.lists(
+    WRITE | WRITE | WRITE | SWAP | DELETE | RENAME | MOVE | TOUCH | IGNORE | INDEX, min_size=3, max_size=12
+)
 
 
 def edit(root, action, path, other):
+    """Do an edit, if it can be done."""
     file = root / path
     if action == "write":
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(other.encode())
-    elif file.exists():
-        if action == "delete":
-            file.unlink()
-        elif action == "touch":
-            os.utime(file)
-        elif action == "rename":
-            (root / other).parent.mkdir(parents=True, exist_ok=True)
-            file.replace(root / other)
+        if not file.is_dir():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(other.encode())
+    elif not file.exists():
+        return
+    elif action == "delete":
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+    elif action == "touch":
+        os.utime(file)
+    elif action == "edit keeping size and time":
+        status = file.stat()
+        file.write_bytes(other.encode() + file.read_bytes()[1:] if status.st_size else b"")
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    elif not (root / other).exists() and not (root / other).is_relative_to(file):
+        (root / other).parent.mkdir(parents=True, exist_ok=True)
+        file.rename(root / other)
 
 
-def contents(snapshot):
-    """Return everything that is stored of each chunk, by id, the term counts as words."""
-    terms, counts = snapshot.terms(), snapshot.counts()
-    rows = snapshot.chunks(["id", *METADATA_COLUMNS]).to_pylist()
-    texts = snapshot.texts(range(len(rows)))
-    fields = {field: getattr(counts, field).tocsr() for field in FIELDS}
-    chunks = {}
-    for place, row in enumerate(rows):
-        words = {
-            field: Counter({terms[j]: int(n) for j, n in zip(matrix[place].indices, matrix[place].data, strict=True)})
-            for field, matrix in fields.items()
-        }
-        chunks[row["id"]] = (row, texts[place], words)
-    assert len(chunks) == len(rows)
-    return chunks
+def open_repository(root, *, workers=0, **arguments):
+    return CodeRAG(root, ingestion={"chunk": {"min_tokens": 0}, "workers": workers}, **arguments)
 
 
-def vectors(snapshot):
-    chunk_ids = snapshot.chunks(["id"])["id"].to_pylist()
-    by_chunk = dict(zip(chunk_ids, snapshot.vectors(), strict=True))
-    files = [record.path for record in snapshot.files()]
-    by_file = [dict(zip(files, matrix, strict=True)) for matrix in snapshot.file_vectors()]
-    return [by_chunk, *by_file]
-
-
-def assert_same_index(snapshot, clean):
-    assert contents(snapshot) == contents(clean)
-    records = [[replace(record, mtime_ns=0) for record in one.files()] for one in (snapshot, clean)]
-    assert records[0] == records[1]
-    for mine, others in zip(vectors(snapshot), vectors(clean), strict=True):
-        assert mine.keys() == others.keys()
-        for key, vector in mine.items():
-            np.testing.assert_allclose(vector, others[key], atol=1e-6)
-
-
-def open_repository(root, **arguments):
-    return CodeRAG(root, ingestion={"chunk": {"min_tokens": 0}}, **arguments)
+def assert_as_clean(rag, elsewhere, **arguments):
+    """The index equals a new one."""
+    clean = open_repository(rag.root, storage={"directory": str(elsewhere)}, **arguments)
+    clean.index()
+    assert_same_index(rag._store.open(), clean._store.open())
 
 
 @pytest.mark.slow
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(EDITS)
-def test_an_updated_index_equals_a_clean_one(tmp_path, edits):
-    shutil.rmtree(tmp_path)
+def test_an_updated_index_equals_a_clean_one(edits):
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve() / "repo"
+        root.mkdir()
+        rag = open_repository(root)
+        rag.index()
+        for number, (action, path, other) in enumerate([*edits, ("index", None, None)]):
+            if action != "index":
+                edit(root, action, path, other)
+                continue
+            rag.index()
+            assert_as_clean(rag, Path(folder) / f"clean{number}")
+            pointer = rag._store.pointer()
+            report = rag.index()
+            assert (report.added, report.changed, report.removed, report.renamed) == (0, 0, 0, 0)
+            assert rag._store.pointer() == pointer
+            assert rag.status().fresh
+
+
+@pytest.mark.slow
+def test_an_index_updated_by_worker_processes_equals_a_clean_one(tmp_path):
     root = tmp_path / "repo"
-    root.mkdir(parents=True)
-    rag = open_repository(root)
+    root.mkdir()
+    rag = open_repository(root, workers=2)
     rag.index()
-    for action, path, other in [*edits, ("index", None, None)]:
-        rag.index() if action == "index" else edit(root, action, path, other)
-    clean = open_repository(root, storage={"directory": str(tmp_path / "clean")})
-    clean.index()
-    assert_same_index(rag._store.open(), clean._store.open())
-    assert rag.index().generation == rag.status().generation
-    assert rag.status().fresh
+    for step, text in enumerate(CONTENTS):
+        for number, path in enumerate(PATHS):
+            if (step + number) % 3:
+                edit(root, "write", path, CONTENTS[(step + number) % len(CONTENTS)])
+            elif step % 2:
+                edit(root, "delete", path, None)
+        edit(root, "write", "pkg/always.py", text)
+        rag.index()
+    assert_as_clean(rag, tmp_path / "clean", workers=1)
 
 
 def test_results_follow_a_renamed_file(tmp_path):

@@ -107,7 +107,7 @@ class Nursery:
 
 @pytest.fixture
 def nursery():
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "CODERAG_INGESTION__BATCH_BYTES": "10000"}
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore:lance is not fork-safe", "-c", NURSERY],
         stdin=subprocess.PIPE,

@@ -117,7 +117,11 @@ class FakeCodeRAG:
             unchanged=1_200,
             skipped={"binary": 4, "larger than 1,000,000 bytes": 1},
             failed=failed,
-            seconds={"scan": 0.021, "read": 0.1, "chunk": 0.4, "commit": 0.05},
+            seconds={"scan": 0.021, "parse": 0.5, "commit": 0.05},
+            worker_seconds={"parse": 0.8, "read": 0.0001},
+            elapsed_s=0.571,
+            bytes_read=4_568,
+            lines_read=1_142,
         )
 
     def plan(self, *, full: bool = False) -> IndexPlan:

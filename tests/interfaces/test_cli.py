@@ -218,7 +218,18 @@ def test_index_prints_a_report(coderag, tmp_path) -> None:
         "  skipped     4 binary\n"
         "              1 larger than 1,000,000 bytes\n"
         "  generation  3\n"
-        "  seconds     0.57 (scan 0.02, read 0.10, chunk 0.40, commit 0.05)\n"
+        "  seconds     0.57  (2,000 lines/s, 0.0 MB/s)\n"
+    )
+
+
+def test_index_profile_says_how_long_each_stage_took(coderag) -> None:
+    assert coderag("index", "--profile").stdout.endswith(
+        "  seconds     0.57  (2,000 lines/s, 0.0 MB/s)\n"
+        "  stages      scan           0.021 s  (54,381 lines/s, 0.2 MB/s)\n"
+        "              parse          0.500 s  (2,284 lines/s, 0.0 MB/s)\n"
+        "              commit         0.050 s  (22,840 lines/s, 0.1 MB/s)\n"
+        "  in workers  parse          0.800 s  (1,428 lines/s, 0.0 MB/s)\n"
+        "              read           0.000 s\n"
     )
 
 
@@ -239,7 +250,8 @@ def test_index_json_keys(coderag, tmp_path) -> None:
     result = json_of(coderag("index", "--json"))
     assert list(result) == [
         "generation", "files", "chunks", "symbols", "edges", "lines", "added", "changed", "removed", "renamed",
-        "unchanged", "skipped", "failed", "seconds", "root",
+        "unchanged", "skipped", "failed", "seconds", "worker_seconds",
+        "elapsed_s", "bytes_read", "lines_read", "root",
     ]  # fmt: skip
     assert result["root"] == tmp_path.as_posix()
 

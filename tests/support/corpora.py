@@ -20,7 +20,7 @@ from coderag.models.word_vectors import WordVectors
 from coderag.schema import FileRecord
 from coderag.settings import ChunkSettings, IngestionSettings, SearchSettings
 from coderag.state import AnswerWriter, QueryContext, Reranker
-from coderag.stores.arrow import nodes_to_table
+from coderag.stores.arrow import with_vectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo, Pointer
@@ -53,8 +53,8 @@ class MemorySnapshot:
             ]
         )
         info = model.info
-        self._table = nodes_to_table(batch.nodes, batch.vectors.chunks)
-        self._texts = [node.text for node in batch.nodes]
+        self._table = with_vectors(batch.columns, batch.vectors.chunks)
+        self._texts = batch.columns["text"].to_pylist()
         self._vectors = batch.vectors.chunks
         self._counts, self._terms = batch.counts, list(batch.terms)
         self._files = [_record(path, text) for path, text in sorted(files.items())]
@@ -67,7 +67,7 @@ class MemorySnapshot:
             embedding=info,
             tokenizer=TOKENIZER_VERSION,
             created="2025-01-01T00:00:00+00:00",
-            chunks=len(batch.nodes),
+            chunks=len(batch.columns),
             files=len(self._files),
         )
 

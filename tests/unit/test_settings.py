@@ -64,11 +64,11 @@ def test_sources_are_merged_key_by_key(tmp_path, monkeypatch):
     settings = load(
         tmp_path,
         "ingestion:\n  max_file_bytes: 5000\n  chunk:\n    max_tokens: 200\n    min_tokens: 7\n",
-        "ingestion:\n  batch_bytes: 20000\n",
+        "ingestion:\n  workers: 3\n",
         ingestion={"exclude": ("*.sql",)},
     )
     found = settings.ingestion
-    assert (found.max_file_bytes, found.batch_bytes, found.exclude) == (5000, 20_000, ("*.sql",))
+    assert (found.max_file_bytes, found.workers, found.exclude) == (5000, 3, ("*.sql",))
     assert (found.chunk.max_tokens, found.chunk.min_tokens) == (300, 7)
 
 

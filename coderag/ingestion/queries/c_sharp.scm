@@ -19,16 +19,16 @@
 (event_field_declaration (variable_declaration (variable_declarator name: (identifier) @name))) @definition.field
 (field_declaration (variable_declaration (variable_declarator name: (identifier) @name))) @definition.field
 
-; Extended and implemented types.
+; Extended and implemented types. The wildcards stand for what has a name or type arguments: they compile sooner than names do.
 (base_list [
   (identifier) @base
-  (generic_name (identifier) @base)
-  (qualified_name name: (identifier) @base)
-  (qualified_name name: (generic_name (identifier) @base))
-  (primary_constructor_base_type type: [
+  (_ . (identifier) @base . (type_argument_list))
+  (_ qualifier: (_) name: (identifier) @base)
+  (_ qualifier: (_) name: (_ . (identifier) @base . (type_argument_list)))
+  (_ type: [
     (identifier) @base
-    (generic_name (identifier) @base)
-    (qualified_name name: (identifier) @base)
+    (_ . (identifier) @base . (type_argument_list))
+    (_ qualifier: (_) name: (identifier) @base)
   ])
 ])
 
@@ -39,17 +39,17 @@
 ; Calls.
 (invocation_expression function: [
   (identifier) @call
-  (generic_name (identifier) @call)
-  (member_access_expression name: (identifier) @call)
-  (member_access_expression name: (generic_name (identifier) @call))
-  (conditional_access_expression (member_binding_expression name: (identifier) @call))
-  (conditional_access_expression (member_binding_expression name: (generic_name (identifier) @call)))
+  (_ . (identifier) @call . (type_argument_list))
+  (_ expression: _ name: (identifier) @call)
+  (_ expression: _ name: (_ . (identifier) @call . (type_argument_list)))
+  (_ condition: (_) (_ !expression name: (identifier) @call))
+  (_ condition: (_) (_ !expression name: (_ . (identifier) @call . (type_argument_list))))
 ])
 (object_creation_expression type: [
   (identifier) @call
-  (generic_name (identifier) @call)
-  (qualified_name name: (identifier) @call)
-  (qualified_name name: (generic_name (identifier) @call))
+  (_ . (identifier) @call . (type_argument_list))
+  (_ qualifier: (_) name: (identifier) @call)
+  (_ qualifier: (_) name: (_ . (identifier) @call . (type_argument_list)))
 ])
 
 ; Branches.

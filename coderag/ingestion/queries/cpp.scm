@@ -5,28 +5,27 @@
 ; arguments.
 (template_declaration) @wrapper
 (function_definition type: (_) declarator: [
-  (function_declarator declarator: [
-    (identifier) @name (field_identifier) @name (operator_name) @name (template_function name: (identifier) @name)
-  ])
-  (_ (function_declarator declarator: [(identifier) (field_identifier) (operator_name)] @name))
-  (_ declarator: (_ declarator: (function_declarator declarator: (identifier) @name)))
+  (_ declarator: [
+    (identifier) @name (field_identifier) @name (operator_name) @name (_ name: (identifier) @name arguments: (_))
+  ] parameters: (_))
+  (_ (_ declarator: [(identifier) (field_identifier) (operator_name)] @name parameters: (_)))
+  (_ declarator: (_ declarator: (_ declarator: (identifier) @name parameters: (_))))
 ]) @definition.function
-((function_definition !type declarator: (function_declarator
-  declarator: [(identifier) (field_identifier) (destructor_name) (operator_name)] @name)) @definition.function
+((function_definition !type declarator: (_
+  declarator: [(identifier) (field_identifier) (destructor_name) (operator_name)] @name parameters: (_))) @definition.function
   (#not-match? @name "^(TYPED_)?TEST(_[FP])?$"))
-((function_definition !type declarator: (function_declarator
+((function_definition !type declarator: (_
   declarator: (identifier) @_macro
-  parameters: (parameter_list
-    . (parameter_declaration type: (type_identifier) @receiver)
-    . (parameter_declaration type: (type_identifier) @name) .))) @definition.function
+  parameters: (_
+    . (_ type: (type_identifier) @receiver)
+    . (_ type: (type_identifier) @name) .))) @definition.function
   (#any-of? @_macro "TEST" "TEST_F" "TEST_P" "TYPED_TEST" "TYPED_TEST_P"))
-(function_definition declarator: (operator_cast) @name) @definition.function
 
-; Functions defined outside their class or namespace.
+; Functions defined outside their class or namespace, and conversions.
 (function_definition declarator: [
-  (function_declarator declarator: [
+  (_ declarator: [
     (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name)
-    (_ scope: (_) @receiver name: (template_function name: (identifier) @name))
+    (_ scope: (_) @receiver name: (_ name: (identifier) @name arguments: (_)))
     (_ name: [
       (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name)
       (_ name: [
@@ -34,8 +33,8 @@
         (_ name: (_ scope: (_) @receiver name: [(identifier) (operator_name) (destructor_name)] @name))
       ])
     ])
-  ])
-  (_ (function_declarator declarator: [
+  ] parameters: (_))
+  (_ (_ declarator: [
     (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
     (_ name: [
       (_ scope: (_) @receiver name: [(identifier) (operator_name)] @name)
@@ -44,35 +43,36 @@
         (_ name: (_ scope: (_) @receiver name: (identifier) @name))
       ])
     ])
-  ]))
-  (_ declarator: (_ declarator: (function_declarator declarator: (_ scope: (_) @receiver name: (identifier) @name))))
+  ] parameters: (_)))
+  (_ declarator: (_ declarator: (_ declarator: (_ scope: (_) @receiver name: (identifier) @name) parameters: (_))))
   (_ scope: (_) @receiver name: (operator_cast) @name)
+  (operator_cast) @name
 ]) @definition.function
 
 ; Prototypes: of a class, and of a file or namespace. In a function, `Lock guard(mutex);` reads as one.
 (field_declaration declarator: [
-  (function_declarator declarator: [(field_identifier) (operator_name)] @name)
-  (_ (function_declarator declarator: [(field_identifier) (operator_name)] @name))
+  (_ declarator: [(field_identifier) (operator_name)] @name parameters: (_))
+  (_ (_ declarator: [(field_identifier) (operator_name)] @name parameters: (_)))
 ]) @definition.function
 (field_declaration_list (declaration declarator: [
-  (function_declarator declarator: [(identifier) (destructor_name) (operator_name)] @name)
+  (_ declarator: [(identifier) (destructor_name) (operator_name)] @name parameters: (_))
   (operator_cast) @name
 ]) @definition.function)
-(template_declaration (declaration declarator: [
-  (function_declarator declarator: [(identifier) (operator_name)] @name)
-  (_ (function_declarator declarator: [(identifier) (operator_name)] @name))
+(template_declaration (_ !body declarator: [
+  (_ declarator: [(identifier) (operator_name)] @name parameters: (_))
+  (_ (_ declarator: [(identifier) (operator_name)] @name parameters: (_)))
 ]) @definition.function)
 (translation_unit (declaration declarator: [
-  (function_declarator declarator: [(identifier) (operator_name)] @name)
-  (_ (function_declarator declarator: [(identifier) (operator_name)] @name))
+  (_ declarator: [(identifier) (operator_name)] @name parameters: (_))
+  (_ (_ declarator: [(identifier) (operator_name)] @name parameters: (_)))
 ]) @definition.function)
 (declaration_list (declaration declarator: [
-  (function_declarator declarator: [(identifier) (operator_name)] @name)
-  (_ (function_declarator declarator: [(identifier) (operator_name)] @name))
+  (_ declarator: [(identifier) (operator_name)] @name parameters: (_))
+  (_ (_ declarator: [(identifier) (operator_name)] @name parameters: (_)))
 ]) @definition.function)
 (preproc_ifdef (declaration declarator: [
-  (function_declarator declarator: [(identifier) (operator_name)] @name)
-  (_ (function_declarator declarator: [(identifier) (operator_name)] @name))
+  (_ declarator: [(identifier) (operator_name)] @name parameters: (_))
+  (_ (_ declarator: [(identifier) (operator_name)] @name parameters: (_)))
 ]) @definition.function)
 (ERROR (function_declarator declarator: (identifier) @name) @definition.function)
 
@@ -94,18 +94,18 @@
 (enumerator name: (identifier) @name) @definition.field
 (concept_definition name: (identifier) @name) @definition.trait
 (alias_declaration name: (type_identifier) @name) @definition.type_alias
-(type_definition type: (struct_specifier name: (type_identifier) @name body: (_) @body)) @definition.struct
-(type_definition type: (union_specifier name: (type_identifier) @name body: (_) @body)) @definition.union
-(type_definition type: (enum_specifier name: (type_identifier) @name body: (_) @body)) @definition.enum
-(type_definition type: (struct_specifier !name body: (_) @body)) @definition.struct
-(type_definition type: (union_specifier !name body: (_) @body)) @definition.union
-(type_definition type: (enum_specifier !name body: (_) @body)) @definition.enum
+(type_definition type: (_ "struct" name: (type_identifier) @name body: (_) @body)) @definition.struct
+(type_definition type: (_ "union" name: (type_identifier) @name body: (_) @body)) @definition.union
+(type_definition type: (_ "enum" name: (type_identifier) @name body: (_) @body)) @definition.enum
+(type_definition type: (_ !name "struct" body: (_) @body)) @definition.struct
+(type_definition type: (_ !name "union" body: (_) @body)) @definition.union
+(type_definition type: (_ !name "enum" body: (_) @body)) @definition.enum
 (type_definition declarator: [
   (type_identifier) @name
   (primitive_type) @name
   (_ (type_identifier) @name)
-  (function_declarator declarator: (parenthesized_declarator (_ (type_identifier) @name)))
-  (_ (function_declarator declarator: (parenthesized_declarator (_ (type_identifier) @name))))
+  (_ declarator: (_ "(" (_ (type_identifier) @name)) parameters: (_))
+  (_ (_ declarator: (_ "(" (_ (type_identifier) @name)) parameters: (_)))
 ]) @definition.type_alias
 
 ; Macros. One without a value is an include guard or a switch.
@@ -114,27 +114,27 @@
 
 ; Static members with a value, and variables of a file or namespace.
 (field_declaration (storage_class_specifier) declarator: (field_identifier) @name default_value: (_)) @definition.field
-(template_declaration (declaration declarator: (init_declarator declarator: (identifier) @name)) @definition.variable)
+(template_declaration (_ !body declarator: (_ declarator: (identifier) @name value: (_))) @definition.variable)
 (translation_unit (declaration declarator: [
   (identifier) @name
-  (init_declarator declarator: [
+  (_ declarator: [
     (identifier) @name
     (_ (identifier) @name)
     (_ scope: (_) @receiver name: (identifier) @name)
-  ])
+  ] value: (_))
 ]) @definition.variable)
 (declaration_list (declaration declarator: [
   (identifier) @name
-  (init_declarator declarator: [
+  (_ declarator: [
     (identifier) @name
     (_ (identifier) @name)
     (_ scope: (_) @receiver name: (identifier) @name)
-  ])
+  ] value: (_))
 ]) @definition.variable)
-(preproc_ifdef (declaration declarator: (init_declarator declarator: [
+(preproc_ifdef (_ !body declarator: (_ declarator: [
   (identifier) @name
   (_ (identifier) @name)
-])) @definition.variable)
+] value: (_))) @definition.variable)
 
 ; Extended types.
 (base_class_clause [
@@ -146,14 +146,14 @@
 
 ; Imports.
 (preproc_include path: [
-  (string_literal (string_content) @import.source)
+  (_ (string_content) @import.source)
   (system_lib_string) @import.source
   (identifier) @import.source
 ]) @import
 (import_declaration [
   (module_name) @import.source
   (system_lib_string) @import.source
-  (string_literal (string_content) @import.source)
+  (_ (string_content) @import.source)
 ]) @import
 
 ; Calls.

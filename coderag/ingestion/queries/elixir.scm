@@ -1,37 +1,38 @@
-; Everything is a call. Wildcards stand for inner nodes: with their names the query would take three times longer to compile.
+; Everything is a call. Wildcards stand for inner nodes, and at the root for a call, the only node with a target: with their
+; names the query would take four times longer to compile.
 
 ; Modules. One that defines a structure is a struct, an implementation is named for its types.
-((call . target: (identifier) @_keyword . (_ . [(alias) (dot)] @name) (do_block) @body) @definition.namespace
+((_ target: (identifier) @_keyword . (_ . [(alias) (dot)] @name) (do_block) @body) @definition.namespace
   (#eq? @_keyword "defmodule"))
-((call . target: (identifier) @_keyword . (_ . [(alias) (dot)] @name) . (_ (_ target: (identifier) @_structure))) @definition.struct
+((_ target: (identifier) @_keyword . (_ . [(alias) (dot)] @name) . (_ (_ target: (identifier) @_structure))) @definition.struct
   (#eq? @_keyword "defmodule")
   (#any-of? @_structure "defstruct" "defexception" "schema" "embedded_schema" "typedstruct"))
-((call . target: (identifier) @_keyword . (_ . (alias) @name) (do_block) @body) @definition.interface
+((_ target: (identifier) @_keyword . (_ . (alias) @name) (do_block) @body) @definition.interface
   (#eq? @_keyword "defprotocol"))
-((call . target: (identifier) @_keyword . (_ . (alias) @name .) (do_block) @body) @definition.impl
+((_ target: (identifier) @_keyword . (_ . (alias) @name .) (do_block) @body) @definition.impl
   (#eq? @_keyword "defimpl"))
-((call
-  . target: (identifier) @_keyword
+((_
+  target: (identifier) @_keyword
   . (_ . [(alias) (dot)] @base (_ (_ key: (_) @_for value: [[(alias) (dot)] @name (list [(alias) (dot)] @name)])))
   (do_block) @body) @definition.impl
   (#eq? @_keyword "defimpl")
   (#match? @_for "^for:"))
 
 ; Functions: clauses that follow one another are one. A body is a block, or what stands behind the parameters' comma.
-((call . target: (identifier) @_keyword . (_ . [(identifier) @name (_ target: [(identifier) (call)] @name)] ("," @body (keywords))?) (do_block)? @body)
+((_ target: (identifier) @_keyword . (_ . [(identifier) @name (_ target: [(identifier) (call)] @name)] ("," @body (keywords))?) (do_block)? @body)
   @definition.function @clause
   (#any-of? @_keyword "def" "defp" "defdelegate" "defn" "defnp"))
-((call
-  . target: (identifier) @_keyword
+((_
+  target: (identifier) @_keyword
   . (_ . (_ left: [(identifier) @name (_ target: (identifier) @name)] operator: "when") ("," @body (keywords))?)
   (do_block)? @body) @definition.function @clause
   (#any-of? @_keyword "def" "defp" "defn" "defnp"))
-((call . target: (identifier) @_keyword . (_ . (binary_operator operator: _ @name) ("," @body (keywords))?) (do_block)? @body)
+((_ target: (identifier) @_keyword . (_ . (_ left: (_) operator: _ @name right: (_)) ("," @body (keywords))?) (do_block)? @body)
   @definition.function @clause
   (#any-of? @_keyword "def" "defp" "defmacro")
   (#not-eq? @name "when"))
-((call
-  . target: (identifier) @_keyword
+((_
+  target: (identifier) @_keyword
   . (_
     . [(identifier) @name (_ target: [(identifier) (call)] @name) (_ left: (_ target: (identifier) @name) operator: "when")]
     ("," @body (keywords))?)
@@ -39,11 +40,11 @@
   (#any-of? @_keyword "defmacro" "defmacrop" "defguard" "defguardp"))
 
 ; ExUnit.
-((call . target: (identifier) @_keyword . (_ . (string (quoted_content) @name)) (do_block) @body) @definition.function
+((_ target: (identifier) @_keyword . (_ . (string (quoted_content) @name)) (do_block) @body) @definition.function
   (#any-of? @_keyword "test" "property"))
-((call . target: (identifier) @_keyword . (_ . (string (quoted_content) @name)) (do_block) @body) @definition.namespace
+((_ target: (identifier) @_keyword . (_ . (string (quoted_content) @name)) (do_block) @body) @definition.namespace
   (#eq? @_keyword "describe"))
-((call target: (identifier) @name (do_block) @body) @definition.function
+((_ target: (identifier) @name (do_block) @body) @definition.function
   (#any-of? @name "setup" "setup_all"))
 
 ; Module attributes: types, callbacks, what says something of the declaration below, and constants.
@@ -55,7 +56,7 @@
 ((unary_operator operand: (_ target: (identifier) @_attribute (_ . (_ left: (_ left: (_ target: (identifier) @name))))))
   @definition.function
   (#any-of? @_attribute "callback" "macrocallback"))
-((unary_operator operand: (_ target: (identifier) @_attribute)) @attribute
+((_ operator: "@" operand: (_ target: (identifier) @_attribute)) @attribute
   (#any-of? @_attribute
     "doc" "typedoc" "spec" "impl" "deprecated" "since" "dialyzer" "tag" "describetag" "derive" "enforce_keys" "decorate"))
 ((unary_operator operator: "@" operand: (_ target: (identifier) @name (arguments))) @definition.constant
@@ -67,11 +68,11 @@
 ; Behaviours, and modules whose code is taken over.
 ((unary_operator operand: (_ target: (identifier) @_attribute (_ . (alias) @base)))
   (#eq? @_attribute "behaviour"))
-((call . target: (identifier) @_keyword . (_ . (alias) @base @import.source)) @import
+((_ target: (identifier) @_keyword . (_ . (alias) @base @import.source)) @import
   (#eq? @_keyword "use"))
 
 ; Imports.
-((call . target: (identifier) @_keyword . (_ . [(alias) (dot)] @import.source)) @import
+((_ target: (identifier) @_keyword . (_ . [(alias) (dot)] @import.source)) @import
   (#any-of? @_keyword "alias" "import" "require"))
 
 ; Calls. Without parentheses what follows the dot of a variable is a field.
@@ -79,7 +80,7 @@
   (#not-match? @call
     "^(alias|before_compile|behaviour|callback|case|cond|def|defdelegate|defexception|defguard|defguardp|defimpl|defmacro|defmacrop|defmodule|defn|defnp|defoverridable|defp|defprotocol|defstruct|describe|external_resource|fallback_to_any|for|if|import|macrocallback|moduledoc|moduletag|opaque|optional_callbacks|quote|receive|require|setup|shortdoc|t|test|try|type|typep|unless|unquote|use|with)$"))
 (call target: (_ right: (identifier) @call) (arguments))
-(binary_operator operator: "|>" right: (identifier) @call)
+(_ operator: "|>" right: (identifier) @call)
 (unary_operator operator: "&" operand: (_ left: (identifier) @call operator: "/"))
 
 ; Branches.
@@ -88,7 +89,7 @@
 (rescue_block (stab_clause) @branch)
 (catch_block (stab_clause) @branch)
 (anonymous_function (stab_clause) . (stab_clause) @branch)
-((call target: (identifier) @_keyword) @branch (#any-of? @_keyword "if" "unless" "for"))
+((_ target: (identifier) @_keyword) @branch (#any-of? @_keyword "if" "unless" "for"))
 ["&&" "||" "and" "or"] @branch
 
 (comment) @comment

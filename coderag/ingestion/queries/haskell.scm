@@ -16,15 +16,15 @@
   . match: (_) @body) @definition.function @clause
 (function name: (_ (operator) @name) match: (_) @body) @definition.function @clause
 (bind name: [(variable) @name (_ (operator) @name)] match: (_) @body) @definition.constant @clause
-(declarations (bind
+(declarations (_ !patterns
   name: [(variable) @name (_ (operator) @name)]
   match: (_ expression: [
     (apply) (case) (conditional) (do) (infix) (lambda) (lambda_case) (left_section) (let_in) (multi_way_if) (prefix_id)
     (qualified) (right_section) (variable)
   ]) @body) @definition.function @clause)
 (class_declarations [
-  (signature name: [(variable) @name (_ (operator) @name)])
-  (bind name: [(variable) @name (_ (operator) @name)] match: (_) @body)
+  (_ !match name: [(variable) @name (_ (operator) @name)])
+  (_ !patterns name: [(variable) @name (_ (operator) @name)] match: (_) @body)
 ] @definition.function @clause)
 (instance_declarations (bind name: [(variable) @name (_ (operator) @name)] match: (_) @body) @definition.function @clause)
 (foreign_import signature: (_ name: (variable) @name)) @definition.function
@@ -117,9 +117,9 @@
 ; Calls: what is applied, composed, or run as a statement.
 (apply function: [(variable) @call (_ id: (variable) @call)])
 (infix_id [(variable) @call (_ id: (variable) @call)])
-((infix left_operand: [(variable) @call (_ id: (variable) @call)] operator: (operator) @_operator)
+((_ left_operand: [(variable) @call (_ id: (variable) @call)] operator: (operator) @_operator)
   (#any-of? @_operator "$" "." "<$>" "<$!>" "$!" "=<<" ">=>" "<=<"))
-((infix operator: (operator) @_operator right_operand: [(variable) @call (_ id: (variable) @call)])
+((_ operator: (operator) @_operator right_operand: [(variable) @call (_ id: (variable) @call)])
   (#any-of? @_operator "." "&" "<&>" ">>=" ">=>" "<=<"))
 (exp [(variable) @call (_ id: (variable) @call)])
 (do (bind expression: [(variable) @call (_ id: (variable) @call)]))

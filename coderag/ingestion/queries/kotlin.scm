@@ -17,10 +17,10 @@
 
 ; Properties, but none inside a function or a lambda. One with code of its own is a function. Its getter and setter stand
 ; beside it if they begin on a line of their own.
-(source_file (property_declaration (binding_pattern_kind) . (_ . (simple_identifier) @name)) @definition.variable)
-(class_body (property_declaration (binding_pattern_kind) . (_ . (simple_identifier) @name)) @definition.field)
-(enum_class_body (property_declaration (binding_pattern_kind) . (_ . (simple_identifier) @name)) @definition.field)
-((property_declaration (modifiers (property_modifier) @_modifier) . (_) . (_ . (simple_identifier) @name)) @definition.constant
+(source_file (_ (binding_pattern_kind) . (_ . (simple_identifier) @name)) @definition.variable)
+(class_body (_ (binding_pattern_kind) . (_ . (simple_identifier) @name)) @definition.field)
+(enum_class_body (_ (binding_pattern_kind) . (_ . (simple_identifier) @name)) @definition.field)
+((property_declaration (_ (property_modifier) @_modifier) . (_) . (_ . (simple_identifier) @name)) @definition.constant
   (#eq? @_modifier "const"))
 (property_declaration
   receiver: (receiver_type [(user_type) @receiver (nullable_type (user_type) @receiver)])
@@ -40,12 +40,12 @@
 
 ; Extended and implemented types. A qualified one ends in its own name.
 (class_declaration (delegation_specifier [
-  (user_type (type_identifier) @base . (type_arguments)? .)
-  (_ . (user_type (type_identifier) @base . (type_arguments)? .))
+  (_ (type_identifier) @base . (type_arguments)? .)
+  (_ . (_ (type_identifier) @base . (type_arguments)? .))
 ]))
 (object_declaration (delegation_specifier [
-  (user_type (type_identifier) @base . (type_arguments)? .)
-  (_ . (user_type (type_identifier) @base . (type_arguments)? .))
+  (_ (type_identifier) @base . (type_arguments)? .)
+  (_ . (_ (type_identifier) @base . (type_arguments)? .))
 ]))
 
 ; Imports.

@@ -1,4 +1,5 @@
-; Declarations. A function inside a class becomes a method in the core.
+; Declarations. A function inside a class becomes a method in the core. The wildcards are blocks: their name takes longer to
+; compile, and nothing else holds an assignment there.
 (class_definition name: (identifier) @name) @definition.class
 (function_definition name: (identifier) @name) @definition.function
 (decorated_definition) @wrapper
@@ -6,20 +7,20 @@
 (type_alias_statement left: (type (generic_type . (identifier) @name))) @definition.type_alias
 (module (assignment left: [(identifier) @name (pattern_list (identifier) @name)]) @definition.variable)
 ((module (assignment left: (identifier) @name) @definition.constant) (#match? @name "^_*[A-Z][A-Z0-9_]+$"))
-(module (if_statement (block (assignment left: (identifier) @name) @definition.variable)))
-(module (try_statement (block (assignment left: (identifier) @name) @definition.variable)))
-(class_definition body: (block (assignment left: (identifier) @name) @definition.field))
+(module (if_statement (_ (assignment left: (identifier) @name) @definition.variable)))
+(module (try_statement (_ (assignment left: (identifier) @name) @definition.variable)))
+(class_definition body: (_ (assignment left: (identifier) @name) @definition.field))
 
 (class_definition superclasses: (argument_list [
   (identifier) @base
-  (attribute attribute: (identifier) @base)
-  (subscript value: (identifier) @base)
-  (subscript value: (attribute attribute: (identifier) @base))
+  (_ attribute: (identifier) @base)
+  (_ value: (identifier) @base subscript: (_))
+  (_ value: (_ attribute: (identifier) @base) subscript: (_))
 ]))
 
 ; Docstrings.
-(class_definition body: (block . (string) @docstring))
-(function_definition body: (block . (string) @docstring))
+(class_definition body: (_ . (string) @docstring))
+(function_definition body: (_ . (string) @docstring))
 (module . (comment)* . (string) @docstring)
 
 ; Imports.

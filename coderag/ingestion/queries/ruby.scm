@@ -5,14 +5,14 @@
 (method name: (_) @name) @definition.function
 (singleton_method name: (_) @name) @definition.function
 (alias name: [(identifier) (operator) (setter) (simple_symbol)] @name) @definition.function
-((call
+((_
   method: (identifier) @_method
-  arguments: (argument_list . [(simple_symbol) @name (string (string_content) @name)])) @definition.function
+  arguments: (_ . [(simple_symbol) @name (string (string_content) @name)])) @definition.function
   (#any-of? @_method "define_method" "define_singleton_method" "alias_method"))
 ((call
   !receiver
   method: (identifier) @_method
-  arguments: (argument_list (simple_symbol) @name)) @definition.field
+  arguments: (_ (simple_symbol) @name)) @definition.field
   (#any-of? @_method
     "attr_accessor" "attr_reader" "attr_writer" "attr" "class_attribute" "cattr_accessor" "cattr_reader" "mattr_accessor"
     "mattr_reader" "thread_mattr_accessor"))
@@ -22,7 +22,7 @@
   (#not-match? @_value "^(Struct|Class|Module|Data)\\.(new|define)\\b"))
 ((assignment
   left: [(constant) @name (_ scope: (_) @receiver name: (constant) @name)]
-  right: (call receiver: (constant) @_receiver method: (identifier) @_method block: (_)? @body)) @definition.class
+  right: (_ receiver: (constant) @_receiver method: (identifier) @_method block: (_)? @body)) @definition.class
   (#any-of? @_receiver "Struct" "Class" "Module" "Data")
   (#any-of? @_method "new" "define"))
 (operator_assignment left: (constant) @name) @definition.constant
@@ -37,19 +37,19 @@
 ((call
   !receiver
   method: (identifier) @_method
-  arguments: (argument_list [(constant) @base (_ name: (constant) @base)]))
+  arguments: (_ [(constant) @base (_ name: (constant) @base)]))
   (#any-of? @_method "include" "extend" "prepend"))
 
 ; Imports.
 ((call
   !receiver
   method: (identifier) @_method
-  arguments: (argument_list (string (string_content) @import.source))) @import
+  arguments: (_ (string (string_content) @import.source))) @import
   (#any-of? @_method "require" "require_relative" "load" "autoload"))
 
 ; Calls. A name that is a statement of its own, and not the last, can only be one.
-(call method: [(identifier) (constant)] @call)
-((call receiver: [(constant) @call (_ name: (constant) @call)] method: (identifier) @_method)
+(_ method: [(identifier) (constant)] @call)
+((_ receiver: [(constant) @call (_ name: (constant) @call)] method: (identifier) @_method)
   (#eq? @_method "new"))
 (body_statement (identifier) @call . (_))
 (if_modifier body: (identifier) @call)

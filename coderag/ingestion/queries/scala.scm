@@ -11,8 +11,8 @@
 (function_declaration name: (_) @name) @definition.function
 
 ; Parameters of a class that are its members.
-(class_definition "case" . "class" . (_) . (class_parameters (class_parameter name: (_) @name) @definition.field))
-(class_definition "case" . "class" . (_) . (type_parameters) . (class_parameters (class_parameter name: (_) @name) @definition.field))
+(class_definition "case" . "class" . (_) . (_ . "(" (_ name: (_) @name) @definition.field))
+(class_definition "case" . "class" . (_) . (type_parameters) . (_ . "(" (_ name: (_) @name) @definition.field))
 (class_parameter ["val" "var"] . name: (_) @name) @definition.field
 
 ; Values and variables, but none inside a function or a block.
@@ -24,12 +24,12 @@
 ; Implementations: a value that is an instance of a class without a name, as those of type classes are, a given instance,
 ; and an extension, which is named for its type.
 (val_definition pattern: (identifier) @name value: [
-  (instance_expression (template_body) @body)
-  (indented_block . (instance_expression (template_body) @body) .)
+  (_ . "new" (template_body) @body)
+  (indented_block . (_ . "new" (template_body) @body) .)
 ]) @definition.impl
 (given_definition name: (_) @name) @definition.impl
-(given_definition !name return_type: [(type_identifier) @name (generic_type . (_) @name)]) @definition.impl
-(extension_definition (parameters . "(" . (parameter type: [(type_identifier) @name (generic_type . (_) @name)]))) @definition.impl
+(given_definition !name return_type: [(type_identifier) @name (_ type: (_) @name type_arguments: (_))]) @definition.impl
+(extension_definition (_ . "(" . (_ name: (_) type: [(type_identifier) @name (_ type: (_) @name type_arguments: (_))]))) @definition.impl
 
 ; Extended and implemented types. A qualified one ends in its own name.
 (extends_clause [
@@ -37,22 +37,22 @@
   (generic_type . [(type_identifier) @base (_ (type_identifier) @base .)])
   (stable_type_identifier (type_identifier) @base)
 ])
-(val_definition (instance_expression [
+(val_definition (_ . "new" [
   (type_identifier) @base
   (_ . (type_identifier) @base)
   (compound_type [(type_identifier) @base (_ . (type_identifier) @base)])
 ] (template_body)))
-(function_definition (instance_expression [
+(function_definition (_ . "new" [
   (type_identifier) @base
   (_ . (type_identifier) @base)
   (compound_type [(type_identifier) @base (_ . (type_identifier) @base)])
 ] (template_body)))
-(indented_block . (instance_expression [
+(indented_block . (_ . "new" [
   (type_identifier) @base
   (_ . (type_identifier) @base)
   (compound_type [(type_identifier) @base (_ . (type_identifier) @base)])
 ] (template_body)) .)
-(given_definition [(type_identifier) @base (generic_type . (type_identifier) @base)])
+(given_definition [(type_identifier) @base (_ type: (type_identifier) @base type_arguments: (_))])
 
 ; Imports. What stands between the braces is left out.
 (import_declaration ["import" ","] . (identifier) @import.source . ("." . (identifier) @import.source)*) @import
@@ -60,8 +60,8 @@
 ; Calls.
 (call_expression . [
   (identifier) @call
-  (field_expression field: (_) @call)
-  (_ . [(identifier) @call (field_expression field: (_) @call)] . (type_arguments))
+  (_ value: (_) field: (_) @call)
+  (_ . [(identifier) @call (_ value: (_) field: (_) @call)] . (type_arguments))
 ])
 (infix_expression operator: (identifier) @call)
 (instance_expression [(type_identifier) @call (_ . (type_identifier) @call)])

@@ -21,9 +21,9 @@
 ]) @definition.impl
 
 ; Properties, but none inside a function or a closure. One with code of its own is a function.
-(source_file (property_declaration name: (_ bound_identifier: (simple_identifier) @name)) @definition.variable)
-(class_body (property_declaration name: (_ bound_identifier: (simple_identifier) @name)) @definition.field)
-(enum_class_body (property_declaration name: (_ bound_identifier: (simple_identifier) @name)) @definition.field)
+(source_file (_ name: (_ bound_identifier: (simple_identifier) @name)) @definition.variable)
+(class_body (_ name: (_ bound_identifier: (simple_identifier) @name)) @definition.field)
+(enum_class_body (_ name: (_ bound_identifier: (simple_identifier) @name)) @definition.field)
 (property_declaration name: (_ bound_identifier: (simple_identifier) @name) computed_value: (_) @body) @definition.function
 
 ; Extended and implemented types. A qualified one ends in its own name.
@@ -39,7 +39,7 @@
   (_ . "." . (simple_identifier) @call)
   (_ . (_ (navigation_suffix (simple_identifier) @call)) . (bang))
 ])
-(constructor_expression constructed_type: (user_type (type_identifier) @call . (type_arguments)? .))
+(constructor_expression constructed_type: (_ (type_identifier) @call . (type_arguments)? .))
 (macro_invocation . (simple_identifier) @call)
 
 ; Branches.

@@ -1,7 +1,7 @@
 ; Declarations. A node says where one ends and begins, the start of its text which kind it is: that in tree patterns takes
 ; ten times as long to compile. A `pub` stands beside what it makes public.
 ("pub" @start . (Decl) @definition.constant)
-(Decl (FnProto (IDENTIFIER) @name) . [(Block) ";"] @body) @definition.macro
+(_ (FnProto (IDENTIFIER) @name) . [(Block) ";"] @body) @definition.macro
 ((FnProto (IDENTIFIER) @name) @definition.function (#not-match? @definition.function "\\btype$"))
 ; A function that returns a type is how a generic one is written.
 ((FnProto (IDENTIFIER) @name) @definition.struct (#match? @definition.struct "\\btype$"))
@@ -20,17 +20,17 @@
 
 ; Members. What has no type is a value of an enum, or of a union without data.
 (ContainerField field_member: (IDENTIFIER) @start @name) @definition.field
-(ContainerField . (doc_comment)? . (ErrorUnionExpr (SuffixExpr . (IDENTIFIER) @start @name .))) @definition.field
+(ContainerField . (doc_comment)? . (_ (_ . (IDENTIFIER) @start @name .))) @definition.field
 (ErrorSetDecl (IDENTIFIER) @name @definition.field)
 
 ; Imports, of Zig and of C.
-((BUILTINIDENTIFIER) @_builtin @import . (FnCallArguments (_ (_ (STRINGLITERALSINGLE) @import.source)))
+((BUILTINIDENTIFIER) @_builtin @import . (_ (_ (_ (STRINGLITERALSINGLE) @import.source)))
   (#any-of? @_builtin "@import" "@cInclude" "@embedFile"))
 
 ; Calls, and initialised structs.
 (FieldOrFnCall function_call: (IDENTIFIER) @call)
 (SuffixExpr . (IDENTIFIER) @call . (FnCallArguments))
-((ErrorUnionExpr (SuffixExpr [(IDENTIFIER) @call (FieldOrFnCall field_access: (IDENTIFIER) @call)] .)) . (InitList))
+((ErrorUnionExpr (_ [(IDENTIFIER) @call (_ field_access: (IDENTIFIER) @call)] .)) . (InitList))
 
 ; Branches.
 [(IfPrefix) (WhilePrefix) (ForPrefix) (SwitchProng) "and" "or" "orelse" "catch"] @branch

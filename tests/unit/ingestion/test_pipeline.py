@@ -17,6 +17,7 @@ class FakeDense:
     """Records its batches; the vectors are ones."""
 
     info = EmbeddingInfo("fake", "ones", 4)
+    mask = None
 
     def __init__(self):
         self.batches = []

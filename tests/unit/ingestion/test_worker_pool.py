@@ -2,6 +2,7 @@ import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -222,6 +223,7 @@ def test_one_pool_serves_the_whole_process():
     assert shared_pool(3) is not shared_pool(2)
 
 
+@pytest.mark.filterwarnings("ignore:lance is not fork-safe")
 def test_a_fork_has_workers_of_its_own(runner):
     list(runner.results())
     pool = shared_pool(2)
@@ -232,3 +234,13 @@ def test_a_fork_has_workers_of_its_own(runner):
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert all(worker.alive for worker in runner.pool._idle)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="tells what files a process has open on Linux")
+def test_workers_without_a_job_have_no_file_of_the_repository_open(runner):
+    results = list(runner.results(cache=runner.root / "cache"))
+    assert (runner.root / "cache").exists()
+    for process in {result.worker.partition(":")[0] for result in results}:
+        opened = [str(entry.readlink()) for entry in Path(f"/proc/{process}/fd").iterdir()]
+        assert opened
+        assert not [path for path in opened if path.startswith(str(runner.root))]

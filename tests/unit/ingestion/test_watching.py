@@ -1,0 +1,89 @@
+import shutil
+from threading import Event
+
+import pytest
+
+from coderag.errors import IndexLockedError, IngestionError
+from coderag.ingestion import watching
+from coderag.ingestion.watching import watch_changes, when_unlocked
+
+
+@pytest.fixture
+def stop():
+    event = Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def changes(tmp_path, stop, monkeypatch):
+    """Changes of a folder, watched already; what is in `build` does not matter."""
+    monkeypatch.setattr(watching, "_ROUND_MS", 50)
+    (tmp_path / "build").mkdir()
+    (tmp_path / ".git").mkdir()
+    found = watch_changes(tmp_path, lambda: {"build/"}, stop)
+    assert next(found) == 0
+    return found
+
+
+def test_an_edit_is_noticed(changes, tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert next(changes) > 0
+
+
+def test_an_edit_in_a_new_folder_is_noticed(changes, tmp_path):
+    (tmp_path / "pkg").mkdir()
+    assert next(changes) > 0
+    (tmp_path / "pkg" / "a.py").write_text("x = 1\n")
+    assert next(changes) > 0
+
+
+@pytest.mark.parametrize("folder", ["build", "build/deep", ".git", ".coderag"])
+def test_edits_in_folders_that_do_not_matter_are_not_noticed(changes, tmp_path, folder):
+    (tmp_path / folder).mkdir(exist_ok=True)
+    for number in range(50):
+        (tmp_path / folder / f"{number}.py").write_text("x = 1\n")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert 0 < next(changes) < 10
+
+
+def test_several_edits_at_once_are_noticed_together(changes, tmp_path):
+    for number in range(50):
+        (tmp_path / f"{number}.py").write_text("x = 1\n")
+    noticed = [next(changes)]
+    while sum(noticed) < 50:
+        noticed.append(next(changes))
+    assert len(noticed) < 10
+
+
+def test_it_ends_when_told_to(changes, stop):
+    stop.set()
+    assert list(changes) == []
+
+
+def test_a_folder_that_cannot_be_watched_is_an_error_with_a_hint(tmp_path):
+    shutil.rmtree(tmp_path)
+    with pytest.raises(IngestionError, match="cannot be watched") as caught:
+        next(watch_changes(tmp_path, set))
+    assert caught.value.hint
+
+
+def test_another_writer_is_waited_for(monkeypatch):
+    monkeypatch.setattr(watching, "_RETRY_S", 0.001)
+    answers = iter([IndexLockedError("busy"), IndexLockedError("busy"), "report"])
+
+    def index():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert when_unlocked(index) == "report"
+
+
+def test_waiting_for_another_writer_ends_when_told_to(stop):
+    def index():
+        stop.set()
+        raise IndexLockedError("busy")
+
+    assert when_unlocked(index, stop) is None

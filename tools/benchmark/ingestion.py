@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Measure indexing on a repository of your own: what changes cost, and how time and memory grow.
+
+usage: ingestion.py SOURCE [--files 2000] [--million] [--rounds 3] [--json FILE]
+
+SOURCE      a folder with source code; it is copied, and never changed
+--files     how many of its files to take
+--million   also index 250,000, 500,000 and 1,000,000 lines, copies of SOURCE under other names
+
+Each figure is the median of the rounds, in a warm process, next to the smallest. Times depend on the machine and on what
+else runs there: compare figures of one run only. Peak memory is that of this process and of its workers together, and
+known on Linux only.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from coderag import CodeRAG, IndexReport
+from coderag.ingestion import worker_pool
+from coderag.ingestion.scanner import check_root, scan
+
+GIT = ("git", "-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
+
+
+class Workplace:
+    """A copy of some files, as a repository of git with an index."""
+
+    def __init__(self, folder: Path, files: list[tuple[Path, str]]) -> None:
+        self.root = folder
+        self.paths = [path for _, path in files]
+        for source, path in files:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, folder / path)
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.commit()
+        self.rag = CodeRAG(folder)
+
+    def git(self, *arguments: str) -> None:
+        """Run git in the repository."""
+        subprocess.run([*GIT, *arguments], cwd=self.root, check=True, stdout=subprocess.DEVNULL)
+
+    def commit(self) -> None:
+        """Commit everything, so that a branch can be switched."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "benchmark")
+
+    def edit(self, paths: list[str], word: str) -> None:
+        """Append a line to some files."""
+        for path in paths:
+            with (self.root / path).open("a", encoding="utf-8", errors="replace") as file:
+                file.write(f"\n{word}\n")
+
+
+def timed(action: Callable[[], IndexReport]) -> tuple[float, IndexReport]:
+    """Return how many seconds a run took, and its report."""
+    started = time.perf_counter()
+    report = action()
+    return time.perf_counter() - started, report
+
+
+def scenarios(place: Workplace) -> Iterator[tuple[str, float, IndexReport]]:
+    """Yield the name, seconds and report of each scenario, leaving the files as they were."""
+    rag, paths = place.rag, place.paths
+    yield "full rebuild", *timed(lambda: rag.index(full=True))
+    yield "no change", *timed(rag.index)
+    place.edit(paths[:1], "edited_once")
+    yield "one file changed", *timed(rag.index)
+    tenth = paths[:: max(1, len(paths) // (len(paths) // 10 or 1))]
+    place.edit(tenth, "edited_in_bulk")
+    yield "a tenth of the files changed", *timed(rag.index)
+    place.git("checkout", "--quiet", "-b", "other")
+    place.commit()
+    place.git("checkout", "--quiet", "main")
+    yield "branch switched", *timed(rag.index)
+    place.git("checkout", "--quiet", "other")
+    yield "and back", *timed(rag.index)
+    place.git("checkout", "--quiet", "main")
+    place.git("branch", "--quiet", "-D", "other")
+    rag.index()
+    folder = largest_folder(paths)
+    (place.root / folder).rename(place.root / f"{folder}-renamed")
+    yield "largest folder renamed", *timed(rag.index)
+    (place.root / f"{folder}-renamed").rename(place.root / folder)
+    rag.index()
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "coderag", "index", "-C", str(place.root)], check=True, capture_output=True)
+    yield "no change, as a command", time.perf_counter() - started, rag.index()
+
+
+def largest_folder(paths: list[str]) -> str:
+    """Return the top-level folder with the most files."""
+    tops = [path.split("/")[0] for path in paths if "/" in path]
+    return max(set(tops), key=tops.count)
+
+
+def peak_memory() -> int:
+    """Return the largest resident size, in bytes, that this process and its workers have had, added up; 0 if unknown."""
+    pids = [os.getpid()]
+    pids += [worker._process.pid for pool in worker_pool._pools.values() for worker in pool._idle]
+    total = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        except OSError:
+            return 0
+        total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    return total
+
+
+def grown(files: list[tuple[Path, str]], lines: int) -> Iterator[tuple[Path, str]]:
+    """Yield files, again and again under other folders, until they have so many lines."""
+    counted = 0
+    for copy in range(1_000):
+        for source, path in files:
+            if counted >= lines:
+                return
+            counted += source.read_bytes().count(b"\n")
+            yield source, f"copy{copy}/{path}"
+
+
+def measure_growth(files: list[tuple[Path, str]], lines: int) -> dict[str, float]:
+    """Return seconds, lines and peak memory of indexing so many lines, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for source, path in grown(files, lines):
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, Path(folder) / path)
+        done = subprocess.run(
+            [sys.executable, __file__, folder, "--index-only"], check=True, stdout=subprocess.PIPE, text=True
+        )
+        measured: dict[str, float] = json.loads(done.stdout)
+        return measured
+
+
+def index_only(folder: Path) -> None:
+    """Index a folder and print what it took."""
+    seconds, report = timed(CodeRAG(folder).index)
+    print(json.dumps({"seconds": seconds, "lines": report.lines, "chunks": report.chunks, "peak": peak_memory()}))
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--files", type=int, default=2_000)
+    parser.add_argument("--million", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--index-only", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.index_only:
+        index_only(arguments.source)
+        return
+    source = check_root(arguments.source)
+    files = [(source / found.path, found.path) for found in scan(source).candidates]
+    results: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Workplace(Path(folder) / "repository", files[: arguments.files])
+        place.rag.index()
+        laps: dict[str, list[tuple[float, IndexReport]]] = {}
+        for _ in range(arguments.rounds):
+            for name, seconds, report in scenarios(place):
+                laps.setdefault(name, []).append((seconds, report))
+        print(f"{len(place.paths):,} files, {laps['full rebuild'][0][1].lines:,} lines, {os.cpu_count()} cores")
+        for name, rounds in laps.items():
+            times = [seconds for seconds, _ in rounds]
+            report = rounds[-1][1]
+            what = ", ".join(
+                f"{value:,} {kind}"
+                for kind in ("added", "changed", "removed", "renamed")
+                if (value := getattr(report, kind))
+            )
+            parsed = "parse" in report.worker_seconds
+            print(
+                f"{name:32}{statistics.median(times):8.3f} s  (least {min(times):.3f})  "
+                f"{what or 'nothing changed'}{'' if parsed else ', nothing parsed'}"
+            )
+            results[name] = {"median_s": statistics.median(times), "min_s": min(times)}
+    if arguments.million:
+        for lines in (250_000, 500_000, 1_000_000):
+            grew = measure_growth(files, lines)
+            rate = grew["lines"] / grew["seconds"]
+            print(
+                f"{int(grew['lines']):>11,} lines{grew['seconds']:10.2f} s  {rate:,.0f} lines/s  "
+                f"{int(grew['chunks']):,} chunks  peak {grew['peak'] / 1e6:,.0f} MB"
+            )
+            results[f"{lines} lines"] = grew
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
