@@ -5,7 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from coderag.collector import collector_paused
 from coderag.errors import ConfigurationError, IndexNotFoundError, InvalidQueryError
 from coderag.ingestion.changes import find_changes
-from coderag.ingestion.scanner import check_root, scan
+from coderag.ingestion.scanner import Scan, check_root, scan
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.llm import make_answer_writer
 from coderag.models.providers import make_dense_model
@@ -119,11 +119,13 @@ class CodeRAG:
             return Indexer(self.root, self.settings, self._store, self._dense_model(), progress)
 
         def ignored() -> Collection[str]:
-            return indexer.ignored
+            return {path for path, _ in found.ignored if path.endswith("/")}
 
-        for _ in chain((0,), watch_changes(self.root, ignored, stop)):  # what changed until it began is found as well
+        found = Scan()
+        for edited in chain(((),), watch_changes(self.root, ignored, stop)):  # what changed until it began is found too
             indexer = make_indexer()
-            report = when_unlocked(indexer.run, stop)
+            report = when_unlocked(partial(indexer.run, since=(found, edited) if edited else None), stop)
+            found = indexer.found
             if report is None:
                 return
             yield report

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 _QUOTES = re.compile(r"^~?[a-zA-Z]{0,2}(\"\"\"|'''|\"|')(.*?)\1$", re.DOTALL)
 _OPENING = re.compile(r"^\s*(?:/\*[*!]*|\(\*+|\{-+(?:[ \t]*[|^])?|<!--|=begin\b|--\[=*\[|#\[=*\[)", re.MULTILINE)
 _CLOSING = re.compile(r"[^\S\n]*(?:\*+/|\*+\)|-+\}|-->|^=end|\]=*\])[^\S\n]*$", re.MULTILINE)
+_CLOSING_MARKS = ("*/", "*)", "-}", "-->", "=end", "]")
 _LINE_MARK = re.compile(r"^[^\S\n]*(?://[/!]*<?|#+!?|--+(?:[ \t]*[|^])?|;+|%+|\*(?!\*)|\"(?=\s))[ \t]?", re.MULTILINE)
 _RULE = re.compile(r"^[^\w\n]+$|^_+$", re.MULTILINE)
 _SIGNATURE_LENGTH = 300
@@ -19,7 +20,9 @@ def clean_docstring(literal: str) -> str:
 
 def clean_comment(comment: str) -> str:
     """Return the text of the comments of one block, without the marks of any language known here."""
-    text = _OPENING.sub("", _CLOSING.sub("", comment))
+    text = comment
+    if any(mark in comment for mark in _CLOSING_MARKS):  # looking for them everywhere costs more than all the rest
+        text = _OPENING.sub("", _CLOSING.sub("", comment))
     return _dedent(_RULE.sub("", _LINE_MARK.sub("", text)).strip("\n").split("\n"))
 
 

@@ -4,7 +4,7 @@ import hashlib
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,8 @@ from coderag.ingestion import parse_cache
 from coderag.ingestion.changes import Changes, batched, content_tree, count_renames, find_changes
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
 from coderag.ingestion.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
-from coderag.ingestion.scanner import Candidate, check_root, scan
+from coderag.ingestion.rescan import rescan
+from coderag.ingestion.scanner import Candidate, Scan, check_root, scan
 from coderag.ingestion.vocabulary import Vocabulary
 from coderag.ingestion.worker_pool import default_workers, shared_pool
 from coderag.models.dense import DenseModel, ProviderDense, check_embedding
@@ -33,6 +34,9 @@ PIPELINE_VERSION = 2
 """Raised when the same file would give other chunks or vectors; indexes of another version are built anew."""
 
 Progress = Callable[[IndexProgress], None]
+Edits = tuple[Scan, Collection[str]]
+"""A scan, and the paths that may have changed since."""
+
 FloatArray = NDArray[np.float32]
 
 _LARGEST_JOB = 400_000  # bytes of source: a result of a few megabytes
@@ -51,7 +55,7 @@ class Indexer:
         progress: Called as the run goes on.
 
     Attributes:
-        ignored: The folders that the scan did not enter, relative to the root, with a ``/`` at the end.
+        found: What the scan of the run found.
     """
 
     def __init__(
@@ -64,19 +68,21 @@ class Indexer:
         self._model = model
         self._progress = progress or (lambda _: None)
         self._repository = settings.project or root.name
+        self._n_workers = default_workers() if settings.ingestion.workers is None else settings.ingestion.workers
         self._fingerprint = fingerprint(settings, self._repository, model.mask)
         self._seconds: dict[str, float] = {}
         self._worker_seconds: Counter[str] = Counter()
         self._records: dict[str, FileRecord] = {}
         self._vectors: dict[str, tuple[FloatArray, FloatArray]] = {}
         self._tally = _Tally()
-        self.ignored: frozenset[str] = frozenset()
+        self.found = Scan()
 
-    def run(self, *, full: bool = False) -> IndexReport:
+    def run(self, *, full: bool = False, since: Edits | None = None) -> IndexReport:
         """Bring the index up to date and return what was done.
 
         Args:
             full: Build everything anew, even what has not changed.
+            since: What is known to have been edited since an earlier run's scan, to save another walk.
 
         Raises:
             IngestionError: The repository cannot be read.
@@ -94,8 +100,10 @@ class Indexer:
                 if _fingerprint(pointer.root_hash) != self._fingerprint:
                     writer.reset()
                     pointer = None
+            if pointer is None and self._n_workers:
+                shared_pool(self._n_workers).prepare()  # they start while the files are looked for
             checked_ns = time.time_ns()
-            changes = self._find_changes(writer, pointer)
+            changes = self._find_changes(writer, pointer, since)
             if changes.changed or changes.removed:
                 self._apply(writer, changes, parse_again=full)
             records = sorted(self._records.values(), key=lambda record: record.path)
@@ -103,15 +111,18 @@ class Indexer:
         self._progress(IndexProgress("commit", 1, 1))
         return self._report(generation, records, time.perf_counter() - started)
 
-    def _find_changes(self, writer: IndexWriter, pointer: Pointer | None) -> Changes:
+    def _find_changes(self, writer: IndexWriter, pointer: Pointer | None, since: Edits | None) -> Changes:
         self._progress(IndexProgress("scan", 0, 0))
         with self._timed("scan"):
-            found = scan(self._root, max_file_bytes=self._ingestion.max_file_bytes, exclude=self._ingestion.exclude)
+            limit = self._ingestion.max_file_bytes
+            found = rescan(self._root, *since, max_file_bytes=limit) if since else None
+            if found is None:
+                found = scan(self._root, max_file_bytes=limit, exclude=self._ingestion.exclude)
             last = None
             if pointer is not None and writer.base is not None:
                 last = read_manifest(self._store.directory, pointer) or Manifest(writer.base.files(), 0, {})
             changes = find_changes(found, last)
-        self.ignored = frozenset(path for path, _ in found.ignored if path.endswith("/"))
+        self.found = found
         self._records = {record.path: record for record in (*found.skipped, *changes.kept)}
         self._tally.unchanged = sum(record.outcome == "indexed" for record in changes.kept)
         return changes
@@ -159,7 +170,7 @@ class Indexer:
 
     def _results(self, changes: Changes, *, parse_again: bool) -> Generator[JobResult, None, None]:
         """Yield what came of the changed files, in order, as worker processes read and parse them."""
-        size = self._ingestion.workers if self._ingestion.workers is not None else default_workers()
+        size = self._n_workers
         use_cache = bool(self._settings.storage.cache_bytes) and not parse_again
         settings = self._run_settings(isolated=size > 0, use_cache=use_cache)
         total = sum(candidate.size for candidate in changes.changed)

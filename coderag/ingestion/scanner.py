@@ -91,6 +91,12 @@ class Scan:
     ignored: list[tuple[str, str]] = field(default_factory=list)
 
 
+def candidate_of(path: str, status: os.stat_result) -> Candidate:
+    """Return a file with its status."""
+    ctime_ns = status.st_ctime_ns if _HAS_CHANGE_TIME else 0
+    return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns)
+
+
 def check_root(path: Path) -> Path:
     """Return a directory's real path, if it is one to be indexed.
 
@@ -235,8 +241,7 @@ class _Walk:
         if reason := _reason_to_skip(entry.name.lower(), status, self._limit):
             self._skip(path, "skipped", reason, status)
         else:
-            ctime_ns = status.st_ctime_ns if _HAS_CHANGE_TIME else 0
-            self.found.candidates.append(Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns))
+            self.found.candidates.append(candidate_of(path, status))
 
     def _link_reason(self, entry: "os.DirEntry[str]") -> str:
         try:

@@ -43,6 +43,9 @@ class Vocabulary:
         return FieldCounts(body=body, names=names, docs=docs)
 
     def translate_matrix(self, worker: str, matrix: sp.csr_matrix) -> sp.csr_matrix:
-        """Return one matrix of a worker over this vocabulary; its columns are not sorted."""
+        """Return one matrix of a worker over this vocabulary, with sorted columns."""
         columns = self._columns[worker][matrix.indices]
-        return sp.csr_matrix((matrix.data, columns, matrix.indptr), shape=(matrix.shape[0], len(self.terms)))
+        shape = (matrix.shape[0], len(self.terms))
+        translated = sp.csr_matrix((matrix.data.copy(), columns, matrix.indptr), shape=shape)
+        translated.sort_indices()  # in place; a few here instead of all at the commit
+        return translated

@@ -18,8 +18,10 @@ _NEVER = frozenset({".git", ".hg", ".svn", ".coderag"})
 Report = TypeVar("Report")
 
 
-def watch_changes(root: Path, ignored: Callable[[], Collection[str]], stop: Event | None = None) -> Iterator[int]:
-    """Yield the number of changed paths whenever some have changed; first 0, soon after watching has begun.
+def watch_changes(
+    root: Path, ignored: Callable[[], Collection[str]], stop: Event | None = None
+) -> Iterator[Collection[str]]:
+    """Yield the changed paths, relative to the root, whenever some have changed; first none, soon after watching began.
 
     Args:
         root: Folder of the repository.
@@ -53,7 +55,9 @@ def watch_changes(root: Path, ignored: Callable[[], Collection[str]], stop: Even
         ):
             if changes or not begun:
                 begun = True
-                yield len(changes)
+                yield {
+                    Path(path).relative_to(root).as_posix() for _, path in changes if Path(path).is_relative_to(root)
+                }
     except OSError as error:
         raise IngestionError(
             f"{root} cannot be watched: {error}",

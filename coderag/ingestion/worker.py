@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from coderag.ingestion.jobs import Job, JobRunner, RunSettings
+from coderag.token_counts import count_tokens
 
 _LENGTH = 8
 _SECONDS_A_FILE = 5  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
@@ -54,12 +55,20 @@ def read_message(stream: IO[bytes]) -> Any:  # noqa: ANN401  # whatever was writ
     return pickle.loads(content)  # noqa: S301  # from our own process
 
 
+def warm_up() -> None:
+    """Load what the first job would have to wait for."""
+    import pyarrow  # noqa: F401, PLC0415
+
+    count_tokens("")
+
+
 def main() -> None:
     """Do jobs until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     results = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "wb") as nothing:  # noqa: PTH123  # what a library prints must not come between messages
         os.dup2(nothing.fileno(), 1)
+    warm_up()
     runner: JobRunner | None = None
     with suppress(EOFError, BrokenPipeError):
         while True:

@@ -61,6 +61,16 @@ class WorkerPool:
                     team.end()
         team.give_back()
 
+    def prepare(self) -> None:
+        """Start the workers that a run is about to need, while it still looks for files.
+
+        Raises:
+            IngestionError: No worker can be started.
+        """
+        with self._lock:
+            missing = self._size - len(self._idle)
+        self.keep(WorkerProcess() for _ in range(missing))
+
     def take(self) -> WorkerProcess:
         """Return a worker of which nobody else has the use."""
         with self._lock:
@@ -168,8 +178,14 @@ def _after_death(job: Job, error: WorkerDiedError) -> Job:
 
 
 _pools: dict[int, WorkerPool] = {}
+
+
+def _forget_pools() -> None:
+    _pools.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pools.clear)
+    os.register_at_fork(after_in_child=_forget_pools)
 
 
 def shared_pool(size: int) -> WorkerPool:

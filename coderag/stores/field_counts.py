@@ -64,21 +64,34 @@ class FieldCounts:
         return FieldCounts(*(matrix[index] for matrix in self.matrices))
 
     @staticmethod
-    def concat(parts: "Sequence[FieldCounts]", n_terms: int) -> "FieldCounts":
+    def concat(parts: "Sequence[FieldCounts]", n_terms: int, kept: NDArray[np.bool_] | None = None) -> "FieldCounts":
         """Return the rows of all parts, one below the other, over the first ``n_terms`` terms.
 
         Args:
             parts: Each may know fewer terms than ``n_terms``, but not more: vocabularies only grow.
             n_terms: Number of columns of the result.
+            kept: For each row of all parts whether it stays; by default all do.
         """
-        return FieldCounts(
-            *(_stacked([part.matrices[field] for part in parts], n_terms) for field in range(len(FIELDS)))
-        )
+        fields = [[part.matrices[field] for part in parts] for field in range(len(FIELDS))]
+        if kept is not None and not kept.all():
+            fields = [_runs(matrices, kept) for matrices in fields]
+        return FieldCounts(*(_stacked(matrices, n_terms) for matrices in fields))
 
     @staticmethod
     def empty(n_chunks: int = 0, n_terms: int = 0) -> "FieldCounts":
         """Return counts of chunks without any term."""
         return FieldCounts(*(_matrix([], [], np.zeros(n_chunks + 1, np.int64), n_terms) for _ in FIELDS))
+
+
+def _runs(matrices: "Sequence[Csr]", kept: NDArray[np.bool_]) -> "list[Csr]":
+    """Return the runs of kept rows: of a file that changed a few rows go, and copying runs is faster than picking rows."""
+    found = []
+    first = 0
+    for matrix in matrices:
+        edges = np.flatnonzero(np.diff(kept[first : first + matrix.shape[0]], prepend=False, append=False))
+        found += [matrix[start:end] for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)]
+        first += matrix.shape[0]
+    return found
 
 
 def _stacked(parts: "Sequence[Csr]", n_terms: int) -> "Csr":

@@ -388,8 +388,7 @@ class IndexWriter:
     def _merged_counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts of the kept rows."""
         parts = [self._base.counts()] if self._base else []
-        counts = FieldCounts.concat([*parts, *self._counts], len(self._vocabulary()))
-        return counts if kept.all() else counts.select(kept)
+        return FieldCounts.concat([*parts, *self._counts], len(self._vocabulary()), kept)
 
     def _commit(
         self, files: "pa.Table", embedding: EmbeddingInfo, root_hash: str, arrays: Mapping[str, NDArray[Any]]

@@ -158,7 +158,7 @@ def test_an_error_of_the_store_ends_the_workers(repository, started, monkeypatch
 
     monkeypatch.setattr(IndexWriter, "add", full)
     with pytest.raises(StorageFullError) as caught:
-        CodeRAG(repository, ingestion={"workers": 2}).index()
+        CodeRAG(repository, ingestion={"workers": 1}).index()
     assert caught.tb is not None  # whoever keeps the error keeps no workers with it
     assert workers_in(started)
     assert not any(map(is_running, workers_in(started)))

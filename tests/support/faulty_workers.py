@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.ingestion import worker_process
+from coderag.ingestion import worker_pool, worker_process
 
 FAULTS = """
 import os, signal
@@ -50,7 +50,8 @@ COMMAND = f"{FAULTS}\nworker.main()"
 
 
 def make_workers_faulty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have workers that this process starts die of certain files."""
+    """Have workers that this process starts die of certain files; those that it has already are put aside."""
+    monkeypatch.setattr(worker_pool, "_pools", {})
     monkeypatch.setattr(worker_process, "_COMMAND", COMMAND)
 
 
