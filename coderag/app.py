@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from coderag.collector import collector_paused
 from coderag.errors import ConfigurationError, IndexNotFoundError, InvalidQueryError
-from coderag.ingestion.changes import find_changes
-from coderag.ingestion.scanner import Scan, check_root, scan
+from coderag.ingestion.files.changes import find_changes
+from coderag.ingestion.files.scanner import Scan, check_root, scan
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.llm import make_answer_writer
 from coderag.models.providers import make_dense_model

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coderag.ingestion.jobs import JobResult
-from coderag.ingestion.vocabulary import Vocabulary
+from coderag.ingestion.workers.jobs import JobResult
+from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import Batch, BatchVectors, DenseModel
 from coderag.privacy import PathMask
 from coderag.stores.field_counts import FieldCounts

@@ -4,7 +4,7 @@ from typing import cast
 
 from llama_index.core.schema import BaseNode, MetadataMode
 
-from coderag.ingestion.summaries import summarize
+from coderag.ingestion.parsing.summaries import summarize
 from coderag.privacy import NAMED_BY_FILE, PathMask, module_of
 from coderag.schema import ChunkMetadata
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from llama_index.core.schema import Document
 
 from coderag.ingestion.embedded_chunks import EmbeddedChunks
-from coderag.ingestion.jobs import JobResult
 from coderag.ingestion.pipeline import ChunkPipeline
+from coderag.ingestion.workers.jobs import JobResult
 from coderag.models.dense import DenseModel
 from coderag.settings import IngestionSettings
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.ingestion import parse_cache
-from coderag.ingestion.changes import Changes, batched, content_tree, count_renames, find_changes
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
-from coderag.ingestion.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
-from coderag.ingestion.rescan import rescan
-from coderag.ingestion.scanner import Candidate, Scan, check_root, scan
-from coderag.ingestion.vocabulary import Vocabulary
-from coderag.ingestion.worker_pool import default_workers, shared_pool
+from coderag.ingestion.files.changes import Changes, batched, content_tree, count_renames, find_changes
+from coderag.ingestion.files.rescan import rescan
+from coderag.ingestion.files.scanner import Candidate, Scan, check_root, scan
+from coderag.ingestion.workers import parse_cache
+from coderag.ingestion.workers.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
+from coderag.ingestion.workers.vocabulary import Vocabulary
+from coderag.ingestion.workers.worker_pool import default_workers, shared_pool
 from coderag.models.dense import DenseModel, ProviderDense, check_embedding
 from coderag.privacy import PathMask
 from coderag.schema import FileRecord, IndexProgress, IndexReport

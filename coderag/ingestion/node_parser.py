@@ -11,7 +11,7 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
 
-from coderag.ingestion.chunking import (
+from coderag.ingestion.parsing.chunking import (
     MAX_TOKENS,
     MIN_TOKENS,
     PARSE_TIMEOUT_S,
@@ -19,8 +19,8 @@ from coderag.ingestion.chunking import (
     chunk_ids,
     parse_file,
 )
-from coderag.ingestion.languages import detect_language
-from coderag.ingestion.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS
+from coderag.ingestion.parsing.languages import detect_language
+from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS
 from coderag.schema import ChunkMetadata, ChunkStrategy
 
 _EMBEDDED: Final = frozenset({"path", "context", "qualified_name", "docstring", "summary"})

@@ -1,8 +1,8 @@
 """The LlamaIndex pipeline that turns files into embedded chunks: what users see, run and extend.
 
 ``CodeNodeParser → ChunkSummarizer → (yours) → ChunkEmbedder``. Where nobody has put in anything, the indexer does not run
-it: `coderag.ingestion.jobs` does the same steps with the same functions on columns, in worker processes, because an object a
-chunk costs more than all of embedding. Both make the same chunks; a test holds them to it.
+it: `coderag.ingestion.workers` does the same steps with the same functions on columns, in processes of their own, because an
+object a chunk costs more than all of embedding. Both make the same chunks; a test holds them to it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, TransformComponent
 
 from coderag.errors import ConfigurationError
-from coderag.ingestion.chunking import ParsedFile
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts
 from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
-from coderag.ingestion.summaries import summarize
-from coderag.ingestion.term_counter import TermCounter
+from coderag.ingestion.parsing.chunking import ParsedFile
+from coderag.ingestion.parsing.summaries import summarize
+from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.models.dense import Batch, DenseModel
 from coderag.settings import IngestionSettings
 from coderag.stores.arrow import node_columns

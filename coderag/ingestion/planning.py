@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coderag.ingestion import estimates
-from coderag.ingestion.changes import Changes, find_changes
+from coderag.ingestion.files.changes import Changes, find_changes
+from coderag.ingestion.files.scanner import Candidate, Scan, scan
+from coderag.ingestion.files.source import read_regular
 from coderag.ingestion.indexer import fingerprint
-from coderag.ingestion.languages import LANGUAGES, TEXT, detect_language
-from coderag.ingestion.scanner import Candidate, Scan, scan
-from coderag.ingestion.source import read_regular
-from coderag.ingestion.worker_pool import default_workers
+from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
+from coderag.ingestion.workers.worker_pool import default_workers
 from coderag.models.providers import OLLAMA_MODEL
 from coderag.schema import EmbeddingPlan, Exclusion, FileRecord, FileTotals, IndexPlan
 from coderag.settings import EmbeddingSettings, Settings

@@ -7,6 +7,7 @@ begun anew; a locked or read-only one, or a full disk, turns the cache off in th
 Several processes may use it at once, each with a `ContentCache` of its own: an open one does not survive a fork.
 """
 
+import errno
 import logging
 import sqlite3
 import threading
@@ -27,6 +28,8 @@ _SAMPLE_BYTES = 1_024
 _CODEC = "zstd"  # eight times as fast as zlib on parsed files
 _LARGEST_VALUE = 1 << 28
 _LARGEST_LINE = 4_096  # bytes, of git's one-line files
+_FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
+_FULL_ERRORS = frozenset((errno.ENOSPC, errno.EFBIG))
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 # What changes with every use is a small row: SQLite writes a row as a whole.
@@ -114,7 +117,9 @@ class ContentCache:
             except (sqlite3.Error, OSError) as error:
                 self._disconnect()
                 self._is_off = True
-                _logger.warning("The cache %s is not used by this process: %s", self._path, error)
+                # Of a full disk the index itself will tell.
+                level = logging.INFO if _is_full(error) else logging.WARNING
+                _logger.log(level, "The cache %s is not used by this process: %s", self._path, error)
                 return otherwise
 
     def _connected(self) -> sqlite3.Connection:
@@ -277,6 +282,10 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+
+
+def _is_full(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _FULL or getattr(error, "errno", 0) in _FULL_ERRORS
 
 
 def _prepare(directory: Path) -> None:

@@ -25,7 +25,7 @@ class Manifest:
     Attributes:
         records: Of every candidate file.
         checked_ns: When the files were last looked at, nanoseconds of the epoch.
-        tree: Record of the Merkle tree over the files' status, see `coderag.ingestion.merkle`.
+        tree: Record of the Merkle tree over the files' status, see `coderag.ingestion.files.merkle`.
     """
 
     records: Sequence[FileRecord]

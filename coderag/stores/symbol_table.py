@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"::|->|[.#\\/:]")
 _NOT_CODE = frozenset({"key", "rule", "section"})
-_NOT_CODE_FACTOR = 0.75  # a function ``store`` rather than a service of that name in a configuration file
+_NOT_CODE_FACTOR = 0.9  # a function ``store`` rather than a service of that name in a configuration file
 _EXACT, _EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
 
 

@@ -6,7 +6,8 @@ import os
 import pytest
 
 from coderag.app import CodeRAG
-from coderag.ingestion import changes, jobs
+from coderag.ingestion.files import changes
+from coderag.ingestion.workers import jobs
 from coderag.stores.pointer import FORMAT_DIRECTORY
 from tests.support.indexes import assert_same_index
 

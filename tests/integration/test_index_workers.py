@@ -21,7 +21,9 @@ from tests.support.indexes import assert_same_index
 
 CHECKOUT = Path(__file__).parents[2]
 FIXTURES = CHECKOUT / "tests" / "fixtures" / "repos"
-FAULTY = "import coderag.ingestion.worker_process as w, tests.support.faulty_workers as f; w._COMMAND = f.COMMAND"
+FAULTY = (
+    "import coderag.ingestion.workers.worker_process as w, tests.support.faulty_workers as f; w._COMMAND = f.COMMAND"
+)
 COMMAND = "from coderag.interfaces.cli.main import run; run()"
 NEVER_ENDS = 'return(<><n e=/*""/></>}t/b>n> '
 GOOD = "def good_{0}(x):\n    return x\n"

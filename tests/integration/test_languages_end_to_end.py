@@ -1,12 +1,14 @@
 """Each fixture repository is indexed, and every symbol that it is known to declare is found by its name."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from coderag import CodeRAG
+from coderag.notebooks import readable_text
 
 REPOSITORIES = Path(__file__).parents[1] / "fixtures" / "repos"
 LANGUAGES = sorted(path.parent.name for path in REPOSITORIES.glob("*/expected.json"))
@@ -21,15 +23,18 @@ class Repository:
         self.rag = CodeRAG(folder)
         self.report = self.rag.index()
         self.lines = {
-            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8").split("\n")
+            path.relative_to(folder).as_posix(): readable_text(path.name, path.read_text(encoding="utf-8")).split("\n")
             for path in folder.rglob("*")
             if path.is_file() and ".coderag" not in path.parts
         }
 
     def symbols(self):
-        """Yield name, qualified name, kind and lines; the file is not in the list."""
+        """Yield qualified name, kind and lines of what people ask for by its name; the file is not in the list."""
+        stems = {Path(path).stem for path in self.lines}
         for qualified_name, kind, start, end in self.expected["symbols"]:
-            yield qualified_name, kind, (start, end)
+            is_name = re.fullmatch(r"[\w.:#$]*\w[!?=]?", qualified_name) is not None
+            if is_name and kind not in {"section", "key", "rule"} and qualified_name not in stems:
+                yield qualified_name, kind, (start, end)
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)
@@ -42,7 +47,8 @@ def test_there_are_fixtures():
 
 
 def test_every_file_is_indexed(repository):
-    assert repository.report.files == {"indexed": len(repository.lines)}
+    locks = sum(path.endswith(".lock") for path in repository.lines)
+    assert repository.report.files == {"indexed": len(repository.lines) - locks} | ({"skipped": locks} if locks else {})
     assert list(repository.rag.status().notes) == []
 
 
@@ -71,6 +77,8 @@ def test_searching_for_a_symbol_finds_its_file_first(repository):
     for qualified_name in {name for name, _, _ in repository.symbols()}:
         declaring = {str(hit.path) for hit in repository.rag.definition(qualified_name)}
         hits = repository.rag.search(qualified_name)
-        if not hits or str(hits[0].path) not in declaring:
+        # What only a test declares steps back behind the code that the test is of.
+        looked_at = hits[:2] if all("test" in path.lower() for path in declaring) else hits[:1]
+        if declaring.isdisjoint(str(hit.path) for hit in looked_at):
             missed.append((qualified_name, [str(hit.path) for hit in hits[:2]]))
     assert missed == []

@@ -8,7 +8,7 @@ import pytest
 from llama_index.core.schema import TransformComponent
 
 from coderag.app import CodeRAG
-from coderag.ingestion.languages import LANGUAGES
+from coderag.ingestion.parsing.languages import LANGUAGES
 from tests.support.indexes import assert_same_index
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "repos"

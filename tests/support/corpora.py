@@ -12,9 +12,9 @@ from llama_index.core.schema import Document
 
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.neighbours import Neighbours
-from coderag.ingestion.languages import detect_language
+from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.pipeline import ChunkPipeline
-from coderag.ingestion.roles import role_of
 from coderag.models.dense import DenseModel, EmbeddedDense
 from coderag.models.word_vectors import WordVectors
 from coderag.schema import FileRecord

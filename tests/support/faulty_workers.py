@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from coderag.ingestion import worker_pool, worker_process
+from coderag.ingestion.workers import worker_pool, worker_process
 
 FAULTS = """
 import os, signal
 from pathlib import Path
-from coderag.ingestion import jobs, worker
+from coderag.ingestion.workers import jobs, worker
 
 worker._SECONDS_A_FILE = 1
 parse_file = jobs.parse_file

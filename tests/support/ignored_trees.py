@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from coderag.ingestion.ignore import IgnoreRules
+from coderag.ingestion.files.ignore import IgnoreRules
 
 TREE = """a b ab A .x a.c b.c ] [a] !a #a - xab
     d/ d/a d/b d/a.c d/ab d/d/ d/d/a d/d/b d/d/é d/x/ d/x/a d/x/b/ d/x/b/a d/x/b/ab d/.x

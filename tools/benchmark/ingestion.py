@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from coderag import CodeRAG, IndexReport
-from coderag.ingestion import worker_pool
-from coderag.ingestion.scanner import check_root, scan
+from coderag.ingestion.files.scanner import check_root, scan
+from coderag.ingestion.workers import worker_pool
 
 GIT = ("git", "-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.answering.citations import CitationChecker, Claim
-from coderag.ingestion.source import decode
+from coderag.ingestion.files.source import decode
 from coderag.schema import FileRecord
 
 TEXT = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"

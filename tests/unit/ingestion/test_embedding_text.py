@@ -1,9 +1,9 @@
 import pytest
 from llama_index.core.schema import Document, MetadataMode
 
-from coderag.ingestion.chunking import module_name
 from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
+from coderag.ingestion.parsing.chunking import module_name
 from coderag.ingestion.pipeline import ChunkSummarizer
 from coderag.privacy import PathMask, module_of
 

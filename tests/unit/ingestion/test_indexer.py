@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from coderag.errors import ConfigurationError, IndexLockedError, IndexModelError
-from coderag.ingestion import changes, indexer, jobs
+from coderag.ingestion import indexer
+from coderag.ingestion.files import changes
 from coderag.ingestion.indexer import Indexer
+from coderag.ingestion.workers import jobs
 from coderag.models.dense import EmbeddedDense
 from coderag.models.providers import make_dense_model
 from coderag.settings import EmbeddingSettings, Settings
@@ -123,7 +125,7 @@ def test_a_file_that_cannot_be_read_is_recorded_and_fails_nothing(place, monkeyp
     def denied(path, limit, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("coderag.ingestion.source.read_regular", denied)
+    monkeypatch.setattr("coderag.ingestion.files.source.read_regular", denied)
     report = place.index()
     assert report.files == {"failed": 3}
     assert ("shop/cart.py", "permission denied") in report.failed

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship
 
-from coderag.ingestion.languages import detect_language
 from coderag.ingestion.node_parser import CodeNodeParser
+from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema import ChunkMetadata
 
 REPOSITORIES = Path(__file__).parents[2] / "fixtures" / "repos"

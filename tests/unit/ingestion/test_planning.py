@@ -228,7 +228,7 @@ def test_what_cannot_be_looked_at_has_failed(place: Workplace, monkeypatch: pyte
             raise PermissionError(13, "Permission denied")
         return listing(path)
 
-    monkeypatch.setattr("coderag.ingestion.scanner.os.scandir", refuse)
+    monkeypatch.setattr("coderag.ingestion.files.scanner.os.scandir", refuse)
     assert place.plan().failed == [("d/", "permission denied")]
 
 

@@ -22,20 +22,20 @@ def changes(tmp_path, stop, monkeypatch):
     (tmp_path / "build").mkdir()
     (tmp_path / ".git").mkdir()
     found = watch_changes(tmp_path, lambda: {"build/"}, stop)
-    assert next(found) == 0
+    assert not next(found)
     return found
 
 
 def test_an_edit_is_noticed(changes, tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
-    assert next(changes) > 0
+    assert next(changes)
 
 
 def test_an_edit_in_a_new_folder_is_noticed(changes, tmp_path):
     (tmp_path / "pkg").mkdir()
-    assert next(changes) > 0
+    assert next(changes)
     (tmp_path / "pkg" / "a.py").write_text("x = 1\n")
-    assert next(changes) > 0
+    assert next(changes)
 
 
 @pytest.mark.parametrize("folder", ["build", "build/deep", ".git", ".coderag"])
@@ -44,14 +44,14 @@ def test_edits_in_folders_that_do_not_matter_are_not_noticed(changes, tmp_path, 
     for number in range(50):
         (tmp_path / folder / f"{number}.py").write_text("x = 1\n")
     (tmp_path / "a.py").write_text("x = 1\n")
-    assert 0 < next(changes) < 10
+    assert 0 < len(next(changes)) < 10
 
 
 def test_several_edits_at_once_are_noticed_together(changes, tmp_path):
     for number in range(50):
         (tmp_path / f"{number}.py").write_text("x = 1\n")
     noticed = [next(changes)]
-    while sum(noticed) < 50:
+    while len(set().union(*noticed)) < 50:
         noticed.append(next(changes))
     assert len(noticed) < 10
 

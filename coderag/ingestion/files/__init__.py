@@ -1,0 +1,1 @@
+"""Which files there are, what is in them, and what changed."""

@@ -1,0 +1,139 @@
+"""Find what changed since the last generation, reading no more files than needed.
+
+A Merkle tree over the files' status (size, times, number on disk) is compared with that of the last generation, so that
+only folders in which something differs are looked into. A file whose status proves nothing is read whatever it says.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coderag.ingestion.files.merkle import MerkleTree
+from coderag.ingestion.files.scanner import Candidate, Scan
+from coderag.ingestion.files.source import Source, read_source
+from coderag.schema import FileRecord
+from coderag.stores.manifest import Manifest
+
+_COARSE_GRAIN_NS = 2_000_000_000
+_FINE_GRAIN_NS = 100_000_000
+"""A file written so shortly before it was looked at may change again within the same time stamp, so its status proves
+nothing. Time stamps tick at 1 to 10 ms where they have fractions of a second; else at one second, or two (FAT).
+Source: git's "racy git" problem, Documentation/technical/racy-git.txt."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What differs between the files on disk and the last generation.
+
+    Attributes:
+        changed: Candidates that are new or may have changed: to be read.
+        kept: Records of files whose status proves that they have not.
+        removed: Paths that were indexed and are gone.
+        known: The records of the last generation by path.
+        tree: Over the status of all candidates.
+    """
+
+    changed: list[Candidate] = field(default_factory=list)
+    kept: list[FileRecord] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    known: Mapping[str, FileRecord] = field(default_factory=dict)
+    tree: MerkleTree = field(default_factory=lambda: MerkleTree.of({}))
+
+    def known_hash(self, path: str) -> str:
+        """Return the hash of a file's content as indexed; empty if it is not."""
+        record = self.known.get(path)
+        return record.hash if record and record.outcome == "indexed" else ""
+
+    def confirmed(self, root: Path, max_file_bytes: int) -> tuple[list[str], list[str], list[str]]:
+        """Return the paths that were added, changed and removed, telling by their content where their status does not."""
+        added, changed, removed = [], [], list(self.removed)
+        for candidate in self.changed:
+            path = candidate.path
+            found = read_source(root, candidate, max_file_bytes=max_file_bytes)
+            old = self.known_hash(path)
+            if isinstance(found, Source) and not old:
+                added.append(path)
+            elif isinstance(found, Source) and found.hash != old:
+                changed.append(path)
+            elif not isinstance(found, Source) and old:
+                removed.append(path)
+        return added, changed, removed
+
+
+def find_changes(scan: Scan, last: Manifest | None) -> Changes:
+    """Return what differs between a scan and the last generation.
+
+    Args:
+        scan: What is on disk now.
+        last: The last generation; None if there is none.
+    """
+    candidates = {candidate.path: candidate for candidate in scan.candidates}
+    tree = status_tree(scan.candidates)
+    if last is None:
+        return Changes(changed=scan.candidates, tree=tree)
+    known = {record.path: record for record in last.records}
+    differences = _tree(last).differences(tree)
+    doubtful = {*differences.added, *differences.changed}
+    doubtful.update(record.path for record in last.records if _proves_nothing(record, last.checked_ns))
+    return Changes(
+        changed=[candidate for path, candidate in candidates.items() if path in doubtful or path not in known],
+        kept=[known[path] for path in candidates if path in known and path not in doubtful],
+        removed=[path for path, record in known.items() if record.outcome == "indexed" and path not in candidates],
+        known=known,
+        tree=tree,
+    )
+
+
+def _tree(last: Manifest) -> MerkleTree:
+    try:
+        return MerkleTree.from_record(dict(last.tree))
+    except (ValueError, KeyError, TypeError):
+        return MerkleTree.of({})
+
+
+def status_tree(files: Iterable[Candidate | FileRecord]) -> MerkleTree:
+    """Return the Merkle tree over the status of files."""
+    return MerkleTree.of({file.path: f"{file.size} {file.mtime_ns} {file.ctime_ns} {file.inode}" for file in files})
+
+
+def _proves_nothing(record: FileRecord, checked_ns: int) -> bool:
+    """Return whether a file must be read to know that it is what it was: it failed, or was written just then."""
+    newest = max(record.mtime_ns, record.ctime_ns)
+    grain = _FINE_GRAIN_NS if newest % 1_000_000_000 else _COARSE_GRAIN_NS
+    return record.outcome == "failed" or newest >= checked_ns - grain
+
+
+def count_renames(added: Iterable[FileRecord], removed: Iterable[FileRecord]) -> int:
+    """Return how many added files have the content of a removed one."""
+    gone: dict[str, int] = {}
+    for record in removed:
+        gone[record.hash] = gone.get(record.hash, 0) + 1
+    renames = 0
+    for record in added:
+        if gone.get(record.hash, 0) > 0:
+            gone[record.hash] -= 1
+            renames += 1
+    return renames
+
+
+def content_tree(records: Sequence[FileRecord]) -> MerkleTree:
+    """Return the Merkle tree over the contents of all files, and over what became of them."""
+    return MerkleTree.of({record.path: f"{record.hash} {record.outcome}" for record in records if _is_file(record)})
+
+
+def _is_file(record: FileRecord) -> bool:
+    return not record.path.endswith("/")
+
+
+def batched(candidates: Iterable[Candidate], most_bytes: int) -> Iterator[list[Candidate]]:
+    """Yield candidates in their order, in batches of about so many bytes."""
+    batch: list[Candidate] = []
+    size = 0
+    for candidate in candidates:
+        batch.append(candidate)
+        size += candidate.size
+        if size >= most_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

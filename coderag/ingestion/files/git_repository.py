@@ -1,0 +1,140 @@
+"""Find git repositories, and ask git what it knows of them.
+
+Everything works without git too: the two settings that decide what is ignored are then read from its files.
+"""
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from coderag.ingestion.files.source import read_regular
+
+_logger = logging.getLogger(__name__)
+
+_LARGEST_CONTENT = 1 << 20
+_GIT_TIMEOUT_S = 120
+_GIT_LOCATION = re.compile("GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|NAMESPACE|OBJECT_DIRECTORY)")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git working tree.
+
+    Attributes:
+        common_dir: The git directory that all working trees of the repository share.
+    """
+
+    top: Path
+    common_dir: Path
+
+
+def find_repository(directory: Path) -> Repository | None:
+    """Return the innermost repository that a directory is in."""
+    return next(filter(None, map(repository_at, (directory, *directory.parents))), None)
+
+
+def repository_at(directory: Path) -> Repository | None:
+    """Return the repository whose tree begins at a directory; ``.git`` is a file in worktrees and submodules."""
+    git_dir = directory / ".git"
+    try:
+        if git_dir.is_file():
+            git_dir = directory / _line(git_dir).removeprefix("gitdir:").strip()
+        common_dir = git_dir / (_line(git_dir / "commondir") or ".")
+        if (git_dir / "HEAD").exists() and (common_dir / "objects").is_dir():
+            return Repository(directory, common_dir.resolve())
+    except (OSError, ValueError, RuntimeError):  # unreadable, a NUL in a path, a loop of links
+        pass
+    return None
+
+
+def _line(path: Path) -> str:
+    return os.fsdecode(content_of(path, follow=True)).rstrip("\r\n")
+
+
+def run_git(directory: Path, *arguments: str) -> bytes | None:
+    """Return what a git command prints, or None if there is no git or it fails.
+
+    The repository is not trusted: no command that its configuration names is run, and neither is a ``git`` of its own.
+    The place comes from ``directory`` only, also inside a git hook, which sets ``GIT_DIR``.
+    """
+    executable = shutil.which("git")
+    if executable is None or Path(executable).resolve().is_relative_to(directory):
+        return None
+    environment = {name: value for name, value in os.environ.items() if not _GIT_LOCATION.fullmatch(name)}
+    command = [executable, "-c", "core.fsmonitor=false", *arguments]
+    try:
+        result = subprocess.run(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if result.returncode != 0:
+        _logger.warning("git %s in %s: %s", arguments[0], directory, os.fsdecode(result.stderr).strip())
+        return None
+    return result.stdout
+
+
+class GitConfig(NamedTuple):
+    """The two settings of git that decide what is ignored."""
+
+    excludes_file: Path
+    ignore_case: bool
+
+
+_CONFIG_LINE = re.compile(r"""\s*(\w+)\s*(?:=\s*"?([^"#;]*?)"?\s*)?(?:[#;].*)?""")
+_TRUE = ("", "true", "yes", "on", "1")
+
+
+def read_config(directory: Path, repository: Repository | None) -> GitConfig:
+    """Return git's settings for a directory: as git tells them or, without git, from the files it would read."""
+    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    printed = run_git(directory, "config", "-z", "--list")
+    if printed is None:
+        values = _values_without_git(_expanded(home), repository)
+    else:
+        pairs = (entry.partition("\n") for entry in os.fsdecode(printed).split("\0"))
+        values = {key: value for key, _, value in pairs}
+    excludes_file = values.get("core.excludesfile", f"{home}/git/ignore")
+    return GitConfig(directory / _expanded(excludes_file), values.get("core.ignorecase", "false").lower() in _TRUE)
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # no home
+        return Path(path)
+
+
+def _values_without_git(config_home: Path, repository: Repository | None) -> dict[str, str]:
+    """Read the ``[core]`` sections of the user's and the repository's configuration; includes are not followed."""
+    user = os.environ.get("GIT_CONFIG_GLOBAL")
+    files = [Path(user)] if user else [config_home / "git" / "config", _expanded("~/.gitconfig")]
+    files += [repository.common_dir / "config"] if repository else []
+    values: dict[str, str] = {}
+    for file in files:
+        section = ""
+        for line in os.fsdecode(content_of(file, follow=True)).splitlines():
+            if line.lstrip().startswith("["):
+                section = line.strip().strip("[] \t").lower()
+            elif section == "core" and (setting := _CONFIG_LINE.fullmatch(line)):
+                values[f"core.{setting[1].lower()}"] = (setting[2] or "").replace("\\\\", "\\")
+    return values
+
+
+def content_of(path: Path, *, follow: bool = False) -> bytes:
+    """Return the beginning of one of git's or our small files, up to 1 MiB; nothing if it cannot be read."""
+    try:
+        return read_regular(path, _LARGEST_CONTENT, follow=follow)[0]
+    except OSError:
+        return b""

@@ -1,0 +1,330 @@
+"""Walk a repository: which files are to be read, which are left out, and why.
+
+Git's rules and ``.coderagignore`` decide (see `ignore`); files that git tracks are kept even where a pattern of git's
+matches them. Nothing outside the root is looked at, no link is followed, and every file ends as a candidate, as skipped
+or failed with a reason, or as (part of) something that is listed as ignored.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+from coderag.errors import IngestionError
+from coderag.ingestion.files.git_repository import Repository, run_git
+from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
+from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.source import MAX_FILE_BYTES, describe, too_large
+from coderag.schema import FileRecord, Outcome
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_OWN_DIRECTORIES = _words(".git .hg .svn .coderag")
+_OWN_FILES = _words(".git .coderag.local.yaml")  # a worktree's link to its repository; our file for secrets
+_OWN_REASON = "always left out"
+_DERIVED_DIRECTORIES = _words(
+    "node_modules __pycache__ .venv venv .tox .mypy_cache .pytest_cache .ruff_cache .eggs .gradle .next .cache"
+)
+_DERIVED_REASON = "dependencies or caches, not tracked by git"
+_LOCK_FILES = _words(
+    """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock poetry.lock
+    pipfile.lock pdm.lock uv.lock pixi.lock conda-lock.yml cargo.lock gemfile.lock composer.lock go.sum go.work.sum
+    flake.lock mix.lock pubspec.lock podfile.lock package.resolved packages.lock.json cartfile.resolved gradle.lockfile
+    .terraform.lock.hcl"""
+)
+_MINIFIED_ENDINGS = (".min.js", ".min.mjs", ".min.css", ".js.map", ".css.map", ".mjs.map")
+_BINARY_SUFFIXES = _words(
+    """7z a aac ai apk avi avif bin bmp br bz2 ckpt class crx cur db deb dll dmg doc docx dylib egg eot eps exe feather
+    flac flv gguf gif glb gz h5 heic icns ico img iso jar jpeg jpg jks keystore ko lib lz4 lzma m4a m4v mkv mov mp3 mp4
+    mpeg mpg msi nib node npy npz o obj odp ods odt ogg onnx otf p12 parquet pb pdb pdf pfx pickle pkl png ppt pptx psd
+    pt pth pyc pyd pyo rar rlib rpm safetensors so sqlite sqlite3 swf tar tgz tif tiff ttf war wasm wav webm webp wmv
+    woff woff2 xls xlsx xz zip zst"""
+)
+_SPECIAL_KINDS = (
+    (stat.S_ISFIFO, "named pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "device"),
+    (stat.S_ISBLK, "device"),
+)
+_HAS_CHANGE_TIME = os.name != "nt"
+_JUNCTION_TAG = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT, which the stat module has on Windows only
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file to be read.
+
+    Attributes:
+        path: Relative to the root, with ``/`` between the parts.
+        inode: 0 where the file system has none (Windows).
+        ctime_ns: When content or status last changed; it tells a file that was replaced by one of the same size and
+            modification time. 0 where the system has no such time (Windows, where it would be that of creation).
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+    ctime_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a walk found.
+
+    Attributes:
+        candidates: By path.
+        skipped: Files, and directories (ending in ``/``) that cannot be listed, decided without reading; by path.
+        ignored: ``(path, reason)`` of what the rules leave out; a directory ends in ``/`` and was not entered.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    skipped: list[FileRecord] = field(default_factory=list)
+    ignored: list[tuple[str, str]] = field(default_factory=list)
+
+
+def candidate_of(path: str, status: os.stat_result) -> Candidate:
+    """Return a file with its status."""
+    ctime_ns = status.st_ctime_ns if _HAS_CHANGE_TIME else 0
+    return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino, ctime_ns)
+
+
+def check_root(path: Path) -> Path:
+    """Return a directory's real path, if it is one to be indexed.
+
+    Raises:
+        IngestionError: There is no such directory, it cannot be read, or it is one that nobody means to index.
+    """
+    try:
+        root = path.expanduser().resolve()
+        with os.scandir(root), suppress(FileNotFoundError):
+            (root / ".coderag").lstat()  # names may be listed where they may not be looked up
+    except FileNotFoundError as error:
+        raise IngestionError(f"{path}: no such directory", hint="Check the path.") from error
+    except NotADirectoryError as error:
+        raise IngestionError(f"{path}: not a directory", hint="Name the directory that holds the code.") from error
+    except PermissionError as error:
+        raise IngestionError(f"{path}: permission denied", hint="Make the directory readable for this user.") from error
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, an unknown ~user, a NUL
+        raise IngestionError(f"{path}: cannot be opened ({error})", hint="Check the path.") from error
+    _refuse_unmeant(root)
+    return root
+
+
+def _refuse_unmeant(root: Path) -> None:
+    if root == root.parent:
+        raise IngestionError(
+            f"{root}: the root of the file system is never indexed", hint="Name a repository below it."
+        )
+    if _home().is_relative_to(root):
+        raise IngestionError(f"{root}: the home directory is never indexed", hint="Name a repository below it.")
+    if (root / "HEAD").is_file() and (root / "objects").is_dir() and (root / "refs").is_dir():
+        raise IngestionError(
+            f"{root}: git's own data, not a working tree", hint="Name a directory with checked-out files."
+        )
+
+
+def _home() -> Path:
+    try:
+        return Path.home().resolve()
+    except RuntimeError:  # a user without one
+        return Path(os.sep)
+
+
+def scan(root: Path, *, max_file_bytes: int = MAX_FILE_BYTES, exclude: Sequence[str] = ()) -> Scan:
+    """Return what is below a root, as `check_root` returned it.
+
+    Args:
+        root: Where to begin.
+        max_file_bytes: Larger files are skipped.
+        exclude: More patterns in gitignore syntax, relative to the root; they win over ignore files.
+    """
+    walk = _Walk(root, max_file_bytes, exclude)
+    walk.run()
+    found = walk.found
+    found.candidates.sort(key=attrgetter("path"))
+    found.skipped.sort(key=attrgetter("path"))
+    found.ignored.sort()
+    return found
+
+
+class _Directory(NamedTuple):
+    """A directory to be walked.
+
+    Attributes:
+        prefix: Its path relative to the root with a trailing ``/``; empty for the root.
+        rules: Until it is entered, for the names in its parent; then for its own.
+        tracked: What git tracks though rules match it, and the directories above that; relative to the root.
+        inherited: Why everything in it but tracked files is left out; empty if it is not.
+    """
+
+    entry: "os.DirEntry[str] | Path"
+    prefix: str
+    rules: IgnoreRules
+    tracked: Collection[str]
+    inherited: str = ""
+
+
+class _Walk:
+    """One walk in progress."""
+
+    def __init__(self, root: Path, max_file_bytes: int, exclude: Sequence[str]) -> None:
+        self.found = Scan()
+        self._root = root
+        self._limit = max_file_bytes
+        self._pending: list[_Directory] = []
+        rules = IgnoreRules.for_root(root, exclude)
+        self._visit_all(_Directory(root, "", rules, _tracked_against_rules(root, "", rules.repository)))
+
+    def run(self) -> None:
+        """Walk directories until none is left."""
+        while self._pending:
+            self._visit_all(self._pending.pop())
+
+    def _visit_all(self, directory: _Directory) -> None:
+        try:
+            entries = _listed(directory.entry)
+        except OSError as error:
+            self._skip(directory.prefix or "./", "failed", describe(error))
+            return
+        entered = self._enter(directory, MARKERS.intersection([entry.name for entry in entries]))
+        if entered is None:
+            return
+        while entries:
+            entry = entries.pop()  # each keeps its status until it is let go
+            try:
+                self._visit(entered, entry)
+            except OSError as error:  # it vanished, or may not be looked at
+                self._skip(entered.prefix + entry.name, "failed", describe(error))
+
+    def _enter(self, directory: _Directory, markers: Collection[str]) -> _Directory | None:
+        """Return a directory with its own rules, or None if it turns out to hold what is indexed already."""
+        if isinstance(directory.entry, Path):  # the root
+            return directory
+        outer = directory.rules.repository
+        rules = directory.rules.child(directory.entry, markers)
+        inner = rules.repository
+        if inner is None or inner is outer:
+            return directory._replace(rules=rules)
+        if outer and inner.common_dir == outer.common_dir:
+            self.found.ignored.append((directory.prefix, "another worktree of this repository"))
+            return None
+        tracked = _tracked_against_rules(inner.top, directory.prefix, inner)
+        return directory._replace(rules=rules, tracked=tracked, inherited="")
+
+    def _visit(self, directory: _Directory, entry: "os.DirEntry[str]") -> None:
+        path = directory.prefix + entry.name
+        if not path.isascii() and not _is_unicode(entry.name):
+            self._skip(path, "skipped", "name is not valid UTF-8")
+            return
+        is_dir = entry.is_dir(follow_symlinks=False)
+        if reason := _reason_to_ignore(directory, entry.name, is_dir=is_dir):
+            self.found.ignored.append((f"{path}/" if is_dir else path, reason))
+        elif entry.is_symlink() or (is_dir and _is_junction(entry)):
+            self._skip(path, "skipped", self._link_reason(entry))
+        elif is_dir:
+            inherited = directory.inherited or (path in directory.tracked and _untracked_reason(directory, entry.name))
+            self._pending.append(directory._replace(entry=entry, prefix=f"{path}/", inherited=inherited or ""))
+        else:
+            self._file(path, entry)
+
+    def _file(self, path: str, entry: "os.DirEntry[str]") -> None:
+        status = entry.stat(follow_symlinks=False)
+        if reason := _reason_to_skip(entry.name.lower(), status, self._limit):
+            self._skip(path, "skipped", reason, status)
+        else:
+            self.found.candidates.append(candidate_of(path, status))
+
+    def _link_reason(self, entry: "os.DirEntry[str]") -> str:
+        try:
+            target = Path(entry.path).resolve(strict=True)
+        except (OSError, RuntimeError):  # nothing there, or a loop
+            return "broken symbolic link"
+        if not target.is_relative_to(self._root):
+            return "symbolic link outside the repository"
+        return _printable(f"symbolic link to {target.relative_to(self._root).as_posix()}")
+
+    def _skip(self, path: str, outcome: Outcome, reason: str, status: os.stat_result | None = None) -> None:
+        size, mtime_ns = (status.st_size, status.st_mtime_ns) if status else (0, 0)
+        path = _printable(path)
+        self.found.skipped.append(FileRecord(path, outcome, reason, size=size, mtime_ns=mtime_ns, role=role_of(path)))
+
+
+def _listed(directory: "os.DirEntry[str] | Path") -> list["os.DirEntry[str]"]:
+    """Return what is in a directory.
+
+    Raises:
+        OSError: It cannot be listed, or has become a link since it was seen.
+    """
+    with os.scandir(directory) as listing:
+        entries = list(listing)
+    if stat.S_ISLNK(os.lstat(directory).st_mode):  # the entry remembers what it was
+        raise OSError(errno.ELOOP, "is a symbolic link", os.fspath(directory))
+    return entries
+
+
+def _reason_to_ignore(directory: _Directory, name: str, *, is_dir: bool) -> str | None:
+    if name in (_OWN_DIRECTORIES if is_dir else _OWN_FILES):
+        return _OWN_REASON
+    if directory.prefix + name in directory.tracked:
+        return directory.rules.ignored(name, is_dir, tracked=True)
+    return directory.inherited or _untracked_reason(directory, name, is_dir=is_dir)
+
+
+def _untracked_reason(directory: _Directory, name: str, *, is_dir: bool = True) -> str | None:
+    if is_dir and name in _DERIVED_DIRECTORIES:
+        return _DERIVED_REASON
+    return directory.rules.ignored(name, is_dir)
+
+
+def _reason_to_skip(name: str, status: os.stat_result, limit: int) -> str:
+    """Return why a file is not worth reading, from its name in small letters and its status; or an empty string."""
+    if not stat.S_ISREG(status.st_mode):
+        return next((kind for is_kind, kind in _SPECIAL_KINDS if is_kind(status.st_mode)), "not a regular file")
+    if name in _LOCK_FILES:
+        return "lock file"
+    if name.endswith(_MINIFIED_ENDINGS):
+        return "minified file"
+    if name.rpartition(".")[2] in _BINARY_SUFFIXES:
+        return "binary file"
+    return too_large(limit) if status.st_size > limit else ""
+
+
+def _is_junction(entry: "os.DirEntry[str]") -> bool:
+    """Whether a directory is a Windows junction, a link that Python 3.11 does not call one."""
+    return os.name == "nt" and getattr(entry.stat(follow_symlinks=False), "st_reparse_tag", 0) == _JUNCTION_TAG
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes that are not UTF-8 are lone surrogates here
+        return False
+    return True
+
+
+def _printable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _tracked_against_rules(directory: Path, prefix: str, repository: Repository | None) -> Collection[str]:
+    """Return what git tracks though a pattern or one of our names leaves it out, and the directories above it."""
+    if repository is None:
+        return frozenset()
+    ours = [argument for name in sorted(_DERIVED_DIRECTORIES) for argument in ("-x", f"{name}/")]
+    listed = run_git(directory, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard", *ours)
+    tracked: set[str] = set()
+    for file in os.fsdecode(listed or b"").split("\0"):
+        path = file
+        while path and prefix + path not in tracked:
+            tracked.add(prefix + path)
+            path = path.rpartition("/")[0]
+    return frozenset(tracked)

@@ -1,0 +1,285 @@
+"""Read one file: safely, and as text whatever its encoding.
+
+A file is opened without following a link and without waiting on a pipe, read up to a limit, and judged by its content:
+binary, minified and generated files become a `Skip`, the others a `Source`. UTF-8 and byte order marks are tried first,
+because almost every file ends there; only what is left is shown to charset-normalizer.
+"""
+
+import codecs
+import errno
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from charset_normalizer import from_bytes
+
+from coderag.notebooks import readable_text
+from coderag.schema import Outcome
+
+if TYPE_CHECKING:  # the scanner reads ignore files through this module
+    from coderag.ingestion.files.scanner import Candidate
+
+MAX_FILE_BYTES = 1_000_000
+"""The default size limit of a file; larger ones are data far more often than code."""
+
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)  # Windows: no newline translation
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would otherwise wait for a writer
+)
+_NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+
+_SNIFFED_BYTES = 8_192  # as far as git looks for a NUL
+_SAMPLE_BYTES = 65_536  # charset-normalizer takes tens of milliseconds on more
+_MOST_CONTROL = 0.02  # share of control bytes above which bytes without a NUL are no text either
+_UTF16_HIGH_NULS = 0.4  # text in UTF-16 without a mark: about every other byte of Western code is NUL
+_UTF16_LOW_NULS = 0.02
+_CONTROL_BYTES = bytes(sorted(set(range(32)) - set(b"\t\n\v\f\r\x1b") | {0x7F}))
+
+_MARKS = (  # the UTF-32 mark begins with the UTF-16 one
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LEGACY_ENCODINGS = [
+    "cp1252", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254",
+    "cp1255", "cp1256", "cp1257", "iso8859_2", "iso8859_15",
+]  # fmt: skip
+"""What source files are written in, likeliest first: comments are often too short for the library to tell two apart.
+Left free, it finds mainframe and Macintosh code pages in them."""
+_COMPARED_CHARACTERS = 4_096
+
+_HEADER_LINES = 20
+_HEADER_BLOCK = re.compile(r"\A(?:\s|#!.*\n|<\?.*?\?>)*(?:/\*.*?\*/|<!--.*?-->)", re.DOTALL)
+_COMMENT_LINE = re.compile(r"^[ \t]*(?://|#|/?\*|--|;|%|<!--|\(\*|\{-|\"\"\"|''')(.*)$", re.MULTILINE)
+_BY_PROGRAM = (
+    r"\bauto(?:matically)?[-_ ]*generated\b|\b(?:code|file|is|was|been)\s+generated\b"
+    r"|\bgenerated\s+(?:by|from|file|code|using|with)\b"
+)
+_GENERATED = re.compile(
+    rf"""^\W*@generated\b
+    | <auto-?generated\b
+    | \b(?:file|code)\s+(?:is|was|has\s+been)\s+auto(?:matically)?[-_ ]*generated\b
+    | (?:{_BY_PROGRAM})[\s\S]{{0,300}}\bdo\s+not\s+(?:edit|modify|change|alter)\b
+    | \bdo\s+not\s+(?:edit|modify|change|alter)\b[\s\S]{{0,300}}(?:{_BY_PROGRAM})""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+
+_LONG_LINE = 500
+_ENDLESS_LINE = 5_000
+_FEW_LINES = 5
+_CODE_DENSITY = (
+    0.03  # share of (){}; in a line: minified code has 0.1 and more, base64 and tables of numbers next to none
+)
+_MINIFIED_SUFFIXES = (".js", ".mjs", ".cjs", ".css", ".html", ".htm", ".svg")
+_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".tex", ".org", ".ipynb")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a file.
+
+    Attributes:
+        text: Without byte order mark; line endings as on disk. Later byte offsets are into its UTF-8. Of a notebook, its
+            cells (see `coderag.notebooks`).
+        encoding: A Python codec's name; ``utf-8+cp1252`` if single lines of a UTF-8 file are in another encoding.
+        hash: SHA-256 of the bytes on disk.
+        mtime_ns: Taken before reading, so that a change during it is seen by the next run.
+    """
+
+    text: str
+    encoding: str
+    hash: str
+    size: int
+    mtime_ns: int
+
+
+class Skip(NamedTuple):
+    """Why a file has no text; ``hash`` is empty if it could not be read to its end."""
+
+    outcome: Outcome
+    reason: str
+    hash: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+
+
+class Decoded(NamedTuple):
+    """A text and the name of the encoding it was in."""
+
+    text: str
+    encoding: str
+
+
+def read_source(root: Path, candidate: "Candidate", *, max_file_bytes: int = MAX_FILE_BYTES) -> Source | Skip:
+    """Read and decode a candidate file, or say why not. An error is a `Skip` with outcome ``failed``, not raised."""
+    try:
+        data, status = read_regular(root / candidate.path, max_file_bytes)
+    except OSError as error:
+        return Skip("failed", describe(error), size=candidate.size, mtime_ns=candidate.mtime_ns)
+    if len(data) > max_file_bytes:
+        return Skip("skipped", too_large(max_file_bytes), "", status.st_size, status.st_mtime_ns)
+    digest = hashlib.sha256(data).hexdigest()
+    decoded = decode(data)
+    if decoded is None:
+        return Skip("skipped", "binary file", digest, len(data), status.st_mtime_ns)
+    text = readable_text(candidate.path, decoded.text)
+    if reason := reason_against(candidate.path, text):
+        return Skip("skipped", reason, digest, len(data), status.st_mtime_ns)
+    return Source(text, decoded.encoding, digest, len(data), status.st_mtime_ns)
+
+
+def read_regular(path: Path, limit: int, *, follow: bool = False) -> tuple[bytes, os.stat_result]:
+    """Return at most ``limit`` + 1 bytes of a regular file, and its status from before reading.
+
+    Raises:
+        OSError: It cannot be read, is not a regular file, or is a symbolic link that is not to be followed.
+    """
+    if not follow and not _NO_FOLLOW and path.is_symlink():  # Windows
+        raise OSError(errno.ELOOP, "is a symbolic link", str(path))
+    descriptor = os.open(path, _OPEN_FLAGS if follow else _OPEN_FLAGS | _NO_FOLLOW)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        data = file.read(min(status.st_size, limit) + 1)
+        if status.st_size < len(data) <= limit:  # it grew meanwhile
+            data += file.read(limit + 1 - len(data))
+    return data, status
+
+
+def describe(error: OSError) -> str:
+    """Return an operating system's error in words, without the path: ``permission denied``."""
+    return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+def too_large(max_file_bytes: int) -> str:
+    """Return the reason for which a file over the limit is skipped; one reason for all, so that reports can count."""
+    return f"larger than {max_file_bytes:,} bytes"
+
+
+def decode(data: bytes) -> Decoded | None:
+    """Return a file's text and encoding, or None if the bytes are not text. The text has no lone surrogates."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return Decoded(data.decode(encoding, "replace"), encoding)
+    if b"\0" in data[:_SNIFFED_BYTES]:
+        return _decode_unmarked_utf16(data)
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        return None if _control_share(data[:_SNIFFED_BYTES]) > _MOST_CONTROL else _decode_legacy(data)
+
+
+def _decode_unmarked_utf16(data: bytes) -> Decoded | None:
+    """Decode UTF-16 without a mark: NULs in every other place only, and no control characters in the result."""
+    head = data[:_SNIFFED_BYTES]
+    shares = [half.count(0) / max(len(half), 1) for half in (head[0::2], head[1::2])]
+    if max(shares) < _UTF16_HIGH_NULS or min(shares) > _UTF16_LOW_NULS:
+        return None
+    encoding = "utf-16-be" if shares[0] > shares[1] else "utf-16-le"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if _control_share(text[:_SNIFFED_BYTES].encode()) > 0 else Decoded(text, encoding)
+
+
+def _control_share(data: bytes) -> float:
+    return 1 - len(data.translate(None, _CONTROL_BYTES)) / max(len(data), 1)
+
+
+def _decode_legacy(data: bytes) -> Decoded:
+    """Decode what is not UTF-8: as a whole, or line by line where most lines outside ASCII are UTF-8 after all."""
+    lines = data.split(b"\n")
+    foreign = [line for line in lines if not _is_utf8(line)]
+    encoding = _detect(foreign)
+    if 2 * len(foreign) > sum(not line.isascii() for line in lines):
+        return Decoded(_decode_as(data, encoding), encoding)
+    texts = (line.decode("utf-8") if _is_utf8(line) else _decode_as(line, encoding) for line in lines)
+    return Decoded("\n".join(texts), f"utf-8+{encoding}")
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _detect(lines: list[bytes]) -> str:
+    """Return the encoding in which some lines, all outside ASCII, make most sense, from a bounded sample of them."""
+    sample, size = [], 0
+    for line in lines:
+        sample.append(line[:_SAMPLE_BYTES])
+        size += len(line)
+        if size >= _SAMPLE_BYTES:
+            break
+    return _most_plausible(b"\n".join(sample))
+
+
+def _most_plausible(sample: bytes) -> str:
+    """Return the library's choice; among those it holds for equal, the one with sound capitals, then the likeliest."""
+    matches = from_bytes(sample, cp_isolation=_LEGACY_ENCODINGS, preemptive_behaviour=False)
+    best = matches.best()
+    if best is None:
+        return "latin-1"
+    equals = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
+    names = {name for match in equals for name in match.could_be_from_charset}
+    return min(names, key=lambda name: (_capitals_inside_words(sample, name), _LEGACY_ENCODINGS.index(name)))
+
+
+def _capitals_inside_words(sample: bytes, encoding: str) -> int:
+    """Count small letters before capital ones outside ASCII: Cyrillic read in the wrong code page is full of them."""
+    text = sample.decode(encoding, "replace")[:_COMPARED_CHARACTERS]
+    return sum(one.islower() and two.isupper() for one, two in pairwise(text) if not two.isascii())
+
+
+def _decode_as(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:  # the sample did not show it; Latin-1 knows every byte
+        return data.decode("latin-1")
+
+
+def reason_against(path: str, text: str) -> str:
+    """Return why a text is not worth indexing (``generated file``, ``minified file``), or an empty string."""
+    if _is_generated(text):
+        return "generated file"
+    return "minified file" if _is_minified(path.lower(), text) else ""
+
+
+def _is_generated(text: str) -> bool:
+    """Whether a comment among the first lines says that a program wrote the file; strings in code do not count."""
+    head = "\n".join(text[: _HEADER_LINES * _LONG_LINE].split("\n", _HEADER_LINES)[:_HEADER_LINES])
+    if "generated" not in head.lower():
+        return False
+    block = _HEADER_BLOCK.match(head)
+    comments = [block.group()] if block else []
+    comments += _COMMENT_LINE.findall(head)
+    return _GENERATED.search("\n".join(comments)) is not None
+
+
+def _is_minified(path: str, text: str) -> bool:
+    """Whether most of a text is long lines of code, in languages that get minified, or it is little but one line.
+
+    A line of data among normal ones does not count, however long it is.
+    """
+    if path.endswith(_MINIFIED_SUFFIXES):
+        dense = sum(len(line) for line in text.splitlines() if len(line) > _LONG_LINE and _is_dense(line))
+        return 2 * dense > len(text)
+    if path.endswith(_PROSE_SUFFIXES) or text.count("\n") >= _FEW_LINES:
+        return False
+    return any(len(line) > _ENDLESS_LINE for line in text.splitlines())
+
+
+def _is_dense(line: str) -> bool:
+    return sum(map(line.count, "(){};")) > _CODE_DENSITY * len(line)

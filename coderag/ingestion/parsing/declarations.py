@@ -1,0 +1,547 @@
+"""What a source file declares: tree-sitter parses it and one query a language says what the nodes mean.
+
+Capture convention (one query a language, of one file or several, compiled once):
+
+``@definition.<kind>``
+    The declaration's node, or several that are one declaration (a Kotlin property and the getter beside it); *kind* is
+    one of `coderag.schema.Kind`: function, method, class, interface, struct, trait, enum, union, type_alias, impl,
+    namespace, constant, variable, field, macro, table, resource, rule, key. In the same pattern ``@name``, its name
+    (several are allowed, as in ``var a, b``; in C-like declarators the inner identifier), and optionally ``@body``, the
+    node that is its body (default: the field ``body``), and ``@receiver``, a type that qualifies the name (a Go
+    receiver, the scope of a C++ ``Foo::bar``); several are joined, and ``@receiver.var`` stands for one, ``var``, that
+    is not in the text. ``@name.assigned`` is a word of which the name ends at ``=`` (an alias). ``@start`` is the node
+    at which the declaration begins where that is not its own first one: a ``pub`` beside it, or the keyword behind a
+    docstring inside it. A definition around another one with the same ``@name`` node is one declaration with it, the
+    outer extent winning (a C++ template). A function directly inside a class-like declaration becomes a method here:
+    queries need not tell them apart. What a function declares inside its body is a symbol, never a chunk; its variables
+    are neither.
+``@clause``
+    In a definition's pattern: the declaration may go on behind this node (the equations of a Haskell function, the clauses
+    of an Elixir one). Neighbours in one scope with a name in common are one declaration, unless an attribute stands
+    between them; one without a body is the head of the others, and each further body is a branch.
+``@base``
+    A name of an extended or implemented type, of the innermost declaration around it.
+``@import``
+    A whole import statement; ``@import.source`` the module or path in it, or the nodes that it consists of.
+``@call``
+    The identifier of a callee, its last segment only. One that is a declaration's name or in an attribute is none.
+``@branch``
+    A node that adds one to cyclomatic complexity.
+``@docstring``
+    A string that documents the declaration around it (Python), the one below the attribute it stands in (Elixir's
+    ``@doc``), or the file, which a comment may document as well.
+``@comment``
+    A comment. Comments on lines of their own directly above a declaration belong to it.
+``@attribute``
+    An attribute that stands as a sibling before its declaration (Rust ``#[derive]``): belongs to it as a comment does,
+    without being documentation.
+``@wrapper``
+    A node that begins before the declaration inside it and belongs to it (``export``, decorators, ``template``).
+
+A capture whose name begins with ``_`` is for the query's own predicates. A declaration's lines are those of its
+``@definition`` node: decorators in a ``@wrapper``, attributes and comments are part of its chunk, not of its lines.
+
+Compiling a query costs milliseconds for each named node with children in it: tree-sitter walks its grammar from every
+state in which that node may begin. A wildcard costs nothing, so inner nodes are ``_``, told apart by their fields or
+tokens: ``(_ parameters: (_) body: (_) @body)`` is any function. `CONTRIBUTING.md` lists the traps.
+"""
+
+import re
+import time
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from operator import attrgetter
+from typing import Final
+
+import numpy as np
+from tree_sitter import Language as Grammar
+from tree_sitter import Node, Parser, Query, QueryCursor, Tree
+from tree_sitter_language_pack import get_language
+
+from coderag.ingestion.parsing.entries import ENTRIES, nests_deeper, settle_entries
+from coderag.ingestion.parsing.languages import Language
+from coderag.ingestion.parsing.stage_clock import stages
+
+CLASS_LIKE: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "impl"})
+"""Kinds whose functions are methods."""
+
+CONTAINERS: Final = CLASS_LIKE | {"namespace", "key", "resource", "rule"}
+"""Kinds whose members are chunks of their own."""
+
+CALLABLE: Final = frozenset({"function", "method"})
+DATA: Final = frozenset({"constant", "variable", "field"})
+
+_NEWLINE = 10
+_DEEPEST = 48  # levels of nested declarations that are told apart; no program written by people has more
+_ERRORS_TOLERATED = 0.5  # share of a file's bytes inside ERROR nodes up to which its declarations are used in any case
+_DECLARED_NEVERTHELESS = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
+# Bounds a query's memory. Its progress callback is no way to bound it: any crashes the interpreter (tree-sitter 0.26).
+_MATCH_LIMIT = 1 << 16
+_READ_BYTES = 1 << 12
+_DEEPEST_WRAPPERS = 3
+_STRENGTH = {
+    kind: strength
+    for strength, kinds in enumerate((DATA - {"constant"}, {"constant"}, {"type_alias"}, {"macro"}, {"namespace"}))
+    for kind in kinds
+}
+_TYPE_ARGUMENTS = re.compile(r"<.*>|\[.*\]|[*&()\s]", re.DOTALL)
+
+
+@dataclass(slots=True, eq=False)
+class Declaration:
+    """A declaration in a file; offsets are bytes.
+
+    Attributes:
+        start: Where its own node begins; ``outer_start`` includes decorators, ``export`` and the like.
+        body: Where its body begins and ends; None without one.
+        name_start: Offset of its first name.
+        documented: Start and end of its docstring; None without one.
+        last_clause: Where the last of its clauses begins; None if it cannot have several.
+        qualified_name: Its names from the outermost declaration of the file inwards.
+    """
+
+    kind: str
+    start: int
+    end: int
+    names: list[str]
+    name_start: int
+    body: tuple[int, int] | None
+    receiver: str = ""
+    outer_start: int = 0
+    bases: list[str] = field(default_factory=list)
+    documented: tuple[int, int] | None = None
+    last_clause: int | None = None
+    parent: "Declaration | None" = None
+    children: list["Declaration"] = field(default_factory=list)
+    scope: str = ""
+    qualified_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """The first of its names."""
+        return self.names[0]
+
+
+@dataclass(slots=True)
+class Syntax:
+    """What a query found in a file. Every list is in order of position.
+
+    Attributes:
+        roots: Declarations that are in no other one.
+        all: Every declaration, outer before inner.
+        calls: Start and end of each callee's identifier.
+        imports: Start of each import statement, and the module or path in it.
+        branches: Start of each branch.
+        comments: Start and end of each comment.
+        attributes: Start and end of each attribute.
+        documented: Start and end of the file's own docstring.
+        has_callbacks: Whether what is declared at the top, but indented, is inside a statement; else only inside a wrapper.
+        note: What is wrong with the file; empty if nothing is.
+    """
+
+    root: Node
+    roots: list[Declaration] = field(default_factory=list)
+    all: list[Declaration] = field(default_factory=list)
+    calls: list[tuple[int, int]] = field(default_factory=list)
+    imports: list[tuple[int, str]] = field(default_factory=list)
+    branches: list[int] = field(default_factory=list)
+    comments: list[tuple[int, int]] = field(default_factory=list)
+    attributes: list[tuple[int, int]] = field(default_factory=list)
+    documented: tuple[int, int] | None = None
+    has_callbacks: bool = True
+    note: str = ""
+
+
+class SyntaxUnusableError(Exception):
+    """A file whose tree says too little; the message says why. Raised and handled inside ``ingestion``."""
+
+
+@cache
+def grammar(name: str) -> Grammar:
+    """Return a grammar of the language pack by its name."""
+    return get_language(name)  # type: ignore[arg-type]  # the pack types its names as a Literal
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    query: Query
+    kinds: dict[str, str]  # capture name -> kind
+    receivers: dict[str, str]  # capture name -> the receiver that it stands for
+
+
+@cache
+def _compile(language: Language) -> _Compiled:
+    query = Query(grammar(language.grammar), f"{language.read_query()}\n(ERROR) @_error")
+    names = [query.capture_name(index) for index in range(query.capture_count)]
+    return _Compiled(
+        query,
+        {name: name.removeprefix("definition.") for name in names if name.startswith("definition.")},
+        {name: name.removeprefix("receiver.") for name in names if name.startswith("receiver.")},
+    )
+
+
+def line_starts(data: bytes) -> list[int]:
+    r"""Return where each line begins; only ``\n`` ends a line. The last entry is the length of the text."""
+    ends: list[int] = (np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1).tolist()
+    if not ends or ends[-1] < len(data):
+        ends.append(len(data))
+    return [0, *ends]
+
+
+def parse(data: bytes, language: Language, *, timeout_s: float | None) -> Tree:
+    """Parse a file.
+
+    Args:
+        language: One with a grammar.
+        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. A damaged file of a kilobyte
+            can keep a parser busy for ever (TSX), or have it take half a gigabyte of memory a second (Java). None in a
+            process that may be killed (`coderag.ingestion.workers.worker`): asking for the time costs a fifth of parsing.
+
+    Raises:
+        SyntaxUnusableError: It took longer, or its grammar may crash and this process may not.
+    """
+    with stages.measure("parse"):
+        return _parse(data, language, timeout_s)
+
+
+def _parse(data: bytes, language: Language, timeout_s: float | None) -> Tree:
+    if language.deepest and nests_deeper(data, language.deepest):
+        raise SyntaxUnusableError(f"nested too deep for the grammar of {language.name}")
+    parser = Parser(grammar(language.grammar))
+    if timeout_s is None:
+        return parser.parse(data)
+    if language.crashes:
+        raise SyntaxUnusableError(f"the grammar of {language.name} is used in worker processes only")
+    deadline = time.thread_time() + timeout_s * max(1.0, len(data) / 1_000_000)
+    try:
+        return parser.parse(
+            lambda offset, _: data[offset : offset + _READ_BYTES],
+            progress_callback=lambda *_: time.thread_time() > deadline,
+        )
+    except ValueError as error:  # raised by tree_sitter when the callback cancels
+        raise SyntaxUnusableError(f"not parsed within {timeout_s:g} s") from error
+
+
+def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> Syntax:
+    """Parse a file and find what it declares, imports and calls.
+
+    Args:
+        language: One with a grammar and a query.
+        timeout_s: For the parser, see `parse`.
+
+    Raises:
+        SyntaxUnusableError: The parser took too long, or understood too little.
+    """
+    root = parse(_see_through(data, language), language, timeout_s=timeout_s).root_node
+    syntax = Syntax(root, has_callbacks=bool(language.opening) or not language.transparent)
+    with stages.measure("query"):
+        compiled = _compile(language)
+        matches = QueryCursor(compiled.query, match_limit=_MATCH_LIMIT).matches(root)
+    found: dict[tuple[int, int], Declaration] = {}
+    plain: dict[str, list[Node]] = {
+        "name": [],
+        "call": [],
+        "branch": [],
+        "comment": [],
+        "attribute": [],
+        "wrapper": [],
+        "base": [],
+        "docstring": [],
+        "_error": [],
+    }
+    imports: dict[int, tuple[int, list[tuple[int, int]]]] = {}
+    for _, captures in matches:
+        for capture, nodes in captures.items():
+            if capture in plain:
+                plain[capture] += nodes
+            elif capture in compiled.kinds:
+                receivers = compiled.receivers
+                receiver = next((receivers[name] for name in captures if name in receivers), "") if receivers else ""
+                _add_definition(found, compiled.kinds[capture], nodes, captures, data, receiver)
+            elif capture == "import":
+                node = nodes[0]
+                _, sources = imports.setdefault(node.start_byte, (node.end_byte, []))
+                if parts := _spans(captures.get("import.source", [])):
+                    sources.append((parts[0][0], parts[-1][1]))
+    syntax.comments = _text_spans(plain["comment"], data)
+    syntax.attributes = _spans(plain["attribute"])
+    syntax.branches = sorted({node.start_byte for node in plain["branch"]})
+    syntax.imports = _import_sources(imports, data)
+    declared: Iterable[Declaration] = found.values()
+    if not ENTRIES.isdisjoint(compiled.kinds.values()):
+        declared = settle_entries(declared, root, syntax.comments, data)
+    syntax.all = _nest(declared, syntax, language.separator)
+    syntax.roots = [declaration for declaration in syntax.all if declaration.parent is None]
+    _attach(syntax, plain, data)
+    syntax.calls = _called(syntax, plain)
+    if root.has_error:
+        syntax.note = _check_errors(syntax, _spans(plain["_error"]), data)
+    return syntax
+
+
+def _see_through(data: bytes, language: Language) -> bytes:
+    """Return a text of the same length, with what the grammar can read in place of the language's transparent wrappers."""
+    if not language.transparent:
+        return data
+    wrapper = re.compile(language.transparent.encode(), re.MULTILINE)
+    stand_ins = {"opening": language.opening.encode(), "closing": language.closing.encode()}
+    for _ in range(_DEEPEST_WRAPPERS):
+        seen = bytearray(data)
+        for match in wrapper.finditer(data):
+            for group in wrapper.groupindex:
+                start, end = match.span(group)
+                seen[start:end] = b"_" * (end - start) if group == "name" else stand_ins[group].ljust(end - start)
+        if seen == data:
+            break
+        data = bytes(seen)
+    return data
+
+
+def _spans(nodes: list[Node]) -> list[tuple[int, int]]:
+    return sorted({(node.start_byte, node.end_byte) for node in nodes})
+
+
+def _text_spans(nodes: list[Node], data: bytes) -> list[tuple[int, int]]:
+    """Return the spans of nodes to which a grammar may count the line break behind them, and the indentation below."""
+    return [
+        (start, start + len(data[start:end].rstrip()) if data[end - 1 : end].isspace() else end)
+        for start, end in _spans(nodes)
+    ]
+
+
+def _check_errors(syntax: Syntax, spans: list[tuple[int, int]], data: bytes) -> str:
+    """Return a note about syntax errors, or raise if most of the file is one and little in it is a declaration."""
+    if not spans:
+        return "" if _lacks_only_a_newline(syntax.root) else "syntax error: something is missing"
+    is_whole = spans[0] == (syntax.root.start_byte, syntax.root.end_byte)
+    first = spans[1][0] if is_whole and len(spans) > 1 else spans[0][0]
+    note = f"syntax error at line {data.count(_NEWLINE, 0, first) + 1}"
+    lost = _covered(spans) / max(1, len(data))
+    declared = _covered([(one.start, one.end) for one in syntax.roots]) / max(1, len(data))
+    if lost > _ERRORS_TOLERATED and declared < _DECLARED_NEVERTHELESS:
+        raise SyntaxUnusableError(f"{note}, {lost:.0%} of the file")
+    return note
+
+
+def _lacks_only_a_newline(root: Node) -> bool:
+    """Return whether all that is missing is the end of the last line, which some grammars ask for."""
+    node = root
+    while node.child_count:
+        node = node.children[-1]
+    return node.is_missing and node.type.isspace()
+
+
+def _covered(spans: list[tuple[int, int]]) -> int:
+    """Return how many bytes some spans cover together."""
+    covered = reached = 0
+    for start, end in spans:
+        covered += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered
+
+
+def _add_definition(
+    found: dict[tuple[int, int], Declaration],
+    kind: str,
+    nodes: list[Node],
+    captures: dict[str, list[Node]],
+    data: bytes,
+    receiver: str,
+) -> None:
+    if len(nodes) > 1:
+        nodes = sorted(nodes, key=attrgetter("start_byte"))
+    node = nodes[0]
+    outer_start, end = node.start_byte, nodes[-1].end_byte
+    start = captures["start"][0].start_byte if "start" in captures else outer_start
+    while end > start and data[end - 1] in b" \t\r\n":  # grammars in which the space behind it belongs to the node
+        end -= 1
+    named = [(name.start_byte, _name(data, name)) for name in captures.get("name", ())]
+    named += [(name.start_byte, _name(data, name).partition("=")[0]) for name in captures.get("name.assigned", ())]
+    names = [(offset, name) for offset, name in named if name]  # the parser may have made up a missing one
+    bodies = captures.get("body") or [body for body in [node.child_by_field_name("body")] if body is not None]
+    if "receiver" in captures:
+        receivers = [_text(data, first, last) for first, last in _spans(captures["receiver"])]
+        receiver = _TYPE_ARGUMENTS.sub("", "::".join(receivers))
+    known = found.get((start, end))
+    if known is not None:
+        known.receiver = known.receiver or receiver
+        known.names += [name for _, name in names if name not in known.names]
+        if _STRENGTH.get(kind, 9) > _STRENGTH.get(known.kind, 9):
+            known.kind = kind
+        if known.body is None and bodies:
+            known.body = (bodies[0].start_byte, bodies[-1].end_byte)
+        return
+    found[start, end] = Declaration(
+        kind, start, end, [name for _, name in names], names[0][0] if names else -1,
+        (bodies[0].start_byte, bodies[-1].end_byte) if bodies else None,
+        receiver=receiver, outer_start=min(start, outer_start),
+        last_clause=start if "clause" in captures else None,
+    )  # fmt: skip
+
+
+def _name(data: bytes, node: Node) -> str:
+    """Return a declared name; a Ruby symbol (``attr_reader :size``) without its colon."""
+    text = _text(data, node.start_byte, node.end_byte)
+    return text if text.startswith("::") or node.type.endswith("operator") else text.removeprefix(":")
+
+
+def _text(data: bytes, start: int, end: int) -> str:
+    return data[start:end].decode("utf-8", "replace").strip("\"'`")
+
+
+def _import_sources(imports: dict[int, tuple[int, list[tuple[int, int]]]], data: bytes) -> list[tuple[int, str]]:
+    found = []
+    for start, (end, sources) in sorted(imports.items()):
+        if sources:
+            found += sorted({(first, _text(data, first, last).strip("<>")) for first, last in sources})
+        else:
+            found.append((start, " ".join(data[start:end].decode("utf-8", "replace").split()).rstrip(";")))
+    return found
+
+
+def _nest(found: Iterable[Declaration], syntax: Syntax, separator: str) -> list[Declaration]:
+    """Put each declaration into the innermost one around it, join clauses, drop those that say nothing, qualify the names."""
+    roots: list[Declaration] = []
+    kept: list[Declaration] = []
+    open_ones: list[Declaration] = []
+    wrappers: list[Declaration] = []
+    for declaration in sorted(found, key=lambda one: (one.start, -one.end)):
+        while open_ones and open_ones[-1].end <= declaration.start:
+            open_ones.pop()
+        if not declaration.names:  # nothing but a wrapper of what comes first inside it
+            wrappers.append(declaration)
+            continue
+        outer = open_ones[-1] if open_ones else None
+        while wrappers:
+            wrapper = wrappers.pop()
+            if wrapper.end >= declaration.end:
+                declaration.outer_start = min(declaration.outer_start, wrapper.start)
+        if outer is not None and outer.name_start == declaration.name_start:
+            _absorb(outer, declaration)
+            continue
+        if len(open_ones) > _DEEPEST or (outer is not None and outer.kind in CALLABLE and declaration.kind in DATA):
+            continue
+        if declaration.kind == "function" and (
+            declaration.receiver or (outer is not None and outer.kind in CLASS_LIKE)
+        ):
+            declaration.kind = "method"
+        siblings = roots if outer is None else outer.children
+        if siblings and _goes_on(siblings[-1], declaration, outer, syntax.attributes):
+            _join_clause(siblings[-1], declaration, syntax.branches)
+            open_ones.append(siblings[-1])
+            continue
+        _qualify(declaration, outer, separator)
+        siblings.append(declaration)
+        declaration.parent = outer
+        kept.append(declaration)
+        open_ones.append(declaration)
+    return kept
+
+
+def _absorb(outer: Declaration, inner: Declaration) -> None:
+    if inner.body is not None:
+        outer.body = inner.body
+    if _STRENGTH.get(inner.kind, 9) > _STRENGTH.get(outer.kind, 9):
+        outer.kind = inner.kind
+        if outer.kind == "function" and outer.parent is not None and outer.parent.kind in CLASS_LIKE:
+            outer.kind = "method"
+    outer.receiver = outer.receiver or inner.receiver
+
+
+def _goes_on(
+    last: Declaration, clause: Declaration, outer: Declaration | None, attributes: list[tuple[int, int]]
+) -> bool:
+    """Return whether a declaration is a further clause of the one before it in their scope."""
+    if last.last_clause is None or clause.last_clause is None or set(last.names).isdisjoint(clause.names):
+        return False
+    if outer is not None and outer.last_clause is not None and last.start < outer.last_clause:
+        return False  # two helpers of one name, each in a clause of its own
+    return bisect_left(attributes, (last.end,)) == bisect_left(attributes, (clause.start,))
+
+
+def _join_clause(declaration: Declaration, clause: Declaration, branches: list[int]) -> None:
+    if declaration.body is None:
+        declaration.body = (clause.start, clause.end)
+    elif clause.body is not None:
+        declaration.body = (declaration.body[0], clause.end)
+        if clause.name == declaration.name:  # else the second of ``a, b :: Int``
+            insort(branches, clause.start)
+    if _STRENGTH.get(clause.kind, 9) > _STRENGTH.get(declaration.kind, 9):
+        declaration.kind = clause.kind
+    declaration.end, declaration.last_clause = clause.end, clause.start
+
+
+def _qualify(declaration: Declaration, outer: Declaration | None, separator: str) -> None:
+    scope = [part for part in (outer.qualified_name if outer else "", declaration.receiver) if part]
+    if declaration.kind == "namespace":  # ``namespace a::b`` in C++, ``namespace A\\B`` in PHP
+        declaration.names = [re.sub(r"::|\\", separator, name) for name in declaration.names]
+    if separator != "::":
+        scope = [part.replace("::", separator) for part in scope]
+    declaration.scope = separator.join(scope)
+    declaration.qualified_name = separator.join([*scope, declaration.name])
+
+
+def _attach(syntax: Syntax, plain: dict[str, list[Node]], data: bytes) -> None:
+    """Give wrappers, bases and docstrings to their declarations."""
+    starts = [declaration.start for declaration in syntax.all]
+    for start, end in _spans(plain["wrapper"]):
+        index = bisect_left(starts, start)
+        if index < len(starts) and syntax.all[index].end <= end:
+            declaration = syntax.all[index]
+            declaration.outer_start = min(declaration.outer_start, start)
+    for start, end in _spans(plain["base"]):
+        if (owner := _innermost(syntax.all, starts, start)) is not None:
+            owner.bases.append(data[start:end].decode("utf-8", "replace"))
+    for start, end in _text_spans(plain["docstring"], data):
+        following = bisect_left(starts, start)
+        if following < len(starts) and syntax.all[following].outer_start == start:
+            owner = syntax.all[following]
+        else:
+            owner = _innermost(syntax.all, starts, start)
+            if (attribute := _attribute_at(syntax, start)) is not None:
+                following = bisect_left(starts, attribute[1])
+                if following < len(starts) and syntax.all[following].parent is owner:
+                    owner = syntax.all[following]
+        if owner is None:
+            syntax.documented = syntax.documented or (start, end)
+        else:
+            owner.documented = owner.documented or (start, end)
+
+
+def _called(syntax: Syntax, plain: dict[str, list[Node]]) -> list[tuple[int, int]]:
+    declared = {node.start_byte for node in plain["name"]}
+    calls = [span for span in _spans(plain["call"]) if span[0] not in declared]
+    return [span for span in calls if _attribute_at(syntax, span[0]) is None] if syntax.attributes else calls
+
+
+def _attribute_at(syntax: Syntax, offset: int) -> tuple[int, int] | None:
+    index = bisect_left(syntax.attributes, (offset + 1,)) - 1
+    return syntax.attributes[index] if index >= 0 and syntax.attributes[index][1] > offset else None
+
+
+def _innermost(declarations: list[Declaration], starts: list[int], offset: int) -> Declaration | None:
+    index = bisect_right(starts, offset) - 1
+    found = declarations[index] if index >= 0 else None
+    while found is not None and found.end <= offset:
+        found = found.parent
+    return found
+
+
+def walk_children(node: Node, start: int, end: int, size: int) -> Iterator[tuple[int, Node]]:
+    """Yield the nodes that cover a range of bytes, cut down until each has at most ``size`` bytes or no children.
+
+    Yields:
+        Where the node begins (no less than ``start``), and the node, in order of position.
+    """
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        first, last = inner.start_byte, inner.end_byte
+        if last <= start or first >= end:
+            continue
+        if min(last, end) - max(first, start) > size and inner.child_count:
+            stack += reversed(inner.children)
+        else:
+            yield max(first, start), inner

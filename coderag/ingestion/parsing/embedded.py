@@ -1,0 +1,160 @@
+"""Files in which other languages stand: markup with scripts and styles, notebooks.
+
+Each language's code is parsed where it stands, the rest of the file being space to its parser, and laid out as in a file of
+its own. What is around it becomes blocks of markup, or sections of a notebook, which know what is declared and called in
+them. The language of a chunk is the file's all the same: a file has one, which reports count and filters ask for.
+
+Lines of nothing but space are in no part: they belong to the chunk above and count for nothing. The outputs of a notebook
+leave thousands of them.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from coderag.ingestion.parsing.cells import find_cells, headings_of_cells
+from coderag.ingestion.parsing.declarations import CALLABLE, CONTAINERS, Syntax, SyntaxUnusableError, read_syntax
+from coderag.ingestion.parsing.languages import Language
+from coderag.ingestion.parsing.markup import NOTHING_BUT_ENDS, tag_lines, used_files, used_names
+from coderag.ingestion.parsing.regions import Region, find_elements, mask
+from coderag.ingestion.parsing.sections import lay_out_within, sections_of
+from coderag.ingestion.parsing.spans import Span
+from coderag.ingestion.parsing.splitting import split_lines
+from coderag.token_counts import estimate_tokens
+
+_WIDEST_GAP: Final = 30  # empty lines between cells that share a chunk
+_MARKUP_TOKENS: Final = 700
+_MOST_CALLS: Final = 64
+
+
+@dataclass(slots=True)
+class EmbeddedLayout:
+    """How a file is cut.
+
+    Attributes:
+        parts: In order; a region is to be cut at what its language's syntax declares in it.
+        syntaxes: By language; all are of the whole file.
+        note: What is wrong with the file; empty if nothing is.
+    """
+
+    parts: list[Region | Span] = field(default_factory=list)
+    syntaxes: dict[str, Syntax] = field(default_factory=dict)
+    note: str = ""
+
+
+def lay_out_embedded(
+    data: bytes,
+    starts: Sequence[int],
+    language: Language,
+    *,
+    max_tokens: int,
+    min_tokens: int,
+    timeout_s: float | None,
+) -> EmbeddedLayout:
+    """Lay out a file; nothing comes of a notebook without cells.
+
+    Args:
+        language: One with scripts or cells.
+        timeout_s: For each parser, see `declarations.parse`.
+    """
+    regions = (find_cells if language.cells else find_elements)(data, starts, language)
+    layout = EmbeddedLayout()
+    layout.syntaxes, layout.note = _read_all(data, starts, regions, timeout_s)
+    is_small = len(data) < min_tokens or estimate_tokens(data.strip()) < min_tokens
+    apart = [] if is_small else [one for one in regions if _is_apart(one, data, starts, language, layout, min_tokens)]
+    if language.cells:
+        sections = sections_of(list(headings_of_cells(data, starts, regions)), len(starts) - 1)
+        for part in _runs(regions, apart):
+            if isinstance(part, Region):
+                layout.parts.append(part)
+            else:
+                layout.parts += lay_out_within(
+                    data, starts, sections, part, max_tokens=max_tokens, min_tokens=min_tokens
+                )
+        return layout
+    line = 0
+    for region in apart:
+        layout.parts += [*_lay_out_markup(data, starts, line, region.outer_start, max_tokens), region]
+        line = region.outer_end
+    layout.parts += _lay_out_markup(data, starts, line, len(starts) - 1, max_tokens)
+    return layout
+
+
+def _read_all(
+    data: bytes, starts: Sequence[int], regions: Sequence[Region], timeout_s: float | None
+) -> tuple[dict[str, Syntax], str]:
+    """Return the syntax of each language that has a query, and what is wrong with the code."""
+    syntaxes: dict[str, Syntax] = {}
+    notes = []
+    languages = {region.language.name: region.language for region in regions if region.language is not None}
+    for name, language in languages.items():
+        if not language.query:
+            continue
+        own = [region for region in regions if region.language is language]
+        try:
+            syntax = read_syntax(mask(data, own), language, timeout_s=timeout_s)
+        except SyntaxUnusableError as error:
+            notes.append(f"{name}: {error}; cut by lines")
+            continue
+        # Scripts are often indented as a whole: then a line's indentation says nothing of where its declaration is.
+        syntax.has_callbacks = not any(data[starts[one.start] : starts[one.start] + 1].isspace() for one in own)
+        syntaxes[name] = syntax
+        notes.append(syntax.note)
+    return syntaxes, "; ".join(filter(None, notes))
+
+
+def _is_apart(
+    region: Region,
+    data: bytes,
+    starts: Sequence[int],
+    language: Language,
+    layout: EmbeddedLayout,
+    min_tokens: int,
+) -> bool:
+    """Return whether a region is cut by itself, rather than being part of what is around it.
+
+    A cell is told by the prose around it unless it declares much; a script is if it is small and declares little.
+    """
+    syntax = layout.syntaxes.get(region.language.name) if region.language is not None else None
+    if syntax is None:
+        return False
+    end = region.offset + len(region.code)
+    low = bisect_left(syntax.roots, region.offset, key=lambda one: one.start)
+    high = bisect_left(syntax.roots, end, key=lambda one: one.start)
+    kinds = {one.kind for one in syntax.roots[low:high]}
+    declares_much = not kinds.isdisjoint(CALLABLE | CONTAINERS)
+    is_large = estimate_tokens(data[starts[region.outer_start] : starts[region.outer_end]]) >= min_tokens
+    return is_large and declares_much if language.cells else is_large or declares_much
+
+
+def _runs(cells: Sequence[Region], apart: Sequence[Region]) -> Iterator[Region | tuple[int, int]]:
+    """Yield the cells that are apart, and the lines ``[first, last)`` of the others where no wide gap is between them."""
+    run: tuple[int, int] | None = None
+    kept = {id(cell) for cell in apart}
+    for cell in cells:
+        is_apart = id(cell) in kept
+        if run is not None and (is_apart or cell.outer_start - run[1] > _WIDEST_GAP):
+            yield run
+            run = None
+        if is_apart:
+            yield cell
+        else:
+            run = (run[0] if run is not None else cell.outer_start, cell.outer_end)
+    if run is not None:
+        yield run
+
+
+def _lay_out_markup(data: bytes, starts: Sequence[int], first: int, last: int, max_tokens: int) -> Iterator[Span]:
+    """Yield the blocks of some lines, without the empty ones at both ends; none if tags are closed and nothing else."""
+    while first < last and not data[starts[first] : starts[first + 1]].strip():
+        first += 1
+    while first < last and not data[starts[last - 1] : starts[last]].strip():
+        last -= 1
+    if NOTHING_BUT_ENDS(data, starts[first], starts[last]):
+        return
+    limit = min(max_tokens, _MARKUP_TOKENS)
+    cuts = tag_lines(data, starts, first, last, limit)
+    for start, end in split_lines(data, starts, first, last, cuts=cuts, max_tokens=limit):
+        text = data[start:end].decode("utf-8", "replace")
+        yield Span(start, end, calls=used_names(text)[:_MOST_CALLS], imports=used_files(text))

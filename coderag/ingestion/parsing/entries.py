@@ -1,0 +1,104 @@
+"""Entries of data, style sheets and builds: where they end, and which of them are worth a name.
+
+In the grammars of YAML and TOML what is below an entry belongs to it up to the next one, with the comment above that; a
+Dockerfile's has no stages, only the instructions that begin them.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from tree_sitter import Node
+
+if TYPE_CHECKING:  # which calls this module
+    from coderag.ingestion.parsing.declarations import Declaration
+
+ENTRIES: Final = frozenset({"key", "resource", "rule", "section"})
+"""Kinds of what is declared in data, style sheets and builds, and not in programs."""
+
+_MOST_KEYS = 500
+"""A file with more is a table; the names of its records say nothing."""
+
+
+def settle_entries(
+    declarations: Iterable["Declaration"], root: Node, comments: Sequence[tuple[int, int]], data: bytes
+) -> list["Declaration"]:
+    """Let each entry end with its own text, and leave out the keys that are data: those on one line, and of tables.
+
+    Args:
+        comments: Start and end of each comment of the file, in order.
+    """
+    found = list(declarations)
+    _extend_sections([one for one in found if one.kind == "section"], root)
+    for one in found:
+        if one.kind in ENTRIES:
+            one.end = _own_end(one, comments, data)
+    keys = _without_tables([one for one in found if one.kind == "key" and data.find(b"\n", one.start, one.end) >= 0])
+    return [*(one for one in found if one.kind != "key"), *keys]
+
+
+def nests_deeper(data: bytes, levels: int) -> bool:
+    """Return whether blocks may lie in one another more than ``levels`` deep, as far as lines show without a parser.
+
+    No more than the longest indentation has columns, and within one line ``- `` and ``? `` open further ones.
+    """
+    half = levels // 2
+    return any(
+        len(line) - len(line.lstrip()) >= half or line.count(b"- ") + line.count(b"? ") >= half
+        for line in data.split(b"\n")
+        if len(line) >= half
+    )
+
+
+def _extend_sections(sections: Sequence["Declaration"], root: Node) -> None:
+    """Let each section reach to the next one; the nodes that begin them are children of the root."""
+    if not sections:
+        return
+    by_start = {section.start: section for section in sections}
+    for section in sections:
+        section.body = section.body or (section.end, section.end)
+    current: Declaration | None = None
+    for child in root.children:
+        current = by_start.get(child.start_byte, current)
+        if current is not None:
+            current.end = max(current.end, child.end_byte)
+
+
+def _own_end(entry: "Declaration", comments: Sequence[tuple[int, int]], data: bytes) -> int:
+    """Return where an entry ends without the space behind it and the comments, no deeper than itself, of the next one."""
+    column = entry.start - data.rfind(b"\n", 0, entry.start)
+    end = _trimmed(data, entry.start, entry.end)
+    index = bisect_left(comments, (end,)) - 1
+    while index >= 0 and entry.start < comments[index][0] and _trimmed(data, entry.start, comments[index][1]) == end:
+        start = comments[index][0]
+        above = data.rfind(b"\n", 0, start)
+        if start - above > column or data[above + 1 : start].strip():
+            break
+        end = _trimmed(data, entry.start, start)
+        index -= 1
+    return end
+
+
+def _trimmed(data: bytes, start: int, end: int) -> int:
+    while end > start and data[end - 1] in b" \t\r\n":
+        end -= 1
+    return end
+
+
+def _without_tables(keys: Sequence["Declaration"]) -> list["Declaration"]:
+    """Return the keys of the upper levels, as many levels as a file may have keys."""
+    levels: list[list[Declaration]] = []
+    open_ends: list[int] = []
+    for key in sorted(keys, key=lambda one: (one.start, -one.end)):
+        while open_ends and open_ends[-1] <= key.start:
+            open_ends.pop()
+        if len(open_ends) == len(levels):
+            levels.append([])
+        levels[len(open_ends)].append(key)
+        open_ends.append(key.end)
+    kept: list[Declaration] = []
+    for level in levels:
+        if len(kept) + len(level) > _MOST_KEYS:
+            break
+        kept += level
+    return kept

@@ -1,0 +1,184 @@
+"""Which language a file is written in, and what is known about each language.
+
+The table is data: ``queries/languages.toml`` beside the query files.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Final
+
+TEXT: Final = "text"
+"""The language of a file that is text and of no language known here."""
+
+_LOOKED_AT = 1 << 16  # characters: far enough for a header's licence and includes
+_MODELINE_WITHIN = 1000  # characters from the beginning or the end of a file
+_EMACS = re.compile(r"-\*-(?:.*?\bmode:)?\s*([\w+#-]+)\s*(?:;.*)?-\*-", re.IGNORECASE)
+_VIM = re.compile(r"\b(?:vim?|ex):.*?\b(?:ft|filetype)=([\w+#-]+)")
+_INTERPRETER = re.compile(r"^#!\s*(?:\S*/)?env(?:\s+-\S+|\s+\w+=\S*)*\s+(?:\S*/)?([\w+-]+)|^#!\s*(?:\S*/)?([\w+-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One row of the table.
+
+    Attributes:
+        extensions: Ends of file names, lower case, with the dot.
+        filenames: Whole file names.
+        shebangs: Interpreters in a first line ``#!``.
+        grammar: Name in ``tree_sitter_language_pack``; empty if files are cut without one.
+        code: Whether a language without a grammar is one of programs.
+        data: Whether it is one of structured data: there are no branches in it, no names to be found by patterns, and a
+            large file is a table, for which a tree is of no use.
+        query: Query files in ``queries/``, read as one; empty if there is none.
+        deepest: How many blocks may lie in one another before its grammar crashes the process; 0 if that is no matter.
+        crashes: Whether its grammar can crash the process on malformed text; it is then used in worker processes only.
+        alternatives: Languages that share its extensions, by name, and a pattern that only a text in them has: at its
+            beginning, or if it starts with ``^`` at that of any line.
+        content: A pattern for the beginning of a file whose name says nothing.
+        template_extensions: Ends of names that say nothing where another extension stands before: ``nginx.conf.j2``.
+        scripts: The language of script elements that name none, for a language of markup with such elements.
+        front_matter: The language of what stands between two lines ``---`` at the top.
+        cells: The language of code cells that name none, for a language of notebooks.
+        transparent: A pattern over lines of what a grammar cannot look into; its groups ``opening`` and ``closing`` are
+            read as space, so that what stands between them is parsed as if it stood alone, and ``name`` as one word.
+        opening: What the group ``opening`` is read as, filled up with space; no longer than the shortest that it matches.
+        closing: The same for the group ``closing``.
+        separator: Stands between the parts of a qualified name.
+    """
+
+    name: str
+    extensions: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    shebangs: tuple[str, ...] = ()
+    grammar: str = ""
+    query: tuple[str, ...] = ()
+    deepest: int = 0
+    crashes: bool = False
+    code: bool = False
+    data: bool = False
+    separator: str = "."
+    alternatives: Mapping[str, str] = field(default_factory=dict, hash=False)
+    content: str = ""
+    template_extensions: tuple[str, ...] = ()
+    scripts: str = ""
+    front_matter: str = ""
+    cells: str = ""
+    transparent: str = ""
+    opening: str = ""
+    closing: str = ""
+
+    def read_query(self) -> str:
+        """Return the text of its query files; empty if there are none."""
+        return "\n".join((_QUERIES / name).read_text(encoding="utf-8") for name in self.query)
+
+
+_QUERIES = resources.files("coderag.ingestion.parsing") / "queries"
+
+
+def _read_table() -> dict[str, Language]:
+    table = tomllib.loads((_QUERIES / "languages.toml").read_text(encoding="utf-8"))
+    return {name: _read_row(name, row) for name, row in table.items()}
+
+
+def _read_row(name: str, row: Mapping[str, Any]) -> Language:
+    columns: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return Language(name, **columns)
+
+
+LANGUAGES: Final = MappingProxyType(_read_table())
+"""Every language known, by name."""
+
+_BY_FILENAME = {filename: language.name for language in LANGUAGES.values() for filename in language.filenames}
+_BY_EXTENSION = {extension: language.name for language in LANGUAGES.values() for extension in language.extensions}
+_BY_SHEBANG = {shebang: language.name for language in LANGUAGES.values() for shebang in language.shebangs}
+_BY_GRAMMAR = {language.grammar: language.name for language in LANGUAGES.values()}
+_TEMPLATE_EXTENSIONS = frozenset(extension for one in LANGUAGES.values() for extension in one.template_extensions)
+
+
+def detect_language(path: str, text: str = "") -> str:
+    """Return the name of the language of a file: by its name, its extension, or what its text says of itself.
+
+    Args:
+        path: Where the file lies, with ``/`` between the parts.
+        text: Its text, or the beginning of it; looked at only where the name says nothing or too little.
+    """
+    filename = path.rpartition("/")[2]
+    name = _by_name(filename)
+    if name is None:
+        stem = filename.partition(".")[0]  # Dockerfile.dev, Makefile.linux, LICENSE.MIT
+        return _by_shebang(text) or _by_modeline(text) or _BY_FILENAME.get(stem) or _by_content(text)
+    return _refined(LANGUAGES[name], text) if text else name
+
+
+def _refined(language: Language, text: str) -> str:
+    """Return the language that a text shows itself to be in: the given one, or one that shares its extensions."""
+    if not language.alternatives:
+        return language.name
+    named = _by_modeline(text)
+    if named is not None and named in (language.name, *language.alternatives):
+        return named
+    lines = "\n" + text[:_LOOKED_AT]
+    for name, pattern in language.alternatives.items():
+        if _compiled(pattern).search(lines) if pattern.startswith("^") else _compiled(pattern).match(lines, 1):
+            return name
+    return language.name
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of the table; a literal newline is found ten times as fast as the beginning of a line."""
+    return re.compile(f"\n(?:{pattern[1:]})" if pattern.startswith("^") else pattern, re.MULTILINE)
+
+
+def language_named(word: str) -> Language | None:
+    """Return the language that people, editors or kernels mean by a word: ``c++``, ``ts``, ``bash``, ``emacs-lisp``."""
+    word = word.lower()
+    name = (
+        word.replace("-", "_") if word.replace("-", "_") in LANGUAGES
+        else _BY_EXTENSION.get(f".{word}") or _BY_SHEBANG.get(word) or _BY_FILENAME.get(word) or _BY_GRAMMAR.get(word)
+    )  # fmt: skip
+    return LANGUAGES[name] if name else None
+
+
+def _by_name(filename: str) -> str | None:
+    if (found := _BY_FILENAME.get(filename)) is not None:
+        return found
+    dot = filename.rfind(".")
+    if dot < 0:
+        return None
+    extension = filename[dot:].lower()
+    if extension in _TEMPLATE_EXTENSIONS and (made := _by_name(filename[:dot])) is not None:
+        return made
+    return _BY_EXTENSION.get(extension)
+
+
+def _by_shebang(text: str) -> str | None:
+    if not text.startswith("#!") or not (interpreter := _INTERPRETER.match(text)):
+        return None
+    name = (interpreter[1] or interpreter[2]).lower()
+    return _BY_SHEBANG.get(name) or _BY_SHEBANG.get(name.rstrip("0123456789.-"), TEXT)
+
+
+def _by_modeline(text: str) -> str | None:
+    """Return the language that a line for an editor names, if it is known."""
+    head, tail = text[:_MODELINE_WITHIN], text[-_MODELINE_WITHIN:]
+    match = "-*-" in head and _EMACS.search("\n".join(head.split("\n", 2)[:2]))
+    match = match or (("ft=" in head or "filetype=" in head) and _VIM.search(head))
+    match = match or (("ft=" in tail or "filetype=" in tail) and _VIM.search(tail))
+    if not match:
+        return None
+    language = language_named(match[match.lastindex or 0])
+    return language.name if language else None
+
+
+def _by_content(text: str) -> str:
+    head = text[:_MODELINE_WITHIN]
+    for language in LANGUAGES.values():
+        if language.content and _compiled(language.content).match(head):
+            return language.name
+    return TEXT

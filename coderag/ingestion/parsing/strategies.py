@@ -1,0 +1,69 @@
+"""How a file may be cut other than at its declarations: at the joints of its syntax tree, or into overlapping windows.
+
+Both choose lines first; `line_layout` and `blocks` then say what is in them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from tree_sitter import Node
+
+from coderag.ingestion.parsing.cast import cast_lines
+from coderag.ingestion.parsing.windows import window_lines
+from coderag.schema import ChunkStrategy
+from coderag.token_counts import line_token_totals
+
+WINDOW_TOKENS: Final = 1000
+WINDOW_OVERLAP_TOKENS: Final = 200
+
+
+class LineRange(NamedTuple):
+    """Lines ``[first, last)`` (0-based) that become a chunk; the next range begins with the last ``overlap`` of them."""
+
+    first: int
+    last: int
+    overlap: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Which of the three it is, and its limits in tokens.
+
+    Attributes:
+        max_tokens, min_tokens: Not of ``window``.
+        window_tokens, window_overlap_tokens: Of ``window`` alone.
+
+    Raises:
+        ValueError: The overlap is not smaller than the window.
+    """
+
+    name: ChunkStrategy
+    max_tokens: int
+    min_tokens: int
+    window_tokens: int
+    window_overlap_tokens: int
+
+    def __post_init__(self) -> None:
+        if self.window_overlap_tokens >= self.window_tokens:
+            raise ValueError(f"an overlap of {self.window_overlap_tokens} tokens in windows of {self.window_tokens}")
+
+    @property
+    def most_tokens(self) -> int:
+        """The most tokens of a chunk."""
+        return self.window_tokens if self.name == "window" else self.max_tokens
+
+    def cut(self, data: bytes, starts: Sequence[int], root: Node | None) -> list[LineRange]:
+        """Cut a text into lines; empty if that is left to others: to declarations, or because there is no tree.
+
+        Args:
+            starts: Where each line begins.
+            root: The root of its tree, if it has one.
+        """
+        if self.name == "window":
+            totals = line_token_totals(data, starts)
+            return [LineRange(*lines) for lines in window_lines(totals, self.window_tokens, self.window_overlap_tokens)]
+        if self.name == "cast" and root is not None:
+            totals = line_token_totals(data, starts)
+            return [LineRange(*lines) for lines in cast_lines(root, starts, totals, self.max_tokens, self.min_tokens)]
+        return []

@@ -1,0 +1,247 @@
+"""The work of indexing that is done file by file: read, parse, summarise, count. What a worker process runs.
+
+A `Job` is some files, its `JobResult` their chunks as one Arrow table with their term counts. Nothing here imports
+LlamaIndex: a worker starts in a fraction of a second.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import scipy.sparse as sp
+
+from coderag.collector import collector_paused
+from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.scanner import Candidate
+from coderag.ingestion.files.source import Source, read_source
+from coderag.ingestion.parsing.chunking import PARSE_TIMEOUT_S, ParsedFile, chunk_ids, parse_file, place_file
+from coderag.ingestion.parsing.languages import detect_language
+from coderag.ingestion.parsing.stage_clock import stages
+from coderag.ingestion.parsing.summaries import summarize
+from coderag.ingestion.workers import parse_cache
+from coderag.ingestion.workers.term_counter import TermCounter
+from coderag.schema import FileRecord
+from coderag.stores.arrow import chunk_columns
+from coderag.stores.content_cache import ContentCache
+from coderag.stores.field_counts import FieldCounts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Treatment = Literal["whole", "lines", "lost"]
+"""How a file is treated: parsed; cut by lines, because parsing it ended the process; or given up, because that did too."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What all jobs of one run have in common; plain values, so that a worker need not import the settings.
+
+    Attributes:
+        run: Tells runs apart: a worker counts terms over one vocabulary a run.
+        chunking: Keyword arguments of `parse_file`.
+        repository: Part of every chunk's id.
+        cache_key: Of everything beside a file's content and language that decides how it is parsed.
+        cache: Directory of the content cache; None for none.
+        as_columns: Whether chunks are wanted as columns with counts; else as parsed files, for the LlamaIndex pipeline.
+        isolated: Whether the process may die of a file.
+    """
+
+    run: str
+    root: Path
+    max_file_bytes: int
+    chunking: Mapping[str, Any]
+    repository: str
+    cache_key: str
+    cache: Path | None = None
+    as_columns: bool = True
+    isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """One file to index.
+
+    Attributes:
+        known_hash: SHA-256 of the content that is indexed; if it is the same still, nothing more is done.
+        trouble: What happened when the file was treated better.
+    """
+
+    candidate: Candidate
+    known_hash: str = ""
+    treatment: Treatment = "whole"
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Some files to index together."""
+
+    files: Sequence[FileTask]
+
+    def degraded(self, position: int, trouble: str) -> "Job":
+        """Return the job with one file treated with more care, because of what happened."""
+        file = self.files[position]
+        files = list(self.files)
+        files[position] = replace(file, treatment="lines" if file.treatment == "whole" else "lost", trouble=trouble)
+        return Job(files)
+
+
+@dataclass(slots=True)
+class JobResult:
+    """What came of a job.
+
+    Attributes:
+        records: Of all its files, in order.
+        unchanged: Paths of the files whose content is the known one.
+        columns: The chunks, see `coderag.stores.arrow.chunk_columns`; None if there are none, or not as columns.
+        counts, path_counts: Term counts of the chunks, and of the paths of files with chunks, in order.
+        new_terms: The terms that this run's results of the same worker did not have before; they are the last columns.
+        parsed: The files and their texts, where chunks are not wanted as columns.
+        fresh: What was parsed and is not in the cache, by its key.
+        seconds: By stage.
+        worker: Tells apart whose columns of counts these are.
+    """
+
+    records: list[FileRecord]
+    unchanged: set[str] = field(default_factory=set)
+    columns: "pa.Table | None" = None
+    counts: FieldCounts | None = None
+    path_counts: "sp.csr_matrix | None" = None
+    new_terms: list[str] = field(default_factory=list)
+    parsed: list[tuple[ParsedFile, str]] = field(default_factory=list)
+    fresh: dict[str, bytes] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    worker: str = ""
+
+
+class JobRunner:
+    """Does the jobs of one run.
+
+    Args:
+        settings: Of the run.
+        worker: Name of this process among those of the run.
+    """
+
+    def __init__(self, settings: RunSettings, worker: str = "") -> None:
+        self._settings = settings
+        self._worker = worker
+        self._counter = TermCounter()
+        self._terms_sent = 0
+        self._cache = ContentCache(settings.cache, limit_bytes=0) if settings.cache else None
+
+    def run(self, job: Job, announce: Callable[[int], None] = lambda _: None) -> JobResult:
+        """Do a job.
+
+        Args:
+            announce: Called before each file with its position, and once with -1 when all are parsed.
+        """
+        result = JobResult([], worker=self._worker)
+        with collector_paused():
+            parsed: list[ParsedFile] = []
+            for position, task in enumerate(job.files):
+                announce(position)
+                if (file := self._file(task, result)) is not None and file.chunks:
+                    parsed.append(file)
+            announce(-1)
+            if parsed and self._settings.as_columns:
+                self._add_columns(result, parsed)
+        result.seconds = stages.take()
+        return result
+
+    def close(self) -> None:
+        """Close the cache."""
+        if self._cache:
+            self._cache.close()
+
+    def _file(self, task: FileTask, result: JobResult) -> ParsedFile | None:
+        """Read and parse one file and record what became of it; None if there is nothing to store."""
+        record, source = self._read(task)
+        if source is None or record.hash == task.known_hash:
+            result.records.append(record)
+            if source is not None:
+                result.unchanged.add(record.path)
+            return None
+        try:
+            with stages.measure("chunk"):
+                parsed = self._parse(task, record, source, result)
+        except Exception as error:  # noqa: BLE001  # a fault of ours, or no memory: one file suffers, not the run
+            if task.treatment == "whole":
+                return self._file(replace(task, treatment="lines", trouble=f"cannot be parsed: {error!r}"), result)
+            result.records.append(replace(record, outcome="failed", reason=f"cannot be parsed: {error!r}"))
+            return None
+        result.records.append(
+            replace(
+                record,
+                language=parsed.language,
+                chunks=len(parsed.chunks),
+                symbols=sum(len(chunk.metadata["symbols"]) for chunk in parsed.chunks),
+                lines=source.text.count("\n") + (not source.text.endswith("\n") and bool(source.text)),
+                note=parsed.note,
+            )
+        )
+        if not self._settings.as_columns:
+            result.parsed.append((parsed, source.text))
+        return parsed
+
+    def _read(self, task: FileTask) -> tuple[FileRecord, Source | None]:
+        candidate = task.candidate
+        record = FileRecord(
+            candidate.path,
+            "failed",
+            size=candidate.size,
+            mtime_ns=candidate.mtime_ns,
+            ctime_ns=candidate.ctime_ns,
+            inode=candidate.inode,
+            role=role_of(candidate.path),
+        )
+        if task.treatment == "lost":
+            return replace(record, reason=task.trouble), None
+        with stages.measure("read"):
+            found = read_source(self._settings.root, candidate, max_file_bytes=self._settings.max_file_bytes)
+            if not isinstance(found, Source):
+                return replace(record, outcome=found.outcome, reason=found.reason, hash=found.hash), None
+            language = detect_language(candidate.path, found.text)
+        record = replace(record, outcome="indexed", language=language, encoding=found.encoding, hash=found.hash)
+        return record, found
+
+    def _parse(self, task: FileTask, record: FileRecord, source: Source, result: JobResult) -> ParsedFile:
+        key = f"{record.hash}:{record.language}:{self._settings.cache_key}"
+        parsed = self._cached(key, source.text) if self._cache and not task.trouble else None
+        if parsed is None:
+            parsed = parse_file(
+                "",
+                source.text,
+                record.language,
+                "",
+                timeout_s=None if self._settings.isolated else PARSE_TIMEOUT_S,
+                trouble=task.trouble,
+                **self._settings.chunking,
+            )
+            if self._cache and not task.trouble:
+                with stages.measure("cache"):
+                    result.fresh[key] = parse_cache.pack(parsed)
+        return place_file(parsed, record.path, record.role)
+
+    def _cached(self, key: str, text: str) -> ParsedFile | None:
+        assert self._cache is not None
+        with stages.measure("cache"):
+            found = self._cache.get(parse_cache.NAMESPACE, [key])
+            try:
+                return parse_cache.unpack(found[key], text) if key in found else None
+            except ValueError:  # it was written by something else
+                return None
+
+    def _add_columns(self, result: JobResult, parsed: Sequence[ParsedFile]) -> None:
+        chunks = [chunk for file in parsed for chunk in file.chunks]
+        with stages.measure("summarise"):
+            for chunk in chunks:
+                chunk.metadata["summary"], chunk.metadata["summary_source"] = summarize(chunk.metadata)
+        with stages.measure("count terms"):
+            result.counts = self._counter.count(chunks)
+            result.path_counts = self._counter.path_counts([file.path for file in parsed])
+            result.new_terms = self._counter.terms_from(self._terms_sent)
+            self._terms_sent += len(result.new_terms)
+        with stages.measure("columns"):
+            ids = [chunk_id for file in parsed for chunk_id in chunk_ids(self._settings.repository, file)]
+            result.columns = chunk_columns(ids, [chunk.text for chunk in chunks], [chunk.metadata for chunk in chunks])

@@ -1,0 +1,84 @@
+"""Parsed files as bytes, for the content cache: whatever has the same bytes and language is parsed once.
+
+JSON, because an index may come from elsewhere and reading it must not run anything. The text is not stored: a chunk is
+known by where it lies in the file.
+"""
+
+from hashlib import sha256
+from typing import Any, Final, cast
+
+import orjson
+
+from coderag.ingestion.parsing.chunking import ParsedChunk, ParsedFile
+from coderag.schema import ChunkMetadata, SymbolRecord
+
+NAMESPACE: Final = "parsed"
+"""Where parsed files lie in the content cache."""
+
+_DERIVED = {"path", "role", "language", "summary", "summary_source", "content_hash"}
+_STORED = tuple(name for name in ChunkMetadata.__annotations__ if name not in _DERIVED)
+_TYPES = tuple(getattr(kind, "__origin__", kind) for kind in map(ChunkMetadata.__annotations__.get, _STORED))
+_TEXTS = tuple(name for name in _STORED if ChunkMetadata.__annotations__[name] == list[str])
+_SYMBOL_KEYS = SymbolRecord.__annotations__.keys()
+_LARGEST_NUMBER = 2**31 - 1  # of a line, as the index stores it
+
+
+def pack(parsed: ParsedFile) -> bytes:
+    """Return a file that was parsed without a path, as bytes."""
+    rows = [
+        [chunk.metadata[name] for name in _STORED]  # type: ignore[literal-required]
+        for chunk in parsed.chunks
+    ]
+    languages = [chunk.metadata["language"] for chunk in parsed.chunks]
+    return orjson.dumps([parsed.language, parsed.note, languages, rows])
+
+
+def unpack(packed: bytes, text: str) -> ParsedFile:
+    """Return what `pack` was given.
+
+    Args:
+        text: The file's text, whose hash the bytes were found by.
+
+    Raises:
+        ValueError: These are not the bytes of that text.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        language, note, languages, rows = orjson.loads(packed)
+        _require({type(language), type(note), *map(type, languages)} == {str})
+        chunks = [_chunk(row, language, data) for row, language in zip(rows, languages, strict=True)]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError("not a parsed file") from error
+    bounds = (chunks[0].metadata["start_byte"], chunks[-1].metadata["end_byte"]) if chunks else (0, 0)
+    _require(bounds == (0, len(data)))
+    return ParsedFile("", language, chunks, note)
+
+
+def _chunk(row: list[Any], language: str, data: bytes) -> ParsedChunk:
+    """Return a chunk of the file whose bytes are `data`, from its row; errors as the row has them."""
+    _require(tuple(map(type, row)) == _TYPES)
+    stored: dict[str, Any] = dict(zip(_STORED, row, strict=True))
+    start, end = stored["start_byte"], stored["end_byte"]
+    _require(0 <= start <= end <= len(data))
+    _check_lines(stored)
+    _require(0 <= stored["complexity"] <= _LARGEST_NUMBER)
+    for name in _TEXTS:
+        _require(all(type(value) is str for value in stored[name]))
+    for symbol in stored["symbols"]:
+        _require(symbol.keys() == _SYMBOL_KEYS)
+        _check_lines(symbol)
+        _require(all(type(symbol[name]) is str for name in ("name", "qualified_name", "kind")))
+    content = data[start:end]
+    derived = {"path": "", "role": "", "language": language, "summary": "", "summary_source": ""}
+    metadata = {**stored, **derived, "content_hash": sha256(content).hexdigest()}
+    return ParsedChunk(content.decode("utf-8", "surrogatepass"), cast(ChunkMetadata, metadata))
+
+
+def _check_lines(record: dict[str, Any]) -> None:
+    start, end = record["start_line"], record["end_line"]
+    _require(type(start) is type(end) is int and 1 <= start <= end <= _LARGEST_NUMBER)
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ValueError("not a parsed file, or not of this text")

@@ -1,0 +1,135 @@
+"""A worker process: reads jobs from its input, does them, writes the results to its output.
+
+Grammars are native code over whatever a repository holds: some crash on malformed text and some never return. Here that
+ends a process whose only business is one job; `coderag.ingestion.workers.worker_pool` notices and goes on without the file.
+
+A message is eight bytes of length and a pickle. Parent to worker: `RunSettings`, then each `Job`, at the end None. Worker to
+parent: the position of each file it begins with, and in the end a `JobResult` or a `Fault`; None when the run is put away.
+"""
+
+import os
+import pickle
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from typing import IO, Any
+
+from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
+from coderag.token_counts import count_tokens
+
+_LENGTH = 8
+_SECONDS_A_FILE = 5  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
+_MEMORY = 1 << 30  # bytes, beside what a worker takes before its first job
+_MEMORY_A_BYTE = 250  # of the largest file allowed: a tree takes some 100
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error of ours that ended a job."""
+
+    message: str
+
+
+def write_message(stream: IO[bytes], message: object) -> None:
+    """Write one message."""
+    content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(len(content).to_bytes(_LENGTH, "little"))
+    stream.write(content)
+    stream.flush()
+
+
+def read_message(stream: IO[bytes]) -> Any:  # noqa: ANN401  # whatever was written
+    """Return the next message.
+
+    Raises:
+        EOFError: There is none, or not the whole of it: the other side is gone.
+    """
+    length = stream.read(_LENGTH)
+    size = int.from_bytes(length, "little")
+    content = stream.read(size)
+    if len(length) < _LENGTH or len(content) < size:
+        raise EOFError
+    return pickle.loads(content)  # noqa: S301  # from our own process
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Finds no pandas, which pyarrow would import with the first array: 0.3 s."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Refuse pandas and leave everything else to the other finders."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def warm_up() -> None:
+    """Load what the first job would have to wait for, and keep out what it does not need."""
+    sys.meta_path.insert(0, _WithoutPandas())
+    import pyarrow  # noqa: F401, PLC0415
+
+    count_tokens("")
+
+
+def main() -> None:
+    """Do jobs until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    results = os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "wb") as nothing:  # noqa: PTH123  # what a library prints must not come between messages
+        os.dup2(nothing.fileno(), 1)
+    warm_up()
+    runner: JobRunner | None = None
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            message = read_message(sys.stdin.buffer)
+            if isinstance(message, RunSettings):
+                _limit_memory(message.max_file_bytes)
+                runner = JobRunner(message, worker=f"{os.getpid()}:{message.run}")
+            elif runner and message:
+                write_message(results, _do(runner, message, results))
+            else:
+                if runner:
+                    runner.close()
+                runner = None
+                write_message(results, None)
+
+
+def _do(runner: JobRunner, job: Job, results: IO[bytes]) -> object:
+    def announce(position: int) -> None:
+        _limit_time(job.files[position].candidate.size if position >= 0 else None)
+        write_message(results, position)
+
+    try:
+        return runner.run(job, announce)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except BaseException:  # noqa: BLE001  # the parent says what it was
+        return Fault(traceback.format_exc())
+    finally:
+        _limit_time(None)
+
+
+def _limit_time(size: int | None) -> None:
+    """Have the system end this process when a file of so many bytes takes too much CPU time; None for no limit."""
+    if hasattr(signal, "setitimer"):  # elsewhere the parent watches the clock
+        seconds = 0.0 if size is None else _SECONDS_A_FILE * max(1.0, size / 1_000_000)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _limit_memory(max_file_bytes: int) -> None:
+    """Have allocation fail, and so end this process, before one damaged file takes the machine's memory."""
+    if sys.platform != "linux":  # macOS has the limit and does not heed it
+        return
+    import resource  # noqa: PLC0415  # POSIX only
+
+    with suppress(OSError, ValueError):  # there may be no /proc, or no more to be had
+        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = taken + _MEMORY + _MEMORY_A_BYTE * max_file_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+if __name__ == "__main__":
+    main()

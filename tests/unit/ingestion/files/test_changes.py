@@ -1,0 +1,125 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import pytest
+
+from coderag.ingestion.files.changes import content_tree, count_renames, find_changes, status_tree
+from coderag.ingestion.files.scanner import Candidate, Scan, scan
+from coderag.schema import FileRecord
+from coderag.stores.manifest import Manifest
+
+COMMIT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LIMIT = 1_000_000
+
+
+def at(seconds):
+    """A time in nanoseconds, so many seconds after the commit."""
+    return int((COMMIT + timedelta(seconds=seconds)).timestamp() * 1e9)
+
+
+STATUS = {"mtime_ns": at(-3600), "ctime_ns": at(-3600), "inode": 1}
+
+
+def record(path="a.py", outcome="indexed", **fields):
+    return FileRecord(path, outcome, **{"hash": "h", "size": 10, **STATUS, **fields})
+
+
+def candidate(path="a.py", size=10, **fields):
+    return Candidate(path, size, **{**STATUS, **fields})
+
+
+def manifest(records):
+    return Manifest(records, at(0), status_tree(records).to_record())
+
+
+def changes_of(candidates, records):
+    return find_changes(Scan(candidates=candidates), manifest(records))
+
+
+# By stat data
+
+
+def test_a_file_with_the_stat_data_of_its_record_is_kept_unread():
+    changes = changes_of([candidate()], [record()])
+    assert (changes.kept, changes.changed, changes.removed) == ([record()], [], [])
+
+
+@pytest.mark.parametrize(
+    "status", [{"size": 11}, {"mtime_ns": at(-3599)}, {"mtime_ns": at(-7200)}, {"ctime_ns": at(-3599)}, {"inode": 2}]
+)
+def test_a_file_with_another_size_time_or_number_on_disk_is_to_be_read(status):
+    assert changes_of([candidate(**status)], [record()]).changed == [candidate(**status)]
+
+
+@pytest.mark.parametrize("which", ["mtime_ns", "ctime_ns"])
+@pytest.mark.parametrize("seconds", [-1.0, 0, 5, -0.05, 0.001])
+def test_a_file_written_about_when_it_was_looked_at_is_to_be_read_again(which, seconds):
+    """It may have changed once more without its time stamp showing it."""
+    written = {which: at(seconds)}
+    assert changes_of([candidate(**written)], [record(**written)]).kept == []
+
+
+@pytest.mark.parametrize("seconds", [-3, -0.2])
+def test_a_file_written_well_before_is_trusted(seconds):
+    """Two seconds before where time stamps are whole seconds, a tenth of one elsewhere."""
+    written = {"mtime_ns": at(seconds), "ctime_ns": at(seconds)}
+    assert len(changes_of([candidate(**written)], [record(**written)]).kept) == 1
+
+
+def test_a_file_that_could_not_be_read_is_tried_again():
+    assert len(changes_of([candidate()], [record(outcome="failed", hash="")]).changed) == 1
+
+
+def test_a_file_skipped_for_its_content_is_not_read_again():
+    skipped = record(outcome="skipped", reason="binary file")
+    assert changes_of([candidate()], [skipped]).kept == [skipped]
+
+
+def test_without_an_earlier_index_everything_is_to_be_read():
+    changes = find_changes(Scan(candidates=[candidate("a.py"), candidate("b.py")]), None)
+    assert [one.path for one in changes.changed] == ["a.py", "b.py"]
+
+
+def test_only_what_was_indexed_can_be_removed():
+    gone = [record("a.py"), record("b.png", "skipped"), record("c.py", "failed")]
+    assert changes_of([], gone).removed == ["a.py"]
+
+
+# By content
+
+
+def on_disk(root, *paths):
+    found = scan(root)
+    return Scan(candidates=[one for one in found.candidates if one.path in paths])
+
+
+def test_content_tells_what_stat_data_leave_open(tmp_path):
+    contents = {"same.py": "a = 1\n", "edited.py": "b = 2\n", "new.py": "c = 3\n", "binary.py": "\0\0"}
+    for path, text in contents.items():
+        (tmp_path / path).write_text(text)
+    old = {path: sha256(text.encode()).hexdigest() for path, text in contents.items()}
+    records = [record("same.py", hash=old["same.py"]), record("edited.py"), record("binary.py"), record("gone.py")]
+    changes = find_changes(on_disk(tmp_path, *contents), manifest(records))
+    assert changes.confirmed(tmp_path, LIMIT) == (["new.py"], ["edited.py"], ["gone.py", "binary.py"])
+
+
+# Renames and the root
+
+
+def test_a_rename_is_an_added_file_with_the_content_of_a_removed_one():
+    removed = [record("a.py", hash="1"), record("b.py", hash="1"), record("c.py", hash="2")]
+    added = [record("x.py", hash="1"), record("y.py", hash="1"), record("z.py", hash="1"), record("w.py", hash="3")]
+    assert count_renames(added, removed) == 2
+
+
+def test_the_root_hash_depends_on_paths_contents_and_outcomes_alone():
+    tree = [record("a.py", hash="1"), record("b.py", hash="2")]
+    assert content_tree(tree).root == content_tree([replace(one, mtime_ns=1, size=2) for one in reversed(tree)]).root
+    others = [
+        [tree[0]],
+        [tree[0], replace(tree[1], hash="3")],
+        [tree[0], replace(tree[1], path="c.py")],
+        [tree[0], replace(tree[1], outcome="skipped")],
+    ]
+    assert len({content_tree(one).root for one in [tree, *others]}) == 5

@@ -1,0 +1,382 @@
+"""Reading one file: bytes in, text or a reason out."""
+
+import base64
+import hashlib
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from coderag.ingestion.files import source
+from coderag.ingestion.files.scanner import Candidate
+from coderag.ingestion.files.source import Skip, Source, read_source
+
+
+def read(root: Path, data: bytes, name: str = "a.py", **limits: int) -> Source | Skip:
+    (root / name).write_bytes(data)
+    return read_source(root, Candidate(name, len(data), 0, 0), **limits)
+
+
+def text_of(root: Path, data: bytes, name: str = "a.py") -> Source:
+    found = read(root, data, name)
+    assert isinstance(found, Source), found
+    return found
+
+
+def reason_of(root: Path, data: bytes | str, name: str = "a.py") -> str:
+    found = read(root, data.encode() if isinstance(data, str) else data, name)
+    return found.reason if isinstance(found, Skip) else ""
+
+
+def test_source_carries_text_hash_size_and_time(tmp_path: Path) -> None:
+    data = "x = 'é'\r\ny = 1\n".encode()
+    found = text_of(tmp_path, data)
+    status = (tmp_path / "a.py").stat()
+    assert found == Source(
+        "x = 'é'\r\ny = 1\n", "utf-8", hashlib.sha256(data).hexdigest(), len(data), status.st_mtime_ns
+    )
+
+
+def test_empty_file_is_an_empty_text(tmp_path: Path) -> None:
+    assert text_of(tmp_path, b"").text == ""
+
+
+@pytest.mark.parametrize(
+    ("codec", "encoding"),
+    [
+        ("utf-8-sig", "utf-8-sig"),
+        ("utf-16", "utf-16"),
+        ("utf-32", "utf-32"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+    ],
+)
+def test_unicode_is_read_with_and_without_a_mark(tmp_path: Path, codec: str, encoding: str) -> None:
+    text = "# Grüße\ndef greet():\n    return 'hello'\n"
+    found = text_of(tmp_path, text.encode(codec))
+    assert (found.text, found.encoding) == (text, encoding)
+
+
+def test_big_endian_marks_are_understood(tmp_path: Path) -> None:
+    assert text_of(tmp_path, b"\xfe\xff" + "héllo".encode("utf-16-be")).text == "héllo"
+    assert text_of(tmp_path, b"\x00\x00\xfe\xff" + "héllo".encode("utf-32-be")).text == "héllo"
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("latin-1", "# Auteur : François Lefèvre, déjà vu\nx = 1\n"),
+        ("latin-1", "# © 2010 Jürgen Müller\n"),
+        ("cp1252", "# “quoted” – with dashes…\n"),
+        ("cp1250", "# Příliš žluťoučký kůň úpěl ďábelské ódy\n"),
+        ("shift_jis", "# これは日本語のコメントです。\nx = 1\n"),
+        ("euc_jp", "# これは日本語のコメントです。関数を定義します\n"),
+        ("gbk", "// 这是一个测试文件，用于检测编码\nint x;\n"),
+        ("big5", "// 這是一個測試檔案，用於檢測編碼\nint x;\n"),
+        ("euc_kr", "// 이것은 한국어 주석입니다\nint x;\n"),
+        ("cp1251", "// Это комментарий на русском языке\n"),
+        ("koi8_r", "// Это комментарий на русском языке\n"),
+    ],
+)
+def test_legacy_encodings_are_detected(tmp_path: Path, codec: str, text: str) -> None:
+    found = text_of(tmp_path, text.encode(codec))
+    assert found.text == text
+    assert found.encoding in source._LEGACY_ENCODINGS
+
+
+def test_utf8_file_with_one_latin1_line_keeps_both_readable(tmp_path: Path) -> None:
+    data = "# naïve\n# 日本語\n".encode() + "# François\r\nx = 1".encode("latin-1")
+    found = text_of(tmp_path, data)
+    assert found.text == "# naïve\n# 日本語\n# François\r\nx = 1"
+    assert found.encoding == "utf-8+cp1252"
+
+
+def test_encoding_is_found_where_only_the_end_of_a_large_file_shows_it(tmp_path: Path) -> None:
+    text = "x = 1  # plain\n" * 20_000 + "# これは日本語のコメントです。\n"
+    assert text_of(tmp_path, text.encode("shift_jis")).text == text
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-32-le"])
+def test_lone_surrogates_never_reach_the_text(tmp_path: Path, codec: str) -> None:
+    data = "\ufeffab\ud800cd".encode(codec, "surrogatepass")
+    assert text_of(tmp_path, data).text.encode().startswith(b"ab")
+
+
+def test_surrogates_written_as_utf8_never_reach_the_text(tmp_path: Path) -> None:
+    text_of(tmp_path, b"# \xed\xa0\x80 half a pair\n").text.encode()
+
+
+def test_large_legacy_file_is_detected_from_a_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    choose = source._most_plausible
+    monkeypatch.setattr(source, "_most_plausible", lambda sample: sizes.append(len(sample)) or choose(sample))
+    text = "# これは日本語のコメントです。\n" * 20_000
+    assert text_of(tmp_path, text.encode("shift_jis")).text == text
+    assert sizes[0] < 2 * source._SAMPLE_BYTES
+
+
+def test_no_plausible_encoding_means_latin1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_LEGACY_ENCODINGS", ["euc_jp"])
+    found = text_of(tmp_path, b"# caf\xe9\n")
+    assert (found.text, found.encoding) == ("# café\n", "latin-1")
+
+
+def test_bytes_that_the_detected_encoding_lacks_are_read_as_latin1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_detect", lambda lines: "euc_jp")
+    assert text_of(tmp_path, b"# caf\xe9\n").text == "# café\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x7fELF\x02\x01\x01\x00\x00\x00",
+        b"text and then\x00 a NUL",
+        random.Random(1).randbytes(300).replace(b"\0", b"\1"),
+        "x\0y".encode("utf-16-le") * 100,
+        "abc".encode("utf-16-le") * 100 + b"\x01",
+    ],
+    ids=["elf", "nul", "noise without NUL", "utf-16 with controls", "utf-16 with half a character"],
+)
+def test_binary_content_is_skipped(tmp_path: Path, data: bytes) -> None:
+    assert read(tmp_path, data) == Skip(
+        "skipped", "binary file", hashlib.sha256(data).hexdigest(), len(data), mtime(tmp_path)
+    )
+
+
+def mtime(root: Path) -> int:
+    return (root / "a.py").stat().st_mtime_ns
+
+
+def test_nul_far_from_the_beginning_is_text_as_in_git(tmp_path: Path) -> None:
+    assert text_of(tmp_path, b"# x\n" * 5_000 + b"\0").text.endswith("\0")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "// Code generated by protoc-gen-go. DO NOT EDIT.\n",
+        "# -*- coding: utf-8 -*-\n# Generated by the protocol buffer compiler.  DO NOT EDIT!\n",
+        "/**\n * @generated SignedSource<<abc>>\n */\n",
+        "// <auto-generated>\n//   text\n// </auto-generated>\n",
+        "/* AUTOGENERATED FILE - DO NOT EDIT */\n",
+        "/*\n  This file was automatically generated by x.\n  Please do not modify it.\n*/\n",
+        "# Do not edit: this file is generated\n",
+        "#\n# This file is autogenerated by pip-compile\n#\n",
+        "<?xml version='1.0'?>\n<!-- auto-generated, do not edit -->\n",
+        "-- Code generated from schema. Do not change.\r\n",
+    ],
+)
+def test_generated_files_are_skipped(tmp_path: Path, head: str) -> None:
+    assert reason_of(tmp_path, head + "x = 1\n") == "generated file"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'HEADER = "// Code generated by us. DO NOT EDIT."\n',
+        "def f():\n    '''Return the generated file.'''\n",
+        "# The ids are generated by the database.\n",
+        "# Generated by Django 3.2 on 2021-01-01\n",
+        "# see the @generated marker of other tools\n",
+        "# Code\n" * 30 + "# Code generated by x. DO NOT EDIT.\n",
+    ],
+)
+def test_talk_of_generated_code_is_not_generated_code(tmp_path: Path, text: str) -> None:
+    assert reason_of(tmp_path, text) == ""
+
+
+MINIFIED_LINE = "function a(b,c){return b(c)};if(d){e()};" * 200
+DATA = base64.b64encode(random.Random(2).randbytes(30_000)).decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.js", MINIFIED_LINE),
+        ("a.js", "/*\n * licence\n */\n" * 5 + MINIFIED_LINE),
+        ("a.css", ".a{color:red;margin:0}.b{color:blue}" * 100),
+        ("a.py", f"X = '{DATA}'\n"),
+        ("a.json", '{"a":[' + "1," * 10_000 + "1]}"),
+    ],
+)
+def test_minified_files_are_skipped(tmp_path: Path, name: str, text: str) -> None:
+    assert reason_of(tmp_path, text, name) == "minified file"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", "def f():\n    return 1\n" * 10 + f"X = '{DATA}'\n"),
+        ("a.js", "const a = 1;\n" * 10 + f"const wasm = '{DATA}';\n"),
+        ("a.js", "function f() { return 1; }\n" * 1_000 + MINIFIED_LINE),
+        ("a.js", ""),
+        ("a.md", "A paragraph on one line. " * 400),
+    ],
+    ids=["long data", "long data in JavaScript", "mostly normal", "empty", "prose"],
+)
+def test_a_long_line_alone_does_not_make_a_file_minified(tmp_path: Path, name: str, text: str) -> None:
+    assert reason_of(tmp_path, text, name) == ""
+
+
+def test_file_that_grew_over_the_limit_is_skipped(tmp_path: Path) -> None:
+    found = read(tmp_path, b"x" * 101, max_file_bytes=100)
+    assert isinstance(found, Skip)
+    assert found[:4] == ("skipped", "larger than 100 bytes", "", 101)
+    assert isinstance(read(tmp_path, b"x" * 100, max_file_bytes=100), Source)
+
+
+def test_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_bytes(b"x = 1\n" * 10)
+    earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 12, 0, 0, 0])
+    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    assert text_of_existing(tmp_path).text == "x = 1\n" * 10
+
+
+def text_of_existing(root: Path) -> Source:
+    found = read_source(root, Candidate("a.py", 0, 0, 0))
+    assert isinstance(found, Source)
+    return found
+
+
+def test_file_that_vanished_has_failed(tmp_path: Path) -> None:
+    assert read_source(tmp_path, Candidate("gone.py", 7, 5, 0)) == Skip("failed", "no such file or directory", "", 7, 5)
+
+
+def test_directory_in_place_of_a_file_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").mkdir()
+    found = read_source(tmp_path, Candidate("a.py", 7, 5, 0))
+    assert isinstance(found, Skip)
+    assert found.outcome == "failed"
+
+
+def test_unreadable_file_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, flags: int) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(source.os, "open", refuse)  # chmod does not stop root
+    assert read(tmp_path, b"x") == Skip("failed", "permission denied", "", 1, 0)
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["O_NOFOLLOW", "as on Windows"])
+def test_link_in_place_of_a_file_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool) -> None:
+    if not native:
+        monkeypatch.setattr(source, "_NO_FOLLOW", 0)
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "a.py").symlink_to(tmp_path / "secret")
+    found = read_source(tmp_path, Candidate("a.py", 6, 0, 0))
+    assert isinstance(found, Skip)
+    assert found.outcome == "failed"
+    assert "symbolic link" in found.reason
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.py")
+    assert read_source(tmp_path, Candidate("a.py", 6, 0, 0)) == Skip("failed", "not a regular file", "", 6, 0)
+
+
+# ---- between the scan and the reading ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data", [b"y = 2\n", b"y\n", b"", b"y = 2\n" * 50], ids=["same size", "less", "nothing", "more"]
+)
+def test_file_that_changed_since_the_scan_is_read_as_it_is(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.py").write_bytes(data)
+    found = read_source(tmp_path, Candidate("a.py", len(b"x = 1\n"), 5, 0))
+    assert found == Source(data.decode(), "utf-8", hashlib.sha256(data).hexdigest(), len(data), mtime(tmp_path))
+
+
+def test_file_that_shrinks_while_it_is_read_has_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_bytes(b"x = 1\n")
+    earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 6_000, 0, 0, 0])
+    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    found = text_of_existing(tmp_path)
+    assert (found.text, found.size) == ("x = 1\n", 6)
+
+
+def test_file_that_grows_over_the_limit_while_it_is_read_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.py").write_bytes(b"x" * 200)
+    earlier = os.stat_result([*list((tmp_path / "a.py").stat())[:6], 50, 0, 0, 0])
+    monkeypatch.setattr(source.os, "fstat", lambda descriptor: earlier)
+    found = read_source(tmp_path, Candidate("a.py", 50, 0, 0), max_file_bytes=100)
+    assert isinstance(found, Skip)
+    assert found.reason == "larger than 100 bytes"
+
+
+def test_folder_that_became_a_file_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "d").write_text("x")
+    found = read_source(tmp_path, Candidate("d/a.py", 7, 5, 0))
+    assert isinstance(found, Skip)
+    assert found.outcome == "failed"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_file_without_permission_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x")
+    (tmp_path / "a.py").chmod(0)
+    assert read_source(tmp_path, Candidate("a.py", 1, 0, 0)) == Skip("failed", "permission denied", "", 1, 0)
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), OSError(116, "Stale file handle"), OSError()])
+def test_file_whose_disk_fails_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    def fail(path: Path, limit: int) -> tuple[bytes, os.stat_result]:
+        raise error
+
+    monkeypatch.setattr(source, "read_regular", fail)
+    found = read_source(tmp_path, Candidate("a.py", 1, 0, 0))
+    assert isinstance(found, Skip)
+    assert (found.outcome, found.reason) == ("failed", (error.strerror or "oserror").lower())
+
+
+# ---- size and broken text ----------------------------------------------------------------------
+
+
+def test_no_more_of_a_large_file_is_read_than_the_limit(tmp_path: Path) -> None:
+    with (tmp_path / "a.py").open("wb") as file:
+        file.truncate(50_000_000)
+    data, status = source.read_regular(tmp_path / "a.py", 1_000)
+    assert (len(data), status.st_size) == (1_001, 50_000_000)
+
+
+def test_a_line_of_fifty_megabytes_is_skipped(tmp_path: Path) -> None:
+    data = b"x = 1; " * 7_200_000
+    assert reason_of(tmp_path, data) == "larger than 1,000,000 bytes"
+    found = read_source(tmp_path, Candidate("a.py", len(data), 0, 0), max_file_bytes=100_000_000)
+    assert isinstance(found, Skip)
+    assert found.reason == "minified file"
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "encoding"),
+    [
+        (b"\xef\xbb\xbfx\xff", "x�", "utf-8-sig"),
+        (b"\xff\xfex\x00y", "x�", "utf-16"),
+        (b"\xfe\xff\x00x\xd8", "x�", "utf-16"),
+        (b"\xff\xfe", "", "utf-16"),
+        (b"\xff\xfe\x00\x00x", "�", "utf-32"),
+        ("# naïve\n# naïve\nx = 1 # ".encode() + b"\xe2\x82", "# naïve\n# naïve\nx = 1 # â‚", "utf-8+cp1252"),
+        (b"x = 1\ry = 2\r", "x = 1\ry = 2\r", "utf-8"),
+    ],
+    ids=["UTF-8", "half a unit", "big endian", "a mark alone", "UTF-32", "cut in a character", "old line ends"],
+)
+def test_broken_text_is_read_as_far_as_it_goes(tmp_path: Path, data: bytes, text: str, encoding: str) -> None:
+    found = text_of(tmp_path, data)
+    assert (found.text, found.encoding) == (text, encoding)
+
+
+@pytest.mark.parametrize("data", [b"\xc0\xaf", b"\xf8\x88\x80\x80\x80", b"\xff" * 40, "日本".encode("iso2022_jp")])
+def test_bytes_in_no_encoding_still_are_a_text(tmp_path: Path, data: bytes) -> None:
+    text_of(tmp_path, data).text.encode()
+
+
+def test_the_text_of_a_notebook_is_its_cells_and_its_hash_that_of_the_file(tmp_path: Path) -> None:
+    data = b'{"cells": [\n{"cell_type": "code", "source": [\n"x = 1"\n]}]}\n'
+    found = text_of(tmp_path, data, "a.ipynb")
+    assert found.text == "\n# %%\nx = 1\n\n"
+    assert (found.hash, found.size) == (hashlib.sha256(data).hexdigest(), len(data))

@@ -1,0 +1,188 @@
+import json
+
+import pytest
+
+from coderag.ingestion.parsing.chunking import parse_file
+from coderag.ingestion.parsing.languages import detect_language
+from coderag.notebooks import render_notebook
+
+CALLS = "".join(f"  const value{number} = compute({number}, total);\n" for number in range(12))
+SCRIPT = f"function load() {{\n{CALLS}}}\n"
+PARAGRAPH = "  <p>Some words about nothing in particular, again and again.</p>\n" * 12
+
+
+def chunks(text, path="Panel.vue", **limits):
+    parsed = parse_file(path, text, detect_language(path, text), "source", **limits)
+    assert "".join(chunk.text for chunk in parsed.chunks) == text
+    return [chunk.metadata for chunk in parsed.chunks]
+
+
+def outline(text, path="Panel.vue", **limits):
+    return [(m["kind"], m["name"], m["start_line"], m["end_line"]) for m in chunks(text, path, **limits)]
+
+
+def symbols(text, path="Panel.vue"):
+    return [(s["qualified_name"], s["start_line"]) for metadata in chunks(text, path) for s in metadata["symbols"]]
+
+
+def notebook(*cells, language="python"):
+    made = [{"cell_type": kind, "outputs": ["x"] * blank, "source": source.splitlines(keepends=True)}
+            for kind, source, blank in cells]  # fmt: skip
+    return render_notebook(json.dumps({"cells": made, "metadata": {"language_info": {"name": language}}}, indent=1))
+
+
+# --- Markup
+
+
+def test_a_template_is_a_block_of_the_component_and_a_script_is_cut_at_its_declarations():
+    text = f"<template>\n{PARAGRAPH}</template>\n\n<script>\n{SCRIPT}</script>\n"
+    assert outline(text) == [("block", "Panel", 1, 15), ("function", "load", 16, 31)]
+
+
+@pytest.mark.parametrize(
+    ("path", "opening"),
+    [
+        ("a.vue", '<script setup lang="ts">'),
+        ("a.vue", "<script lang=tsx>"),
+        ("a.svelte", '<script context="module" lang="ts" generics="T extends Map<string, number>">'),
+        ("a.html", '<script type="module" defer>'),
+        ("a.html", '<SCRIPT TYPE="text/javascript">'),
+    ],
+)
+def test_scripts_are_parsed_whatever_their_tag_says(path, opening):
+    closing = "</SCRIPT>" if "SCRIPT" in opening else "</script>"
+    assert symbols(f"{opening}\nexport function f() {{}}\n{closing}\n", path) == [("f", 2)]
+
+
+@pytest.mark.parametrize(
+    "opening", ['<script type="application/json">', '<script type="text/x-template">', '<script type="text/html">']
+)
+def test_a_script_that_is_data_or_a_template_declares_nothing(opening):
+    assert symbols(f"{opening}\nfunction f() {{}}\n</script>\n", "a.html") == []
+
+
+def test_a_script_in_a_comment_declares_nothing():
+    assert symbols("<!-- <script>\nfunction f() {}\n</script> -->\n<p>x</p>\n", "a.html") == []
+
+
+def test_several_scripts_of_several_languages_are_found_with_their_lines():
+    text = '<script>\nfunction f() {}\n</script>\n<p>x</p>\n<script lang="ts">\ntype T = 1\nfunction g(): T {}\n</script>\n'
+    assert symbols(text, "a.svelte") == [("f", 2), ("T", 6), ("g", 7)]
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>", "<script>f(", "<style>", "</script><script", "<template", "<!--", "---\n"]
+)
+@pytest.mark.parametrize("path", ["a.vue", "a.svelte", "a.astro", "a.html"])
+def test_unfinished_markup_is_cut_all_the_same(text, path):
+    assert chunks(text, path)
+
+
+def test_front_matter_is_code():
+    assert symbols("---\nfunction f(): string {}\n---\n<p>{f()}</p>\n", "a.astro") == [("f", 2)]
+
+
+@pytest.mark.parametrize("tag", ["{{ value | safe }}", "<%= value %>", "<?= $value ?>"])
+def test_the_value_of_a_template_does_not_break_the_script_around_it(tag):
+    text = f"<script>\nconst a = {tag};\n{{% if b %}}\nfunction f() {{}}\n{{% endif %}}\n</script>\n"
+    parsed = parse_file("a.html", text, "html", "source")
+    assert parsed.note == ""
+    assert symbols(text, "a.html") == [("a", 2), ("f", 4)]
+
+
+def test_markup_knows_the_components_and_functions_that_it_uses():
+    text = '<template>\n  <user-card @click="open" :n="count(1)"/><Icon.Small />\n  {{ format(x) }}\n</template>\n'
+    assert chunks(text)[0]["calls"] == ["UserCard", "open", "count", "Small", "format"]
+
+
+def test_markup_imports_the_files_that_it_names():
+    text = '{% extends "base.html" %}\n<script src="./app.js"></script><link href="https://a.b/c.css"><a href="x.html">'
+    assert chunks(text, "a.html")[0]["imports"] == ["base.html", "./app.js"]
+
+
+def test_markup_is_cut_at_tags_of_the_least_indentation():
+    section = f"<section>\n{PARAGRAPH}</section>\n"
+    assert [row[2:] for row in outline(section * 3, "a.html", max_tokens=240)] == [(1, 14), (15, 28), (29, 42)]
+
+
+def test_a_small_component_is_one_chunk_with_all_it_declares():
+    text = "<template><p/></template>\n<script>\nfunction f() { g() }\n</script>\n"
+    (only,) = chunks(text)
+    assert (only["name"], only["language"], only["calls"]) == ("Panel", "vue", ["g"])
+    assert [symbol["name"] for symbol in only["symbols"]] == ["f"]
+
+
+def test_closing_tags_are_no_chunk_of_their_own():
+    text = f"<body>\n{PARAGRAPH}<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+    assert [row[0] for row in outline(text, "a.html")] == ["block", "function"]
+
+
+def test_a_broken_script_is_noted_with_its_line():
+    text = f"<template>\n{PARAGRAPH}</template>\n<script>\n{SCRIPT}\nconst = ;\n</script>\n"
+    assert parse_file("a.vue", text, "vue", "source").note == "syntax error at line 31"
+
+
+# --- Notebooks
+
+
+def test_a_notebook_is_cut_into_sections_that_know_its_code():
+    text = notebook(
+        ("markdown", "# Data\nWords.", 0), ("code", "import pandas\nframe = load()", 0), ("markdown", "# End", 0)
+    )
+    first, last = chunks(text, "a.ipynb", min_tokens=0)
+    assert (first["kind"], first["name"], first["imports"], first["calls"]) == ("section", "Data", ["pandas"], ["load"])
+    assert [symbol["name"] for symbol in first["symbols"]] == ["Data", "frame"]
+    assert (last["name"], last["language"]) == ("End", "jupyter")
+
+
+def test_a_large_function_in_a_cell_is_a_chunk():
+    body = "".join(f"    value_{number} = compute({number}, total)\n" for number in range(12))
+    text = notebook(("markdown", "# Data", 0), ("code", f"import os\ndef f():\n    '''Doc.'''\n{body}", 0))
+    section, function = chunks(text, "a.ipynb")
+    assert (section["kind"], function["kind"], function["docstring"]) == ("section", "function", "Doc.")
+    assert function["imports"] == ["os"]
+
+
+@pytest.mark.parametrize(
+    "magic",
+    [
+        "%matplotlib inline",
+        "!pip install x",
+        "files = !ls",
+        "%%time",
+        "f?",
+        "?f",
+        "!pip install \\\n  x y (",
+        "%cd a b",
+    ],
+)
+def test_commands_to_the_notebook_do_not_break_its_code(magic):
+    text = notebook(("code", f"{magic}\ndef f():\n    pass\n    %time g(1)\n", 0))
+    assert parse_file("a.ipynb", text, "jupyter", "source").note == ""
+    assert "f" in [name for name, _ in symbols(text, "a.ipynb")]
+
+
+def test_an_operator_at_the_beginning_of_a_line_is_no_command():
+    text = notebook(("code", "x = (a\n  % b\n  != c)\ny = 1\n", 0))
+    assert parse_file("a.ipynb", text, "jupyter", "source").note == ""
+
+
+def test_a_cell_in_another_language_is_not_parsed_as_python():
+    text = notebook(("code", "%%bash\nf() {\n  echo (\n}", 0), ("code", "def g(): pass", 0))
+    assert parse_file("a.ipynb", text, "jupyter", "source").note == ""
+    assert [name for name, _ in symbols(text, "a.ipynb")] == ["g"]
+
+
+def test_the_language_of_a_notebook_is_that_of_its_kernel():
+    assert [name for name, _ in symbols(notebook(("code", "struct A end", 0), language="go"), "a.ipynb")] == []
+    assert [name for name, _ in symbols(notebook(("code", "func f() {}", 0), language="go"), "a.ipynb")] == ["f"]
+
+
+def test_empty_lines_of_outputs_are_no_chunk_and_do_not_count():
+    text = notebook(*(("code", f"x = {number}", 30_000) for number in range(3)))
+    found = chunks(text, "a.ipynb")
+    assert [metadata["symbols"][0]["name"] for metadata in found] == ["x", "x", "x"]
+
+
+def test_a_damaged_notebook_is_cut_by_lines():
+    assert {kind for kind, *_ in outline('{"cells": [\n' * 50, "a.ipynb")} == {"block"}

@@ -1,0 +1,102 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.ingestion.parsing.declarations import line_starts
+from coderag.ingestion.parsing.sections import asciidoc_headings, lay_out_sections, markdown_headings, rst_headings
+
+
+def headings(find, text):
+    return [(one.line, one.level, one.title) for one in find(text.encode().split(b"\n"))]
+
+
+def sections(text, language="markdown", max_tokens=800, min_tokens=0):
+    data = text.encode()
+    return [
+        (data[span.start : span.end].decode(), span)
+        for span in lay_out_sections(data, line_starts(data), language, max_tokens=max_tokens, min_tokens=min_tokens)
+    ]
+
+
+def test_markdown_headings_have_a_level_and_a_plain_title():
+    text = "# One\n\nText\n\nTwo\n===\n\nThree\n---\n\n#### [Four](x.md) `code` ####\n\n#no heading\n- item\n---\n"
+    assert headings(markdown_headings, text) == [(0, 1, "One"), (4, 1, "Two"), (7, 2, "Three"), (10, 4, "Four code")]
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "````"])
+def test_a_comment_in_fenced_code_is_no_heading(fence):
+    assert headings(markdown_headings, f"# A\n{fence}sh\n# not one\n{fence}\n# B\n") == [(0, 1, "A"), (4, 1, "B")]
+
+
+def test_front_matter_is_no_heading():
+    assert headings(markdown_headings, "---\ntitle: x\n---\n# A\n") == [(3, 1, "A")]
+
+
+def test_rst_levels_follow_the_order_of_underlines():
+    text = "=====\nTitle\n=====\n\nOne\n===\n\nDeep\n----\n\nTwo\n===\n\n.. code::\n\n    ---\n"
+    assert headings(rst_headings, text) == [(0, 1, "Title"), (4, 2, "One"), (7, 3, "Deep"), (10, 2, "Two")]
+
+
+def test_asciidoc_headings_have_a_level_and_a_plain_title():
+    text = "= One\n\n== Two `x` ==\n\n## Three\n\nFour\n~~~~\n\n=no heading\n\ntoo long a line\n-----\n"
+    assert headings(asciidoc_headings, text) == [(0, 1, "One"), (2, 2, "Two x"), (4, 2, "Three"), (6, 3, "Four")]
+
+
+@pytest.mark.parametrize("block", ["----", "....", "====", "|===", "////", "--", "```"])
+def test_what_is_in_a_block_of_asciidoc_is_no_heading(block):
+    opening = "```sh" if block == "```" else block
+    assert headings(asciidoc_headings, f"= A\n\n{opening}\n== not one\n{block}\n\n== B\n") == [(0, 1, "A"), (6, 2, "B")]
+
+
+def test_an_anchor_above_a_heading_of_asciidoc_belongs_to_it():
+    assert headings(asciidoc_headings, "= A\n\n[[b]]\n[.lead]\n== B\n\n[discrete]\n== C\n") == [
+        (0, 1, "A"),
+        (2, 2, "B"),
+    ]
+
+
+def test_a_section_is_named_by_its_headings_from_the_top():
+    found = sections("# Guide\n\nHello.\n\n## Install\n\npip\n\n### Linux\n\napt\n\n## Use\n\nrun\n")
+    assert [(span.qualified_name, span.name, span.parent) for _, span in found] == [
+        ("Guide", "Guide", ""),
+        ("Guide > Install", "Install", "Guide"),
+        ("Guide > Install > Linux", "Linux", "Guide > Install"),
+        ("Guide > Use", "Use", "Guide"),
+    ]
+    assert {span.kind for _, span in found} == {"section"}
+
+
+def test_tiny_sections_are_merged_and_keep_their_headings_as_symbols():
+    found = sections("# Guide\n\n## Install\n\npip\n\n## Use\n\nrun\n", min_tokens=50)
+    assert len(found) == 1
+    assert [(s["qualified_name"], s["start_line"], s["end_line"]) for s in found[0][1].symbols] == [
+        ("Guide", 1, 2), ("Guide > Install", 3, 6), ("Guide > Use", 7, 9)
+    ]  # fmt: skip
+
+
+def test_a_large_section_is_cut_at_paragraphs():
+    paragraph = "some words about nothing in particular, again and again\n" * 4
+    found = sections("# A\n\n" + "\n".join([paragraph] * 12), max_tokens=120)
+    assert len(found) > 3
+    assert {span.name for _, span in found} == {"A"}
+    assert all(text.endswith("\n\n") for text, _ in found[:-1])
+
+
+def test_text_before_the_first_heading_is_named_after_the_file():
+    found = sections("Hello\n\n# A\n\ntext\n")
+    assert [span.name for _, span in found] == ["", "A"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["# A", "## B", "Title", "=====", "---", "", "text", "```", "    code", "- item", "\r", "* * *", "~~~~"]
+        )
+    ).map("\n".join)
+    | st.text(),
+    st.sampled_from(["markdown", "rst", "asciidoc"]),
+    st.integers(16, 60),
+    st.integers(0, 40),
+)
+def test_sections_cover_the_text(text, language, max_tokens, min_tokens):
+    assert "".join(part for part, _ in sections(text, language, max_tokens, min_tokens)) == text

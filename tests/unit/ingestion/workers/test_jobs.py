@@ -1,0 +1,177 @@
+from pathlib import Path
+
+import pytest
+
+from coderag.ingestion.files.scanner import scan
+from coderag.ingestion.parsing.chunking import parse_file
+from coderag.ingestion.workers import jobs, parse_cache
+from coderag.ingestion.workers.jobs import FileTask, Job, JobRunner, RunSettings
+from coderag.stores.content_cache import ContentCache
+
+TEXT = "def first():\n    return 1\n\n\ndef second():\n    return 2\n"
+
+
+class Bench:
+    """A folder, the jobs of its files, and a cache."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folder = root.parent / "cache"
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def run(self, tasks=None, **settings):
+        fields = {"chunking": {"min_tokens": 0}, "repository": "r", "cache_key": "", **settings}
+        runner = JobRunner(RunSettings("run", self.root, 1_000_000, **fields), worker="me")
+        tasks = tasks or [FileTask(candidate) for candidate in scan(self.root).candidates]
+        try:
+            return runner.run(Job(tasks))
+        finally:
+            runner.close()
+
+    def keep(self, items):
+        with ContentCache(self.folder, limit_bytes=10**9) as cache:
+            cache.put(parse_cache.NAMESPACE, items)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = Bench(tmp_path / "repo")
+    bench.write("a.py", TEXT)
+    bench.write("b.py", TEXT.replace("first", "third"))
+    return bench
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """The texts that were parsed."""
+    texts = []
+
+    def counted(path, text, *arguments, **options):
+        texts.append(text)
+        return parse_file(path, text, *arguments, **options)
+
+    monkeypatch.setattr(jobs, "parse_file", counted)
+    return texts
+
+
+def test_chunks_counts_and_records_are_of_the_same_files(bench):
+    result = bench.run()
+    assert [record.path for record in result.records] == ["a.py", "b.py"]
+    assert result.columns["path"].to_pylist() == ["a.py", "a.py", "b.py", "b.py"]
+    assert len(result.counts) == 4
+    assert result.path_counts.shape == (2, len(result.new_terms))
+    assert result.worker == "me"
+
+
+def test_a_job_without_chunks_has_no_columns(bench):
+    (bench.root / "a.py").write_bytes(b"\0")
+    (bench.root / "b.py").unlink()
+    result = bench.run()
+    assert (result.columns, result.counts, result.new_terms) == (None, None, [])
+    assert [record.outcome for record in result.records] == ["skipped"]
+
+
+def test_a_file_with_the_known_content_is_not_parsed(bench, parsed):
+    known = {record.path: record.hash for record in bench.run().records}
+    parsed.clear()
+    bench.write("b.py", "x = 1\n")
+    result = bench.run([FileTask(candidate, known[candidate.path]) for candidate in scan(bench.root).candidates])
+    assert result.unchanged == {"a.py"}
+    assert parsed == ["x = 1\n"]
+    assert result.columns["path"].to_pylist() == ["b.py"]
+
+
+def test_files_are_announced_one_by_one_and_then_that_all_are_parsed(bench):
+    announced = []
+    tasks = [FileTask(candidate) for candidate in scan(bench.root).candidates]
+    JobRunner(RunSettings("run", bench.root, 1_000_000, {}, "r", "")).run(Job(tasks), announced.append)
+    assert announced == [0, 1, -1]
+
+
+# Faults
+
+
+def failing(monkeypatch, *, always):
+    def parse(path, text, *arguments, trouble="", **options):
+        if "third" in text and (always or not trouble):
+            raise RuntimeError("no such luck")
+        return parse_file(path, text, *arguments, trouble=trouble, **options)
+
+    monkeypatch.setattr(jobs, "parse_file", parse)
+
+
+def test_a_file_on_which_we_fail_is_cut_by_lines_and_told(bench, monkeypatch):
+    failing(monkeypatch, always=False)
+    whole, other = bench.run().records
+    assert (other.outcome, other.note) == ("indexed", "cannot be parsed: RuntimeError('no such luck'); cut by lines")
+    assert (whole.outcome, whole.note, whole.chunks) == ("indexed", "", 2)
+
+
+def test_a_file_on_which_we_always_fail_is_told_as_failed(bench, monkeypatch):
+    failing(monkeypatch, always=True)
+    result = bench.run()
+    assert [record.outcome for record in result.records] == ["indexed", "failed"]
+    assert result.records[1].reason == "cannot be parsed: RuntimeError('no such luck')"
+    assert result.columns["path"].to_pylist() == ["a.py", "a.py"]
+
+
+def test_a_file_in_trouble_is_treated_with_more_care_each_time(bench):
+    job = Job([FileTask(candidate) for candidate in scan(bench.root).candidates])
+    job = job.degraded(1, "it crashed")
+    assert [(task.treatment, task.trouble) for task in job.files] == [("whole", ""), ("lines", "it crashed")]
+    assert [record.note for record in bench.run(job.files).records] == ["", "it crashed; cut by lines"]
+    job = job.degraded(1, "it crashed again")
+    assert [(record.outcome, record.reason) for record in bench.run(job.files).records] == [
+        ("indexed", ""),
+        ("failed", "it crashed again"),
+    ]
+
+
+# The cache
+
+
+def test_what_is_in_the_cache_is_not_parsed_again(bench, parsed):
+    first = bench.run(cache=bench.folder)
+    bench.keep(first.fresh)
+    parsed.clear()
+    bench.write("moved/c.py", TEXT)
+    bench.run(cache=bench.folder)
+    assert parsed == []
+
+
+def test_chunks_from_the_cache_are_those_of_parsing(bench):
+    first = bench.run(cache=bench.folder)
+    bench.keep(first.fresh)
+    second = bench.run(cache=bench.folder)
+    assert second.columns.equals(first.columns)
+    assert second.fresh == {}
+    assert second.records == first.records
+
+
+def test_other_settings_find_nothing_in_the_cache(bench, parsed):
+    bench.keep(bench.run(cache=bench.folder).fresh)
+    parsed.clear()
+    bench.run(cache=bench.folder, cache_key="other")
+    assert len(parsed) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\0", b"[]", b'["python", "", ["python"], [[1]]]'])
+def test_damaged_content_in_the_cache_is_parsed_anew(bench, parsed, content):
+    first = bench.run(cache=bench.folder)
+    bench.keep(dict.fromkeys(first.fresh, content))
+    parsed.clear()
+    again = bench.run(cache=bench.folder)
+    assert again.columns.equals(first.columns)
+    assert again.fresh == first.fresh
+    assert len(parsed) == 2
+
+
+def test_a_file_in_trouble_neither_takes_from_the_cache_nor_adds_to_it(bench):
+    tasks = [FileTask(candidate, treatment="lines", trouble="it crashed") for candidate in scan(bench.root).candidates]
+    bench.keep(bench.run(cache=bench.folder).fresh)
+    result = bench.run(tasks, cache=bench.folder)
+    assert result.fresh == {}
+    assert {record.note for record in result.records} == {"it crashed; cut by lines"}

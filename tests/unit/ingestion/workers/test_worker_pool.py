@@ -1,0 +1,246 @@
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from coderag.errors import IngestionError
+from coderag.ingestion.files.scanner import scan
+from coderag.ingestion.workers import worker_process
+from coderag.ingestion.workers.jobs import FileTask, Job, RunSettings
+from coderag.ingestion.workers.worker_pool import WorkerPool, shared_pool
+from tests.support.faulty_workers import make_workers_faulty
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+GOOD = "def good_{0}(x):\n    return x\n\n\ndef other_{0}(x):\n    return x\n"
+
+
+class Runner:
+    """Has the files of a folder parsed by a pool."""
+
+    def __init__(self, root, size=2):
+        self.root = root
+        self.pool = WorkerPool(size)
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def jobs(self, files_a_job=2):
+        tasks = [FileTask(candidate) for candidate in scan(self.root).candidates]
+        return [Job(tasks[first : first + files_a_job]) for first in range(0, len(tasks), files_a_job)]
+
+    def results(self, run="run", jobs=None, **settings):
+        fields = {"chunking": {"min_tokens": 0}, "repository": "r", "cache_key": "", "isolated": True, **settings}
+        chosen = RunSettings(run, self.root, 1_000_000, **fields)
+        return self.pool.run(jobs or self.jobs(), chosen)
+
+    def records(self, **settings):
+        results = list(self.results(**settings))
+        chunks = {path for result in results for path in result.columns["path"].to_pylist()}
+        records = [record for result in results for record in result.records]
+        assert {record.path for record in records if record.chunks} == chunks
+        return {record.path: record for record in records}
+
+
+@pytest.fixture
+def runner(tmp_path, monkeypatch):
+    make_workers_faulty(monkeypatch)
+    runner = Runner(tmp_path / "repo")
+    for number in range(6):
+        runner.write(f"good{number}.py", GOOD.format(number))
+    yield runner
+    runner.pool.close()
+
+
+def assert_others_whole(records):
+    good = [record for path, record in records.items() if path.startswith("good")]
+    assert len(good) == 6
+    assert {(record.outcome, record.chunks, record.note) for record in good} == {("indexed", 2, "")}
+
+
+# Files that end their worker
+
+
+@pytest.mark.parametrize(
+    ("fault", "note"),
+    [
+        ("dies", "parsing ended its process (SIGABRT); cut by lines"),
+        ("killed", "parsing ended its process (SIGKILL); cut by lines"),
+        ("never-ends", "parsing took too long; cut by lines"),
+        ("takes-memory", "cannot be parsed: MemoryError(); cut by lines"),
+    ],
+)
+def test_a_file_that_ends_its_worker_is_cut_by_lines_and_costs_no_other_anything(runner, fault, note):
+    runner.write("bad.py", f"# {fault}\n" + GOOD)
+    records = runner.records()
+    bad = records.pop("bad.py")
+    assert (bad.outcome, bad.note) == ("indexed", note)
+    assert bad.chunks > 0
+    assert_others_whole(records)
+
+
+def test_a_file_that_ends_its_worker_whatever_is_done_is_told_as_failed(runner):
+    runner.write("bad.py", "# dies-always\n")
+    records = runner.records()
+    bad = records.pop("bad.py")
+    assert (bad.outcome, bad.reason, bad.chunks) == ("failed", "parsing ended its process (SIGABRT)", 0)
+    assert_others_whole(records)
+
+
+def test_several_bad_files_in_one_job_are_each_treated_for_themselves(runner):
+    for number in range(4):
+        runner.write(f"bad{number}.py", "# dies\n" if number % 2 else "# dies-always\n")
+    records = runner.records(jobs=runner.jobs(files_a_job=10))
+    assert [records[f"bad{number}.py"].outcome for number in range(4)] == ["failed", "indexed"] * 2
+    assert_others_whole(records)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_a_grammar_that_takes_too_much_memory_costs_one_file_its_tree(runner, monkeypatch):
+    limits = "worker._MEMORY, worker._MEMORY_A_BYTE = 200_000_000, 0\n"
+    command = worker_process._COMMAND.replace("worker.main()", f"{limits}worker.main()")
+    monkeypatch.setattr(worker_process, "_COMMAND", command)
+    runner.write("Bad.java", "class A {\n" + ("a<" * 50 + "\n") * 9_800)
+    records = runner.records()
+    bad = records.pop("Bad.java")
+    assert bad.outcome == "indexed"
+    assert bad.note.endswith("cut by lines")
+    assert "syntax error" not in bad.note
+    assert_others_whole(records)
+
+
+def test_a_worker_that_is_killed_from_outside_costs_nothing(runner, tmp_path):
+    runner.write("good9.py", f"# killed-once {tmp_path / 'was-killed'}\n" + GOOD.format(9))
+    records = runner.records()
+    assert (tmp_path / "was-killed").exists()
+    assert [record.note for record in records.values()] == [""] * 7
+
+
+@pytest.mark.slow
+def test_a_worker_that_says_nothing_for_too_long_is_ended(runner, monkeypatch):
+    monkeypatch.setattr(worker_process, "_SILENT_S", 6.0)  # time enough to start
+    runner.write("bad.py", "# waits\n")
+    assert runner.records()["bad.py"].note == "parsing took too long; cut by lines"
+
+
+# The pool
+
+
+def test_workers_that_end_at_once_are_an_error_with_a_way_out(runner, monkeypatch):
+    monkeypatch.setattr(worker_process, "_COMMAND", "raise SystemExit(3)")
+    with pytest.raises(IngestionError, match=r"end at once.*exit code 3") as caught:
+        runner.records()
+    assert "ingestion.workers" in caught.value.hint
+
+
+def test_no_interpreter_to_start_workers_with_is_an_error_with_a_way_out(runner, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(IngestionError, match="no worker process can be started") as caught:
+        runner.records()
+    assert "ingestion.workers" in caught.value.hint
+
+
+def test_a_fault_of_ours_is_named(runner, monkeypatch):
+    wrong = "def wrong(*_):\n    raise ZeroDivisionError('our own fault')\njobs.chunk_ids = wrong\n"
+    command = worker_process._COMMAND.replace("worker.main()", f"{wrong}worker.main()")
+    monkeypatch.setattr(worker_process, "_COMMAND", command)
+    with pytest.raises(IngestionError, match="ZeroDivisionError: our own fault"):
+        runner.records()
+
+
+def test_workers_serve_one_run_after_another(runner):
+    first = {result.worker.partition(":")[0] for result in runner.results(run="one")}
+    second = {result.worker.partition(":")[0] for result in runner.results(run="two")}
+    assert second <= first
+
+
+def test_workers_that_died_while_idle_are_replaced(runner):
+    for result in runner.results(run="one"):
+        process = int(result.worker.partition(":")[0])
+    for worker in runner.pool._idle:
+        worker._process.kill()
+        worker._process.wait()
+    assert str(process) not in {result.worker.partition(":")[0] for result in runner.results(run="two")}
+
+
+def test_a_run_that_is_given_up_ends_its_workers(runner):
+    for number in range(40):
+        runner.write(f"more{number}.py", GOOD)
+    results = runner.results()
+    next(results)
+    results.close()
+    assert runner.pool._idle == []
+    assert len(runner.records(run="next")) == 46
+
+
+def test_two_threads_may_use_one_pool(tmp_path, monkeypatch):
+    make_workers_faulty(monkeypatch)
+    pool = WorkerPool(2)
+    runners = [Runner(tmp_path / f"repo{number}") for number in range(3)]
+    for number, runner in enumerate(runners):
+        runner.pool = pool
+        for file in range(30):
+            runner.write(f"file{file:02}.py", GOOD.format(f"{number}_{file}"))
+        runner.write("file15_bad.py", "# dies\n")
+    together = threading.Barrier(len(runners))
+
+    def names(number):
+        together.wait()
+        terms, found, columns = {}, [], []
+        for result in runners[number].results(run=f"run{number}"):
+            known = terms.setdefault(result.worker, [])
+            known += result.new_terms
+            assert result.counts.n_terms <= len(known)
+            found += [record.path for record in result.records]
+            columns += result.columns["qualified_name"].to_pylist()
+        return found, [name for name in columns if name.startswith("good_")]
+
+    with ThreadPoolExecutor(len(runners)) as threads:
+        results = list(threads.map(names, range(len(runners))))
+    for number, (paths, found) in enumerate(results):
+        assert paths == sorted([*(f"file{file:02}.py" for file in range(30)), "file15_bad.py"])
+        assert found == [f"good_{number}_{file}" for file in range(30)]
+    pool.close()
+
+
+def test_a_run_that_fails_leaves_the_runs_of_other_threads_alone(runner):
+    for number in range(40):
+        runner.write(f"more{number:02}.py", GOOD)
+    going_on = runner.results(run="one")
+    first = next(going_on)
+    given_up = runner.results(run="two")
+    next(given_up)
+    given_up.close()
+    runner.pool.close()
+    assert sum(len(result.records) for result in (first, *going_on)) == 46
+
+
+def test_one_pool_serves_the_whole_process():
+    assert shared_pool(3) is shared_pool(3)
+    assert shared_pool(3) is not shared_pool(2)
+
+
+@pytest.mark.filterwarnings("ignore:lance is not fork-safe")
+def test_a_fork_has_workers_of_its_own(runner):
+    list(runner.results())
+    pool = shared_pool(2)
+    child = os.fork()
+    if not child:
+        runner.pool.close()
+        os._exit(shared_pool(2) is pool)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert all(worker.alive for worker in runner.pool._idle)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="tells what files a process has open on Linux")
+def test_workers_without_a_job_have_no_file_of_the_repository_open(runner):
+    results = list(runner.results(cache=runner.root / "cache"))
+    assert (runner.root / "cache").exists()
+    for process in {result.worker.partition(":")[0] for result in results}:
+        opened = [str(entry.readlink()) for entry in Path(f"/proc/{process}/fd").iterdir()]
+        assert opened
+        assert not [path for path in opened if path.startswith(str(runner.root))]
