@@ -7,6 +7,7 @@ import platform
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -385,6 +386,11 @@ class IndexWriter:
         ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
         return version, RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
 
+    def _replace_files(self, files: "pa.Table") -> int:
+        """Write the table of files and return its version."""
+        self._files.rewind(None)
+        return self._files.replace(files)
+
     def _merged_counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts of the kept rows."""
         parts = [self._base.counts()] if self._base else []
@@ -396,10 +402,11 @@ class IndexWriter:
         generation = self._next_generation()
         lexical = f"lexical-{generation:06d}"
         kept = self._kept_rows()
-        counts = self._merged_counts(kept)
-        chunk_version, ids = self._commit_chunks(kept, embedding.dimension)
-        self._files.rewind(None)
-        file_version = self._files.replace(files)
+        with ThreadPoolExecutor(2) as threads:  # Lance works without Python's lock
+            chunks = threads.submit(self._commit_chunks, kept, embedding.dimension)
+            replaced = threads.submit(self._replace_files, files)
+            counts = self._merged_counts(kept)
+            (chunk_version, ids), file_version = chunks.result(), replaced.result()
         written = self._chunks.written_since(self._started_ns) + self._files.written_since(self._started_ns)
         write_generation_arrays(self._root / lexical, counts, self._vocabulary(), ids, arrays, sync_too=written)
         pointer = Pointer(
