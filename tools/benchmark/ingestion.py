@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,11 +54,11 @@ class Workplace:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "benchmark")
 
-    def edit(self, paths: list[str], word: str) -> None:
-        """Append a line to some files."""
+    def edit(self, paths: list[str]) -> None:
+        """Append to some files a line that they never had."""
         for path in paths:
-            with (self.root / path).open("a", encoding="utf-8", errors="replace") as file:
-                file.write(f"\n{word}\n")
+            with (self.root / path).open("a", encoding="utf-8") as file:
+                file.write(f"\nedited_{uuid.uuid4().hex}\n")
 
 
 def timed(action: Callable[[], IndexReport]) -> tuple[float, IndexReport]:
@@ -72,10 +73,10 @@ def scenarios(place: Workplace) -> Iterator[tuple[str, float, IndexReport]]:
     rag, paths = place.rag, place.paths
     yield "full rebuild", *timed(lambda: rag.index(full=True))
     yield "no change", *timed(rag.index)
-    place.edit(paths[:1], "edited_once")
+    place.edit(paths[:1])
     yield "one file changed", *timed(rag.index)
     tenth = paths[:: max(1, len(paths) // (len(paths) // 10 or 1))]
-    place.edit(tenth, "edited_in_bulk")
+    place.edit(tenth)
     yield "a tenth of the files changed", *timed(rag.index)
     place.git("checkout", "--quiet", "-b", "other")
     place.commit()
@@ -132,7 +133,8 @@ def measure_growth(files: list[tuple[Path, str]], lines: int) -> dict[str, float
     with tempfile.TemporaryDirectory() as folder:
         for source, path in grown(files, lines):
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, Path(folder) / path)
+            # A line of its own, so that no copy is known already from another one.
+            (Path(folder) / path).write_bytes(source.read_bytes() + f"\n{uuid.uuid4().hex}\n".encode())
         done = subprocess.run(
             [sys.executable, __file__, folder, "--index-only"], check=True, stdout=subprocess.PIPE, text=True
         )
