@@ -11,7 +11,6 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.declarations import SyntaxUnusableError, parse
 from coderag.ingestion.parsing.declared_names import find_symbols
 from coderag.ingestion.parsing.doc_comments import signature_of
 from coderag.ingestion.parsing.languages import Language
@@ -19,6 +18,7 @@ from coderag.ingestion.parsing.sections import DOCUMENTS, section_symbols
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.splitting import blank_lines, split_lines
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, parse
 from coderag.schema import SymbolRecord
 from coderag.token_counts import exceeds
 

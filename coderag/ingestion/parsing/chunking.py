@@ -17,16 +17,7 @@ from typing import Final
 
 from coderag.collector import collector_paused
 from coderag.ingestion.parsing.blocks import lay_out_blocks
-from coderag.ingestion.parsing.declarations import (
-    CALLABLE,
-    CLASS_LIKE,
-    CONTAINERS,
-    Declaration,
-    Syntax,
-    SyntaxUnusableError,
-    line_starts,
-    read_syntax,
-)
+from coderag.ingestion.parsing.declarations import CALLABLE, CLASS_LIKE, CONTAINERS, Declaration, Syntax, read_syntax
 from coderag.ingestion.parsing.doc_comments import clean_comment, clean_docstring, signature_of
 from coderag.ingestion.parsing.embedded import lay_out_embedded
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, Language
@@ -37,6 +28,7 @@ from coderag.ingestion.parsing.sections import DOCUMENTS, lay_out_sections
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.splitting import split_lines, statement_lines
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS, Strategy
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts
 from coderag.schema import ChunkMetadata, ChunkStrategy, SymbolRecord
 from coderag.token_counts import estimate_tokens, exceeds
 
@@ -117,7 +109,7 @@ def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
         path: Relative to the repository's root, with ``/``.
         language: One of `languages.LANGUAGES`; any other name is treated as plain text.
         max_tokens, min_tokens: Of a chunk, except of a window.
-        timeout_s: CPU time for each million bytes, or None in a process that may be killed (see `declarations.parse`); a
+        timeout_s: CPU time for each million bytes, or None in a process that may be killed (see `trees.parse`); a
             file that takes longer is cut by lines.
         trouble: Why its syntax tree must not be asked for, such as a parser that crashed on it; becomes its note.
         strategy: Where it is cut, see ``docs/chunking.md``.

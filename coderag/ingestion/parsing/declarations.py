@@ -47,22 +47,19 @@ tokens: ``(_ parameters: (_) body: (_) @body)`` is any function. `CONTRIBUTING.m
 """
 
 import re
-import time
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from operator import attrgetter
 from typing import Final
 
-import numpy as np
-from tree_sitter import Language as Grammar
-from tree_sitter import Node, Parser, Query, QueryCursor, Tree
-from tree_sitter_language_pack import get_language
+from tree_sitter import Node, Query, QueryCursor
 
-from coderag.ingestion.parsing.entries import ENTRIES, nests_deeper, settle_entries
+from coderag.ingestion.parsing.entries import ENTRIES, settle_entries
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.stage_clock import stages
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, grammar, parse, see_through
 
 CLASS_LIKE: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "impl"})
 """Kinds whose functions are methods."""
@@ -79,8 +76,6 @@ _ERRORS_TOLERATED = 0.5  # share of a file's bytes inside ERROR nodes up to whic
 _DECLARED_NEVERTHELESS = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
 # Bounds a query's memory. Its progress callback is no way to bound it: any crashes the interpreter (tree-sitter 0.26).
 _MATCH_LIMIT = 1 << 16
-_READ_BYTES = 1 << 12
-_DEEPEST_WRAPPERS = 3
 _STRENGTH = {
     kind: strength
     for strength, kinds in enumerate((DATA - {"constant"}, {"constant"}, {"type_alias"}, {"macro"}, {"namespace"}))
@@ -154,16 +149,6 @@ class Syntax:
     note: str = ""
 
 
-class SyntaxUnusableError(Exception):
-    """A file whose tree says too little; the message says why. Raised and handled inside ``ingestion``."""
-
-
-@cache
-def grammar(name: str) -> Grammar:
-    """Return a grammar of the language pack by its name."""
-    return get_language(name)  # type: ignore[arg-type]  # the pack types its names as a Literal
-
-
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     query: Query
@@ -182,48 +167,6 @@ def _compile(language: Language) -> _Compiled:
     )
 
 
-def line_starts(data: bytes) -> list[int]:
-    r"""Return where each line begins; only ``\n`` ends a line. The last entry is the length of the text."""
-    ends: list[int] = (np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1).tolist()
-    if not ends or ends[-1] < len(data):
-        ends.append(len(data))
-    return [0, *ends]
-
-
-def parse(data: bytes, language: Language, *, timeout_s: float | None) -> Tree:
-    """Parse a file.
-
-    Args:
-        language: One with a grammar.
-        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. A damaged file of a kilobyte
-            can keep a parser busy for ever (TSX), or have it take half a gigabyte of memory a second (Java). None in a
-            process that may be killed (`coderag.ingestion.workers.worker`): asking for the time costs a fifth of parsing.
-
-    Raises:
-        SyntaxUnusableError: It took longer, or its grammar may crash and this process may not.
-    """
-    with stages.measure("parse"):
-        return _parse(data, language, timeout_s)
-
-
-def _parse(data: bytes, language: Language, timeout_s: float | None) -> Tree:
-    if language.deepest and nests_deeper(data, language.deepest):
-        raise SyntaxUnusableError(f"nested too deep for the grammar of {language.name}")
-    parser = Parser(grammar(language.grammar))
-    if timeout_s is None:
-        return parser.parse(data)
-    if language.crashes:
-        raise SyntaxUnusableError(f"the grammar of {language.name} is used in worker processes only")
-    deadline = time.thread_time() + timeout_s * max(1.0, len(data) / 1_000_000)
-    try:
-        return parser.parse(
-            lambda offset, _: data[offset : offset + _READ_BYTES],
-            progress_callback=lambda *_: time.thread_time() > deadline,
-        )
-    except ValueError as error:  # raised by tree_sitter when the callback cancels
-        raise SyntaxUnusableError(f"not parsed within {timeout_s:g} s") from error
-
-
 def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> Syntax:
     """Parse a file and find what it declares, imports and calls.
 
@@ -234,7 +177,7 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     Raises:
         SyntaxUnusableError: The parser took too long, or understood too little.
     """
-    root = parse(_see_through(data, language), language, timeout_s=timeout_s).root_node
+    root = parse(see_through(data, language), language, timeout_s=timeout_s).root_node
     syntax = Syntax(root, has_callbacks=bool(language.opening) or not language.transparent)
     with stages.measure("query"):
         compiled = _compile(language)
@@ -279,24 +222,6 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
     if root.has_error:
         syntax.note = _check_errors(syntax, _spans(plain["_error"]), data)
     return syntax
-
-
-def _see_through(data: bytes, language: Language) -> bytes:
-    """Return a text of the same length, with what the grammar can read in place of the language's transparent wrappers."""
-    if not language.transparent:
-        return data
-    wrapper = re.compile(language.transparent.encode(), re.MULTILINE)
-    stand_ins = {"opening": language.opening.encode(), "closing": language.closing.encode()}
-    for _ in range(_DEEPEST_WRAPPERS):
-        seen = bytearray(data)
-        for match in wrapper.finditer(data):
-            for group in wrapper.groupindex:
-                start, end = match.span(group)
-                seen[start:end] = b"_" * (end - start) if group == "name" else stand_ins[group].ljust(end - start)
-        if seen == data:
-            break
-        data = bytes(seen)
-    return data
 
 
 def _spans(nodes: list[Node]) -> list[tuple[int, int]]:
@@ -527,21 +452,3 @@ def _innermost(declarations: list[Declaration], starts: list[int], offset: int) 
     while found is not None and found.end <= offset:
         found = found.parent
     return found
-
-
-def walk_children(node: Node, start: int, end: int, size: int) -> Iterator[tuple[int, Node]]:
-    """Yield the nodes that cover a range of bytes, cut down until each has at most ``size`` bytes or no children.
-
-    Yields:
-        Where the node begins (no less than ``start``), and the node, in order of position.
-    """
-    stack = [node]
-    while stack:
-        inner = stack.pop()
-        first, last = inner.start_byte, inner.end_byte
-        if last <= start or first >= end:
-            continue
-        if min(last, end) - max(first, start) > size and inner.child_count:
-            stack += reversed(inner.children)
-        else:
-            yield max(first, start), inner

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from coderag.ingestion.parsing.cells import find_cells, headings_of_cells
-from coderag.ingestion.parsing.declarations import CALLABLE, CONTAINERS, Syntax, SyntaxUnusableError, read_syntax
+from coderag.ingestion.parsing.declarations import CALLABLE, CONTAINERS, Syntax, read_syntax
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.markup import NOTHING_BUT_ENDS, tag_lines, used_files, used_names
 from coderag.ingestion.parsing.regions import Region, find_elements, mask
 from coderag.ingestion.parsing.sections import lay_out_within, sections_of
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.splitting import split_lines
+from coderag.ingestion.parsing.trees import SyntaxUnusableError
 from coderag.token_counts import estimate_tokens
 
 _WIDEST_GAP: Final = 30  # empty lines between cells that share a chunk
@@ -56,7 +57,7 @@ def lay_out_embedded(
 
     Args:
         language: One with scripts or cells.
-        timeout_s: For each parser, see `declarations.parse`.
+        timeout_s: For each parser, see `trees.parse`.
     """
     regions = (find_cells if language.cells else find_elements)(data, starts, language)
     layout = EmbeddedLayout()

@@ -7,7 +7,7 @@ from math import ceil
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.declarations import walk_children
+from coderag.ingestion.parsing.trees import walk_children
 from coderag.token_counts import count_tokens, estimate_tokens, exceeds
 
 _FULL = 0.9  # parts are planned to be this full at most, so that an estimate a little low does not cost another cut

@@ -22,7 +22,7 @@ from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
 from coderag.token_counts import count_tokens
 
 _LENGTH = 8
-_SECONDS_A_FILE = 5  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
+_SECONDS_A_FILE = 3  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
 _MEMORY = 1 << 30  # bytes, beside what a worker takes before its first job
 _MEMORY_A_BYTE = 250  # of the largest file allowed: a tree takes some 100
 
@@ -59,7 +59,7 @@ def read_message(stream: IO[bytes]) -> Any:  # noqa: ANN401  # whatever was writ
 class _WithoutPandas(MetaPathFinder):
     """Finds no pandas, which pyarrow would import with the first array: 0.3 s."""
 
-    def find_spec(self, name: str, path: object, target: object = None) -> None:
+    def find_spec(self, name: str, *_: object) -> None:
         """Refuse pandas and leave everything else to the other finders."""
         if name == "pandas":
             raise ModuleNotFoundError(name=name)

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from coderag.ingestion.parsing.chunking import parse_file
-from coderag.ingestion.parsing.declarations import SyntaxUnusableError, line_starts, parse, read_syntax
+from coderag.ingestion.parsing.declarations import read_syntax
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts, parse
 from coderag.notebooks import readable_text
 
 REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"

@@ -1,8 +1,8 @@
 import pytest
 from tree_sitter import Query
 
-from coderag.ingestion.parsing.declarations import grammar
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language, language_named
+from coderag.ingestion.parsing.trees import grammar
 
 WITH_QUERY = [language for language in LANGUAGES.values() if language.query]
 

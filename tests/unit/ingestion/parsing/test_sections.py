@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.ingestion.parsing.declarations import line_starts
 from coderag.ingestion.parsing.sections import asciidoc_headings, lay_out_sections, markdown_headings, rst_headings
+from coderag.ingestion.parsing.trees import line_starts
 
 
 def headings(find, text):

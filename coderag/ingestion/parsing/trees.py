@@ -1,0 +1,107 @@
+"""Syntax trees: parsing with tree-sitter, within limits, and walking what it gives."""
+
+import re
+import time
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from tree_sitter import Language as Grammar
+from tree_sitter import Node, Parser, Tree
+from tree_sitter_language_pack import get_language
+
+from coderag.ingestion.parsing.entries import nests_deeper
+from coderag.ingestion.parsing.languages import Language
+from coderag.ingestion.parsing.stage_clock import stages
+
+_NEWLINE = 10
+_READ_BYTES = 1 << 12
+_DEEPEST_WRAPPERS = 3
+
+
+class SyntaxUnusableError(Exception):
+    """A file whose tree says too little; the message says why. Raised and handled inside ``ingestion``."""
+
+
+@cache
+def grammar(name: str) -> Grammar:
+    """Return a grammar of the language pack by its name."""
+    return get_language(name)  # type: ignore[arg-type]  # the pack types its names as a Literal
+
+
+def line_starts(data: bytes) -> list[int]:
+    r"""Return where each line begins; only ``\n`` ends a line. The last entry is the length of the text."""
+    ends: list[int] = (np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE) + 1).tolist()
+    if not ends or ends[-1] < len(data):
+        ends.append(len(data))
+    return [0, *ends]
+
+
+def parse(data: bytes, language: Language, *, timeout_s: float | None) -> Tree:
+    """Parse a file.
+
+    Args:
+        language: One with a grammar.
+        timeout_s: CPU time allowed for each million bytes, or for all of a smaller file. A damaged file of a kilobyte
+            can keep a parser busy for ever (TSX), or have it take half a gigabyte of memory a second (Java). None in a
+            process that may be killed (`coderag.ingestion.workers.worker`): asking for the time costs a fifth of parsing.
+
+    Raises:
+        SyntaxUnusableError: It took longer, or its grammar may crash and this process may not.
+    """
+    with stages.measure("parse"):
+        return _parse(data, language, timeout_s)
+
+
+def _parse(data: bytes, language: Language, timeout_s: float | None) -> Tree:
+    if language.deepest and nests_deeper(data, language.deepest):
+        raise SyntaxUnusableError(f"nested too deep for the grammar of {language.name}")
+    parser = Parser(grammar(language.grammar))
+    if timeout_s is None:
+        return parser.parse(data)
+    if language.crashes:
+        raise SyntaxUnusableError(f"the grammar of {language.name} is used in worker processes only")
+    deadline = time.thread_time() + timeout_s * max(1.0, len(data) / 1_000_000)
+    try:
+        return parser.parse(
+            lambda offset, _: data[offset : offset + _READ_BYTES],
+            progress_callback=lambda *_: time.thread_time() > deadline,
+        )
+    except ValueError as error:  # raised by tree_sitter when the callback cancels
+        raise SyntaxUnusableError(f"not parsed within {timeout_s:g} s") from error
+
+
+def see_through(data: bytes, language: Language) -> bytes:
+    """Return a text of the same length, with what the grammar can read in place of the language's transparent wrappers."""
+    if not language.transparent:
+        return data
+    wrapper = re.compile(language.transparent.encode(), re.MULTILINE)
+    stand_ins = {"opening": language.opening.encode(), "closing": language.closing.encode()}
+    for _ in range(_DEEPEST_WRAPPERS):
+        seen = bytearray(data)
+        for match in wrapper.finditer(data):
+            for group in wrapper.groupindex:
+                start, end = match.span(group)
+                seen[start:end] = b"_" * (end - start) if group == "name" else stand_ins[group].ljust(end - start)
+        if seen == data:
+            break
+        data = bytes(seen)
+    return data
+
+
+def walk_children(node: Node, start: int, end: int, size: int) -> Iterator[tuple[int, Node]]:
+    """Yield the nodes that cover a range of bytes, cut down until each has at most ``size`` bytes or no children.
+
+    Yields:
+        Where the node begins (no less than ``start``), and the node, in order of position.
+    """
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        first, last = inner.start_byte, inner.end_byte
+        if last <= start or first >= end:
+            continue
+        if min(last, end) - max(first, start) > size and inner.child_count:
+            stack += reversed(inner.children)
+        else:
+            yield max(first, start), inner
