@@ -155,7 +155,7 @@ class IndexReport:
 class IndexProgress:
     """How far an indexing run is. ``total`` is 0 where it is not known yet."""
 
-    stage: Literal["scan", "read", "chunk", "commit"]
+    stage: Literal["scan", "chunk", "commit"]
     done: int
     total: int
 

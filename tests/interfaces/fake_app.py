@@ -94,7 +94,7 @@ class FakeCodeRAG:
         self._begin("index", full)
         if progress:
             progress(IndexProgress("scan", 3, 0))
-            progress(IndexProgress("read", 2, 4))
+            progress(IndexProgress("chunk", 2, 4))
             progress(IndexProgress("chunk", 4, 4))
             progress(IndexProgress("commit", 1, 1))
         if self.behaviour == "waiting":

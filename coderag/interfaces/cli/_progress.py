@@ -7,7 +7,7 @@ from typing import Final
 
 from coderag.schema import IndexProgress
 
-_LABELS: Final = {"scan": "looking for files", "read": "reading", "chunk": "indexing", "commit": "writing"}
+_LABELS: Final = {"scan": "looking for files", "chunk": "indexing", "commit": "writing"}
 
 
 @contextmanager
