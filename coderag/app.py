@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property, partial
 from importlib import import_module
@@ -36,7 +36,7 @@ from coderag.schema import (
 from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS, Settings
 from coderag.state import FilterValues, Goal, QueryContext, QueryEmbedder, QueryInput, QueryOutput, QueryState
 from coderag.stores.index_store import IndexStore
-from coderag.stores.manifest import Manifest, read_manifest
+from coderag.stores.manifest import manifest_of
 from coderag.stores.path_key import path_mask
 
 if TYPE_CHECKING:
@@ -118,14 +118,18 @@ class CodeRAG:
         def make_indexer() -> Indexer:
             return Indexer(self.root, self.settings, self._store, self._dense_model(), progress)
 
-        def ignored() -> Collection[str]:
-            return {path for path, _ in found.ignored if path.endswith("/")}
+        def what_is_ignored() -> Set[str]:
+            return ignored
 
         found = Scan()
-        for edited in chain(((),), watch_changes(self.root, ignored, stop)):  # what changed until it began is found too
+        ignored: frozenset[str] = frozenset()
+        for edited in chain(
+            ((),), watch_changes(self.root, what_is_ignored, stop)
+        ):  # what changed until it began is found too
             indexer = make_indexer()
             report = when_unlocked(partial(indexer.run, since=(found, edited) if edited else None), stop)
             found = indexer.found
+            ignored = frozenset(path for path, _ in found.ignored)
             if report is None:
                 return
             yield report
@@ -215,8 +219,8 @@ class CodeRAG:
         pointer, records = snapshot.pointer, snapshot.files()
         ingestion = self.settings.ingestion
         found = scan(self.root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
-        last = read_manifest(self._store.directory, pointer) or Manifest(records, 0, {})
-        added, changed, removed = find_changes(found, last).confirmed(self.root, ingestion.max_file_bytes)
+        changes = find_changes(found, manifest_of(snapshot))
+        added, changed, removed = changes.confirmed(self.root, ingestion.max_file_bytes)
         indexed = [record for record in records if record.outcome == "indexed"]
         return IndexStatus(
             root=str(self.root),

@@ -11,11 +11,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
+from coderag.schema import module_of
+
 TOKEN_DIGITS: Final = 12
 """48 bits: among 100,000 different names, two share a token with a probability of 2e-5. That is noticed, never mistaken."""
-
-NAMED_BY_FILE: Final = frozenset({"module", "section", "block"})
-"""Kinds of chunks that are named after their file where they have no name of their own."""
 
 _FILE_NAME = re.compile(r"(\.*)(.*?)(\.[A-Za-z0-9]{1,6})?", re.DOTALL)
 _TOKEN = rf"[0-9a-f]{{{TOKEN_DIGITS}}}"
@@ -140,12 +139,6 @@ class MaskedPaths:
             known = names.setdefault(self.mask.token(name), name)
             assert known == name, "two names share a token: set another privacy.key"
         return names
-
-
-def module_of(path: str) -> str:
-    """Return what the code of a file is named that is in no declaration: its path without the last extension."""
-    dot = path.rfind(".")
-    return path[:dot] if path.rfind("/") + 1 < dot < len(path) - 1 else path
 
 
 def _parts(name: str) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ root with ``/`` between their parts. A *chunk* is the unit of retrieval: a Llama
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
 Kind = Literal[
     "function", "method", "class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl", "namespace",
@@ -20,6 +20,9 @@ module-level code, ``section`` a part of a document, ``block`` plain lines."""
 
 ChunkStrategy = Literal["declaration", "cast", "window"]
 """How files are cut into chunks: at declarations, at the joints of the syntax tree, or into overlapping windows."""
+
+NAMED_BY_FILE: Final = frozenset({"module", "section", "block"})
+"""Kinds of chunks that are no declarations; one without a name of its own has that of its file, see `module_of`."""
 
 Role = Literal["source", "test", "docs", "config", "example", "generated", "vendored"]
 """What a file is for."""
@@ -47,6 +50,12 @@ Relation = Literal[
 """How a related chunk is related to a primary one, read as "this chunk is the … of it"."""
 
 Evidence = Literal["found", "weak", "not_found"]
+
+
+def module_of(path: str) -> str:
+    """Return what the code of a file is named that is in no declaration: its path without the last extension."""
+    dot = path.rfind(".")
+    return path[:dot] if path.rfind("/") + 1 < dot < len(path) - 1 else path
 
 
 class SymbolRecord(TypedDict):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from coderag.answering.citations import Claim
-from coderag.schema import Intent
+from coderag.schema import NAMED_BY_FILE, Intent
 from coderag.state import QueryState
 from coderag.stores.pieces import Piece
 
@@ -52,7 +52,6 @@ def extract(state: QueryState, results: Sequence[Piece], related: Sequence[Piece
     return writer.text, writer.claims
 
 
-_NOT_DECLARED = frozenset({"module", "section", "block"})
 _NAMES = frozenset({"identifier", "qualified_name"})
 
 
@@ -140,7 +139,7 @@ def _body(writer: _Writer, piece: Piece, longest: int) -> None:
 
 def _line_of_name(piece: Piece, lines: Sequence[str]) -> int:
     """Return where the name of a piece first stands: small declarations share a chunk, and another may come before."""
-    if piece.kind in _NOT_DECLARED:
+    if piece.kind in NAMED_BY_FILE:
         return 0
     word = re.compile(rf"(?<!\w){re.escape(re.split(r'[.:#/]', piece.name)[-1])}(?!\w)")
     return next((number for number, line in enumerate(lines[:-1]) if word.search(line)), 0)

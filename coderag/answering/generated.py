@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from coderag.answering.citations import Claim
-from coderag.privacy import NAMED_BY_FILE, MaskedPaths, PathMask, module_of
+from coderag.privacy import MaskedPaths, PathMask
 from coderag.prompting import load_prompt
+from coderag.schema import NAMED_BY_FILE, module_of
 from coderag.state import AnswerWriter, QueryState
 from coderag.stores.pieces import Piece
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.vocabulary import Vocabulary
@@ -50,6 +51,30 @@ class LazyTexts(Sequence[str]):
         return self._texts[index]
 
 
+def embed_columns(
+    columns: "pa.Table",
+    counts: FieldCounts,
+    path_counts: sp.csr_matrix,
+    terms: Sequence[str],
+    texts: Sequence[str],
+    model: DenseModel,
+) -> EmbeddedChunks:
+    """Return chunks of some whole files, embedded.
+
+    Args:
+        columns: The chunks, those of a file in a row.
+        counts, path_counts: Term counts of the chunks, and of the paths of their files in order.
+        terms: The vocabulary of both.
+        texts: Of each chunk, what a provider's model embeds.
+    """
+    encoded = columns["path"].combine_chunks().dictionary_encode()
+    paths = encoded.dictionary.to_pylist()
+    file_of = encoded.indices.to_numpy().astype(np.intp)
+    return EmbeddedChunks(
+        columns, counts, terms, paths, model.embed_batch(Batch(texts, counts, terms, paths, file_of, path_counts))
+    )
+
+
 def embed_result(result: JobResult, vocabulary: Vocabulary, model: DenseModel) -> EmbeddedChunks:
     """Return the chunks of a job that has columns, embedded, over the vocabulary of the index."""
     columns = result.columns
@@ -58,17 +83,9 @@ def embed_result(result: JobResult, vocabulary: Vocabulary, model: DenseModel) -
     assert result.path_counts is not None
     vocabulary.learn(result.worker, result.new_terms)
     counts = vocabulary.translate(result.worker, result.counts)
-    encoded = columns["path"].combine_chunks().dictionary_encode()
-    paths = encoded.dictionary.to_pylist()
-    batch = Batch(
-        texts=LazyTexts(lambda: _texts_to_embed(columns, model.mask), len(columns)),
-        counts=counts,
-        terms=vocabulary.terms,
-        paths=paths,
-        file_of=encoded.indices.to_numpy().astype(np.intp),
-        path_counts=vocabulary.translate_matrix(result.worker, result.path_counts),
-    )
-    return EmbeddedChunks(columns, counts, vocabulary.terms, paths, model.embed_batch(batch))
+    path_counts = vocabulary.translate_matrix(result.worker, result.path_counts)
+    texts = LazyTexts(lambda: _texts_to_embed(columns, model.mask), len(columns))
+    return embed_columns(columns, counts, path_counts, vocabulary.terms, texts, model)
 
 
 def _texts_to_embed(columns: "pa.Table", mask: PathMask | None) -> list[str]:

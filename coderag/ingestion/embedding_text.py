@@ -5,8 +5,8 @@ from typing import cast
 from llama_index.core.schema import BaseNode, MetadataMode
 
 from coderag.ingestion.parsing.summaries import summarize
-from coderag.privacy import NAMED_BY_FILE, PathMask, module_of
-from coderag.schema import ChunkMetadata
+from coderag.privacy import PathMask
+from coderag.schema import NAMED_BY_FILE, ChunkMetadata, module_of
 
 _NO_NAME = "this file"  # a token is no word, and a summary takes names apart into words
 

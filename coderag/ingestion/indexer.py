@@ -7,27 +7,29 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
 from coderag.ingestion.files.changes import Changes, batched, content_tree, count_renames, find_changes
 from coderag.ingestion.files.rescan import rescan
-from coderag.ingestion.files.scanner import Candidate, Scan, check_root, scan
+from coderag.ingestion.files.scanner import Scan, check_root, scan
 from coderag.ingestion.workers import parse_cache
 from coderag.ingestion.workers.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
-from coderag.ingestion.workers.worker_pool import default_workers, shared_pool
+from coderag.ingestion.workers.worker_pool import number_of_workers, shared_pool
 from coderag.models.dense import DenseModel, ProviderDense, check_embedding
 from coderag.privacy import PathMask
 from coderag.schema import FileRecord, IndexProgress, IndexReport
 from coderag.settings import Settings
-from coderag.stores.content_cache import ContentCache, cache_directory
+from coderag.stores.content_cache import ContentCache
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
-from coderag.stores.manifest import Manifest, read_manifest, write_manifest
+from coderag.stores.manifest import Manifest, manifest_of, write_manifest
 from coderag.stores.pointer import EmbeddingInfo, Pointer
 
 PIPELINE_VERSION = 2
@@ -68,7 +70,7 @@ class Indexer:
         self._model = model
         self._progress = progress or (lambda _: None)
         self._repository = settings.project or root.name
-        self._n_workers = default_workers() if settings.ingestion.workers is None else settings.ingestion.workers
+        self._n_workers = number_of_workers(settings.ingestion.workers)
         self._fingerprint = fingerprint(settings, self._repository, model.mask)
         self._seconds: dict[str, float] = {}
         self._worker_seconds: Counter[str] = Counter()
@@ -97,7 +99,7 @@ class Indexer:
             pointer = writer.base.pointer if writer.base is not None else None  # an empty index is false
             if pointer:
                 check_embedding(pointer.embedding, self._model)
-                if _fingerprint(pointer.root_hash) != self._fingerprint:
+                if fingerprint_of(pointer) != self._fingerprint:
                     writer.reset()
                     pointer = None
             if pointer is None and self._n_workers:
@@ -120,7 +122,7 @@ class Indexer:
                 found = scan(self._root, max_file_bytes=limit, exclude=self._ingestion.exclude)
             last = None
             if pointer is not None and writer.base is not None:
-                last = read_manifest(self._store.directory, pointer) or Manifest(writer.base.files(), 0, {})
+                last = manifest_of(writer.base)
             changes = find_changes(found, last)
         self.found = found
         self._records = {record.path: record for record in (*found.skipped, *changes.kept)}
@@ -162,11 +164,12 @@ class Indexer:
     def _embedding(self, terms: Sequence[str]) -> Callable[[JobResult], EmbeddedChunks]:
         """Return what embeds results: as columns, or through the LlamaIndex pipeline if users put something into it."""
         if self._ingestion.transformations:
-            from coderag.ingestion.extended import ExtendedPipeline  # noqa: PLC0415  # LlamaIndex takes two seconds
+            from coderag.ingestion.extended import embed_parsed  # noqa: PLC0415  # LlamaIndex takes two seconds
+            from coderag.ingestion.pipeline import ChunkPipeline  # noqa: PLC0415
 
-            return ExtendedPipeline(self._ingestion, self._model, terms, self._repository).embed
-        vocabulary = Vocabulary(terms)
-        return lambda result: embed_result(result, vocabulary, self._model)
+            pipeline = ChunkPipeline(self._ingestion, self._model, terms, self._repository)
+            return partial(embed_parsed, pipeline=pipeline)
+        return partial(embed_result, vocabulary=Vocabulary(terms), model=self._model)
 
     def _results(self, changes: Changes, *, parse_again: bool) -> Generator[JobResult, None, None]:
         """Yield what came of the changed files, in order, as worker processes read and parse them."""
@@ -175,8 +178,10 @@ class Indexer:
         settings = self._run_settings(isolated=size > 0, use_cache=use_cache)
         total = sum(candidate.size for candidate in changes.changed)
         most = min(_LARGEST_JOB, max(_SMALLEST_JOB, total // max(1, _JOBS_A_WORKER * size)))
-        jobs = (Job([self._task(candidate, changes) for candidate in batch])
-                for batch in batched(changes.changed, most))  # fmt: skip
+        jobs = (
+            Job([FileTask(candidate, changes.known_hash(candidate.path)) for candidate in batch])
+            for batch in batched(changes.changed, most)
+        )
         if size:
             yield from self._waited(shared_pool(size).run(jobs, settings))
             return
@@ -195,9 +200,6 @@ class Indexer:
                 return
             self._worker_seconds.update(result.seconds)
             yield result
-
-    def _task(self, candidate: Candidate, changes: Changes) -> FileTask:
-        return FileTask(candidate, changes.known_hash(candidate.path))
 
     def _run_settings(self, *, isolated: bool, use_cache: bool) -> RunSettings:
         return RunSettings(
@@ -356,5 +358,6 @@ def fingerprint(settings: Settings, repository: str, mask: PathMask | None = Non
     return hashlib.sha256(relevant.encode()).hexdigest()[:12]
 
 
-def _fingerprint(root_hash: str) -> str:
-    return root_hash.partition(":")[0]
+def fingerprint_of(pointer: Pointer) -> str:
+    """Return the fingerprint that a generation was made with."""
+    return pointer.root_hash.partition(":")[0]

@@ -9,19 +9,18 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, TransformComponent
 
 from coderag.errors import ConfigurationError
-from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts
+from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_columns
 from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.chunking import ParsedFile
 from coderag.ingestion.parsing.summaries import summarize
 from coderag.ingestion.workers.term_counter import TermCounter
-from coderag.models.dense import Batch, DenseModel
+from coderag.models.dense import DenseModel
 from coderag.settings import IngestionSettings
 from coderag.stores.arrow import node_columns
 
@@ -69,23 +68,12 @@ class ChunkEmbedder(TransformComponent):
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # LlamaIndex's
         """Return the same nodes with their embeddings."""
         del kwargs
-        numbers: dict[str, int] = {}
-        file_of = np.fromiter((numbers.setdefault(node.metadata["path"], len(numbers)) for node in nodes), np.intp)
-        paths = list(numbers)
         counts = self._counter.count(nodes)  # type: ignore[arg-type]  # a TextNode has a text
-        terms = self._counter.terms
-        vectors = self._model.embed_batch(
-            Batch(
-                texts=LazyTexts(lambda: [embedding_text(node, self._model.mask) for node in nodes], len(nodes)),
-                counts=counts,
-                terms=terms,
-                paths=paths,
-                file_of=file_of,
-                path_counts=self._counter.path_counts(paths),
-            )
-        )
-        self._batch = EmbeddedChunks(node_columns(nodes), counts, terms, paths, vectors)
-        for node, vector in zip(nodes, vectors.chunks, strict=True):
+        path_counts = self._counter.path_counts(list(dict.fromkeys(node.metadata["path"] for node in nodes)))
+        texts = LazyTexts(lambda: [embedding_text(node, self._model.mask) for node in nodes], len(nodes))
+        columns = node_columns(nodes)
+        self._batch = embed_columns(columns, counts, path_counts, self._counter.terms, texts, self._model)
+        for node, vector in zip(nodes, self._batch.vectors.chunks, strict=True):
             # llama-index-core 0.14 validates on assignment, component by component: 64 µs a vector instead of 0.1.
             node.__dict__["embedding"] = vector
         return nodes

@@ -9,20 +9,21 @@ from coderag.ingestion import estimates
 from coderag.ingestion.files.changes import Changes, find_changes
 from coderag.ingestion.files.scanner import Candidate, Scan, scan
 from coderag.ingestion.files.source import read_regular
-from coderag.ingestion.indexer import fingerprint
+from coderag.ingestion.indexer import fingerprint, fingerprint_of
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
-from coderag.ingestion.workers.worker_pool import default_workers
+from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.providers import OLLAMA_MODEL
 from coderag.schema import EmbeddingPlan, Exclusion, FileRecord, FileTotals, IndexPlan
 from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.index_store import IndexStore
-from coderag.stores.manifest import Manifest, read_manifest
+from coderag.stores.manifest import Manifest, manifest_of
 from coderag.stores.path_key import path_mask
 from coderag.stores.pointer import EmbeddingInfo
+from coderag.stores.snapshot import Snapshot
 
 FOLDERS_NAMED = 10
 
-_FIRST_BYTES = 200  # for the interpreter in a first line; as many characters are looked at when a file is indexed
+_FIRST_BYTES = 200  # for the interpreter in a first line; a file that is indexed is looked at further
 _ALMOST_ALL = 0.9  # a folder of whose bytes one folder in it has such a share says no more than that one
 _LINK_INSIDE = "symbolic link to "
 
@@ -47,7 +48,7 @@ def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool 
     kept = [record for record in changes.kept if record.outcome == "indexed"]
     to_read = _totals(changes.changed)
     changed = sum(bool(changes.known_hash(candidate.path)) for candidate in changes.changed)
-    processes = default_workers() if ingestion.workers is None else ingestion.workers
+    processes = number_of_workers(ingestion.workers)
     return IndexPlan(
         root=str(root),
         directory=str(store.directory),
@@ -88,10 +89,9 @@ def _last_generation(store: IndexStore, settings: Settings, repository: str) -> 
         return _Base(pointer.generation, reason, None)
     remote = settings.embedding.provider != "embedded"
     mask = path_mask(settings.privacy, store.directory, make_key=False) if remote else None
-    if pointer.root_hash.partition(":")[0] != fingerprint(settings, repository, mask):
+    if fingerprint_of(pointer) != fingerprint(settings, repository, mask):
         return _Base(pointer.generation, "files are cut into chunks in another way than for the last generation", None)
-    manifest = read_manifest(store.directory, pointer) or Manifest(store.open().files(), 0, {})
-    return _Base(pointer.generation, "", manifest)
+    return _Base(pointer.generation, "", manifest_of(Snapshot(store.directory, pointer)))
 
 
 def _is_other_model(recorded: EmbeddingInfo, settings: EmbeddingSettings) -> bool:

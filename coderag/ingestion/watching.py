@@ -1,6 +1,6 @@
 """Follow the edits of a repository: wait until files change, and no longer than a moment after they have stopped."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from pathlib import Path
 from threading import Event
 from typing import TypeVar
@@ -18,14 +18,13 @@ _NEVER = frozenset({".git", ".hg", ".svn", ".coderag"})
 Report = TypeVar("Report")
 
 
-def watch_changes(
-    root: Path, ignored: Callable[[], Collection[str]], stop: Event | None = None
-) -> Iterator[Collection[str]]:
+def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | None = None) -> Iterator[Collection[str]]:
     """Yield the changed paths, relative to the root, whenever some have changed; first none, soon after watching began.
 
     Args:
         root: Folder of the repository.
-        ignored: Returns the folders whose content does not matter, relative to the root, as the scanner found them last.
+        ignored: Returns what does not matter, as the scanner found it last: paths relative to the root, of folders with a
+            ``/`` at the end.
         stop: Ends the iteration when set.
 
     Raises:
@@ -38,8 +37,8 @@ def watch_changes(
             parts = Path(path).relative_to(root).parts
         except ValueError:  # the root itself under another name
             return True
-        folders = {"/".join(parts[:depth]) + "/" for depth in range(1, len(parts))}
-        return _NEVER.isdisjoint(parts) and folders.isdisjoint(ignored())
+        above = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
+        return _NEVER.isdisjoint(parts) and ignored().isdisjoint(("/".join(parts), *above))
 
     try:
         begun = False

@@ -148,8 +148,6 @@ def table_to_files(table: "pa.Table") -> list[FileRecord]:
     """Return the file records of a file table."""
     names = [name for name in FileRecord.__slots__ if name in table.column_names]
     columns = [table[name].to_pylist() for name in names]
-    if len(names) == len(FileRecord.__slots__):
-        return [FileRecord(*row) for row in zip(*columns, strict=True)]
     return [FileRecord(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 

@@ -7,7 +7,6 @@ begun anew; a locked or read-only one, or a full disk, turns the cache off in th
 Several processes may use it at once, each with a `ContentCache` of its own: an open one does not survive a fork.
 """
 
-import errno
 import logging
 import sqlite3
 import threading
@@ -18,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
+from coderag.stores.disk import FULL_ERRNOS, make_own_directory
+
 FILE_NAME: Final = "content-v1.sqlite"
 """The number is that of the format; files of others are left alone."""
 
@@ -27,9 +28,7 @@ _COMPRESSED_BELOW = 0.9  # of the size; otherwise reading would pay for next to 
 _SAMPLE_BYTES = 1_024
 _CODEC = "zstd"  # eight times as fast as zlib on parsed files
 _LARGEST_VALUE = 1 << 28
-_LARGEST_LINE = 4_096  # bytes, of git's one-line files
 _FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
-_FULL_ERRORS = frozenset((errno.ENOSPC, errno.EFBIG))
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 # What changes with every use is a small row: SQLite writes a row as a whole.
@@ -124,7 +123,7 @@ class ContentCache:
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
-            _prepare(self._path.parent)
+            make_own_directory(self._path.parent)
             self._connection = connection = sqlite3.connect(
                 self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False
             )
@@ -203,57 +202,6 @@ class ContentCache:
             connection.executescript("PRAGMA incremental_vacuum")  # `execute` would give back one page
 
 
-def cache_directory(root: Path, index_directory: Path) -> Path:
-    """Return where the cache of a repository lies: the same place for all its working trees.
-
-    It is ``cache`` in the index's directory; for a linked working tree of git, that of the main one, or ``coderag/cache`` in
-    the git directory where that has no main working tree.
-
-    Args:
-        root: Folder of the repository.
-        index_directory: The index's directory.
-    """
-    common = _common_directory(root)
-    if common is None:
-        return index_directory / "cache"
-    if common.name == ".git" and not _is_bare(common):
-        return common.parent / ".coderag" / "cache"
-    return common / "coderag" / "cache"
-
-
-def _common_directory(root: Path) -> Path | None:
-    """Return the git directory that a linked working tree shares with others; None if `root` is not one.
-
-    Both sides must name each other: a ``.git`` file that came with the files cannot lead out of them.
-    """
-    link = root / ".git"
-    try:
-        if not link.is_file() or not (target := _line(link)).startswith("gitdir:"):
-            return None
-        git_directory = (root / target.removeprefix("gitdir:").strip()).resolve()
-        common = (git_directory / _line(git_directory / "commondir")).resolve()
-        back = (git_directory / _line(git_directory / "gitdir")).resolve()
-    except (OSError, ValueError, RuntimeError):  # no such file, a NUL in a path, a loop of links
-        return None
-    is_linked = git_directory.parent == common / "worktrees" and back == link.resolve()
-    return common if is_linked else None
-
-
-def _is_bare(git_directory: Path) -> bool:
-    try:
-        lines = (git_directory / "config").read_text(encoding="utf-8", errors="replace").lower().splitlines()
-    except OSError:
-        return False
-    return "bare=true" in ("".join(line.split()) for line in lines)
-
-
-def _line(path: Path) -> str:
-    if not path.is_file():  # reading a pipe would wait for ever
-        raise FileNotFoundError(path)
-    with path.open(encoding="utf-8", errors="surrogateescape") as file:
-        return file.read(_LARGEST_LINE).rstrip("\r\n")
-
-
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
@@ -285,14 +233,7 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
 
 
 def _is_full(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _FULL or getattr(error, "errno", 0) in _FULL_ERRORS
-
-
-def _prepare(directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    ignore = directory / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _FULL or getattr(error, "errno", 0) in FULL_ERRNOS
 
 
 def _is_made(connection: sqlite3.Connection) -> bool:

@@ -10,7 +10,7 @@ from coderag.errors import CodeRAGError, StorageFullError, StoreError
 
 _SYNC_THREADS = 16
 
-_FULL = frozenset(
+FULL_ERRNOS = frozenset(
     number for name in ("ENOSPC", "EDQUOT", "EFBIG") if (number := getattr(errno, name, None)) is not None
 )
 _WINDOWS_FULL = frozenset((39, 112))  # ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL
@@ -62,7 +62,7 @@ def translated(error: Exception, action: str, *, hint: str = "") -> StoreError:
     detail = str(error).partition(", /home/")[0]  # Lance appends the place in its own source
     message = f"Cannot {action}: {detail}"
     if (
-        number in _FULL
+        number in FULL_ERRNOS
         or getattr(error, "winerror", None) in _WINDOWS_FULL
         or any(part in text for part in _FULL_TEXTS)
     ):
@@ -109,6 +109,14 @@ def sync_all(paths: Iterable[Path]) -> None:
 
     with ThreadPoolExecutor(_SYNC_THREADS) as pool:
         list(pool.map(lambda path: sync_directory(path) if path.is_dir() else sync_file(path), paths))
+
+
+def make_own_directory(path: Path) -> None:
+    """Make a directory of the index that git leaves alone: with an ignore file, before there is anything to commit."""
+    path.mkdir(parents=True, exist_ok=True)
+    ignore = path / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from coderag.errors import IndexLockedError, IndexModelError, IndexVersionError, StoreError
 from coderag.schema import FileRecord
 from coderag.stores import arrow
-from coderag.stores.disk import storage_errors, utf8
+from coderag.stores.disk import make_own_directory, storage_errors, utf8
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.lexical_files import RowIds, remove_generation_arrays, write_generation_arrays
 from coderag.stores.pointer import (
@@ -212,11 +212,8 @@ class IndexWriter:
 
     def _prepare_directory(self) -> None:
         with storage_errors(f"make {self._root}"):
-            self._root.mkdir(parents=True, exist_ok=True)
-            (self._root / "lance").mkdir(exist_ok=True)
-            ignore = self._directory / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("*\n")
+            make_own_directory(self._directory)
+            (self._root / "lance").mkdir(parents=True, exist_ok=True)
 
     def _acquire(self) -> None:
         import filelock  # noqa: PLC0415 - 0.07 s

@@ -13,6 +13,7 @@ import orjson
 from coderag.schema import FileRecord
 from coderag.stores.disk import replace_file
 from coderag.stores.pointer import FORMAT_DIRECTORY, Pointer
+from coderag.stores.snapshot import Snapshot
 
 _FILE: Final = "manifest.json"
 _TYPES = [type(getattr(FileRecord("", "indexed"), name)) for name in FileRecord.__slots__]
@@ -47,6 +48,11 @@ def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
         return Manifest(records, checked_ns, dict(stored["tree"])) if type(checked_ns) is int else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def manifest_of(snapshot: Snapshot) -> Manifest:
+    """Return the manifest of a generation; where there is none, its records as ones that prove nothing."""
+    return read_manifest(snapshot.directory, snapshot.pointer) or Manifest(snapshot.files(), 0, {})
 
 
 def write_manifest(directory: Path, pointer: Pointer, manifest: Manifest) -> None:

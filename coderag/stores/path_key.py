@@ -11,7 +11,7 @@ from typing import Final
 from coderag.errors import ConfigurationError
 from coderag.privacy import PathMask
 from coderag.settings import PrivacySettings
-from coderag.stores.disk import storage_errors
+from coderag.stores.disk import make_own_directory, storage_errors
 
 KEY_FILE: Final = "privacy.key"
 
@@ -68,10 +68,7 @@ def _is_written_key(text: str) -> bool:
 
 def _make(path: Path) -> None:
     """Write a new key; where another process makes one at the same time, one of the two is both's."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    ignore = path.parent / ".gitignore"
-    if not ignore.exists():  # before there is anything to commit by mistake
-        ignore.write_text("*\n", encoding="utf-8")
+    make_own_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)

@@ -10,6 +10,7 @@ from coderag import CodeRAG
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
 from tests.loopback.openai_server import OpenAIServer
+from tests.support.corpora import write_files
 
 # No component of a path stands in any text, and no text in a path, so that what is found in a request came from a path.
 FILES = {
@@ -50,11 +51,7 @@ def server():
 
 @pytest.fixture
 def repository(tmp_path):
-    for path, text in FILES.items():
-        file = tmp_path / "repo" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return tmp_path / "repo"
+    return write_files(tmp_path / "repo", FILES)
 
 
 def opened(repository, server, privacy=SECRETS, **sections):

@@ -6,6 +6,7 @@ from coderag import CodeRAG
 from coderag.errors import ConfigurationError, IndexModelError, ModelUnavailableError
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
+from tests.support.corpora import write_files
 
 FILES = {
     "auth/session.py": 'def login(user, password):\n    """Open a session for a user."""\n    return check(password)\n',
@@ -21,11 +22,7 @@ def server():
 
 @pytest.fixture
 def repository(tmp_path):
-    for path, text in FILES.items():
-        file = tmp_path / "repo" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return tmp_path / "repo"
+    return write_files(tmp_path / "repo", FILES)
 
 
 def with_ollama(repository, server, **sections):

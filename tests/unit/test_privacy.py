@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.privacy import MaskedPaths, PathMask, module_of
+from coderag.privacy import MaskedPaths, PathMask
+from coderag.schema import module_of
 
 MASK = PathMask(b"k" * 32)
 PATHS = [

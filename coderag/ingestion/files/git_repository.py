@@ -40,16 +40,41 @@ def find_repository(directory: Path) -> Repository | None:
 
 def repository_at(directory: Path) -> Repository | None:
     """Return the repository whose tree begins at a directory; ``.git`` is a file in worktrees and submodules."""
-    git_dir = directory / ".git"
     try:
-        if git_dir.is_file():
-            git_dir = directory / _line(git_dir).removeprefix("gitdir:").strip()
+        git_dir = _git_directory(directory)
         common_dir = git_dir / (_line(git_dir / "commondir") or ".")
         if (git_dir / "HEAD").exists() and (common_dir / "objects").is_dir():
             return Repository(directory, common_dir.resolve())
     except (OSError, ValueError, RuntimeError):  # unreadable, a NUL in a path, a loop of links
         pass
     return None
+
+
+def shared_git_directory(directory: Path) -> Path | None:
+    """Return the git directory that a linked working tree shares with others; None if a directory is not the top of one.
+
+    Both sides must name each other: a ``.git`` file that came with the files cannot lead out of them.
+    """
+    link = directory / ".git"
+    try:
+        if not link.is_file():
+            return None
+        git_dir = _git_directory(directory).resolve()
+        shared = (git_dir / _line(git_dir / "commondir")).resolve()
+        back = (git_dir / _line(git_dir / "gitdir")).resolve()
+    except (OSError, ValueError, RuntimeError):  # unreadable, a NUL in a path, a loop of links
+        return None
+    return shared if git_dir.parent == shared / "worktrees" and back == link.resolve() else None
+
+
+def is_bare(common_dir: Path) -> bool:
+    """Return whether the repository of a git directory has no working tree of its own."""
+    return _core_settings(common_dir / "config").get("core.bare", "false").lower() in _TRUE
+
+
+def _git_directory(directory: Path) -> Path:
+    git_dir = directory / ".git"
+    return directory / _line(git_dir).removeprefix("gitdir:").strip() if git_dir.is_file() else git_dir
 
 
 def _line(path: Path) -> str:
@@ -123,12 +148,19 @@ def _values_without_git(config_home: Path, repository: Repository | None) -> dic
     files += [repository.common_dir / "config"] if repository else []
     values: dict[str, str] = {}
     for file in files:
-        section = ""
-        for line in os.fsdecode(content_of(file, follow=True)).splitlines():
-            if line.lstrip().startswith("["):
-                section = line.strip().strip("[] \t").lower()
-            elif section == "core" and (setting := _CONFIG_LINE.fullmatch(line)):
-                values[f"core.{setting[1].lower()}"] = (setting[2] or "").replace("\\\\", "\\")
+        values |= _core_settings(file)
+    return values
+
+
+def _core_settings(file: Path) -> dict[str, str]:
+    """Return what the ``[core]`` sections of a file of git's configuration say."""
+    values: dict[str, str] = {}
+    section = ""
+    for line in os.fsdecode(content_of(file, follow=True)).splitlines():
+        if line.lstrip().startswith("["):
+            section = line.strip().strip("[] \t").lower()
+        elif section == "core" and (setting := _CONFIG_LINE.fullmatch(line)):
+            values[f"core.{setting[1].lower()}"] = (setting[2] or "").replace("\\\\", "\\")
     return values
 
 

@@ -28,7 +28,7 @@ def cast_lines(
     Only lines that no node divides, such as those of a long string, are left larger than ``max_tokens``.
 
     Args:
-        starts: Where each line begins (`declarations.line_starts`).
+        starts: Where each line begins (`trees.line_starts`).
         totals: Tokens above each line; the last entry is the number of all (`token_counts.line_token_totals`).
     """
     return _Splitter(starts, totals, max_tokens, min_tokens).split([root], (0, len(starts) - 1), 0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, TypedDict
 
 from coderag.collector import collector_paused
 from coderag.ingestion.parsing.blocks import lay_out_blocks
@@ -25,18 +25,17 @@ from coderag.ingestion.parsing.layout import Piece
 from coderag.ingestion.parsing.line_layout import make_layout
 from coderag.ingestion.parsing.regions import Region
 from coderag.ingestion.parsing.sections import DOCUMENTS, lay_out_sections
-from coderag.ingestion.parsing.spans import Span
+from coderag.ingestion.parsing.spans import MOST_CALLS, Span
 from coderag.ingestion.parsing.splitting import split_lines, statement_lines
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS, Strategy
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts
-from coderag.schema import ChunkMetadata, ChunkStrategy, SymbolRecord
+from coderag.schema import ChunkMetadata, ChunkStrategy, SymbolRecord, module_of
 from coderag.token_counts import estimate_tokens, exceeds
 
 MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 100
 PARSE_TIMEOUT_S: Final = 3.0
 
-_MOST_CALLS = 64
 _MOST_DOCSTRING = 4000  # characters
 _LARGEST_TREE_OF_DATA = 100_000  # bytes; structured data beyond that is records, not configuration
 
@@ -204,12 +203,29 @@ def _stretched(chunk: ParsedChunk, data: bytes, starts: Sequence[int], start: in
     if (start, end) == (chunk.metadata["start_byte"], chunk.metadata["end_byte"]):
         return chunk
     content = data[start:end]
-    metadata = chunk.metadata.copy()
-    metadata["start_byte"], metadata["end_byte"] = start, end
-    metadata["start_line"] = bisect_right(starts, start, 0, len(starts) - 1)
-    metadata["end_line"] = _last_line(starts, start, end)
-    metadata["content_hash"] = sha256(content).hexdigest()
+    metadata: ChunkMetadata = {**chunk.metadata, **_place(content, starts, start)}
     return ParsedChunk(content.decode("utf-8", "surrogatepass"), metadata)
+
+
+class _Place(TypedDict):
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+    content_hash: str
+
+
+def _place(content: bytes, starts: Sequence[int], start: int) -> _Place:
+    """Return what of a chunk's metadata says where it lies, of the content that begins at a byte of the file."""
+    end = start + len(content)
+    last = len(starts) - 1
+    return {
+        "start_line": bisect_right(starts, start, 0, last),
+        "end_line": max(1, bisect_right(starts, max(start, end - 1), 0, last)),
+        "start_byte": start,
+        "end_byte": end,
+        "content_hash": sha256(content).hexdigest(),
+    }
 
 
 def module_name(path: str) -> tuple[str, str]:
@@ -217,8 +233,7 @@ def module_name(path: str) -> tuple[str, str]:
 
     Nothing else of a chunk may depend on the path, so that what was parsed once serves every file of equal content.
     """
-    pure = PurePosixPath(path)
-    return pure.stem, str(pure.with_suffix("")) if pure.name else path
+    return PurePosixPath(path).stem, module_of(path)
 
 
 def _chunk_of_span(path: str, data: bytes, starts: Sequence[int], language: str, role: str, span: Span) -> ParsedChunk:
@@ -230,16 +245,9 @@ def _chunk_of_span(path: str, data: bytes, starts: Sequence[int], language: str,
             "path": path, "language": language, "kind": span.kind, "name": name, "qualified_name": qualified_name,
             "signature": span.signature, "docstring": "", "summary": "", "summary_source": "", "parent": span.parent,
             "context": span.context, "symbols": span.symbols, "imports": span.imports, "calls": span.calls, "bases": [],
-            "complexity": span.complexity, "role": role,
-            "start_line": bisect_right(starts, span.start, 0, len(starts) - 1),
-            "end_line": _last_line(starts, span.start, span.end), "start_byte": span.start, "end_byte": span.end,
-            "content_hash": sha256(content).hexdigest(),
+            "complexity": span.complexity, "role": role, **_place(content, starts, span.start),
         },
     )  # fmt: skip
-
-
-def _last_line(starts: Sequence[int], start: int, end: int) -> int:
-    return max(1, bisect_right(starts, max(start, end - 1), 0, len(starts) - 1))
 
 
 class _CodeChunks:
@@ -299,7 +307,7 @@ class _CodeChunks:
         symbols, imports, calls = self._symbols(start, end), self._imports(start, end), self._calls(start, end)
         metadata["symbols"] = sorted([*metadata["symbols"], *symbols], key=lambda symbol: symbol["start_line"])
         metadata["imports"] = list(dict.fromkeys([*metadata["imports"], *imports]))
-        metadata["calls"] = list(dict.fromkeys([*metadata["calls"], *calls]))[:_MOST_CALLS]
+        metadata["calls"] = list(dict.fromkeys([*metadata["calls"], *calls]))[:MOST_CALLS]
         branches = self._syntax.branches
         if symbols or imports or calls:
             metadata["complexity"] = max(1, metadata["complexity"])
@@ -352,9 +360,7 @@ class _CodeChunks:
                 "imports": self._imports(start, own_end), "calls": self._calls(start, own_end), "bases": bases,
                 "complexity": self._least_complexity
                 + bisect_left(branches, last_branch) - bisect_left(branches, first_branch),
-                "role": self._role, "start_line": bisect_right(self._starts, start, 0, len(self._starts) - 1),
-                "end_line": _last_line(self._starts, start, end), "start_byte": start, "end_byte": end,
-                "content_hash": sha256(content).hexdigest(),
+                "role": self._role, **_place(content, self._starts, start),
             },
         )  # fmt: skip
 
@@ -423,4 +429,4 @@ class _CodeChunks:
     def _calls(self, start: int, end: int) -> list[str]:
         first, last = bisect_left(self._called_at, start), bisect_left(self._called_at, end)
         names = dict.fromkeys([self._data[low:high] for low, high in self._syntax.calls[first:last]])
-        return [name.decode("utf-8", "replace") for name in list(names)[:_MOST_CALLS]]
+        return [name.decode("utf-8", "replace") for name in list(names)[:MOST_CALLS]]

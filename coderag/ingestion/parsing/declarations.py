@@ -59,7 +59,7 @@ from tree_sitter import Node, Query, QueryCursor
 from coderag.ingestion.parsing.entries import ENTRIES, settle_entries
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.stage_clock import stages
-from coderag.ingestion.parsing.trees import SyntaxUnusableError, grammar, parse, see_through
+from coderag.ingestion.parsing.trees import SyntaxUnusableError, grammar, parse, see_through, trimmed
 
 CLASS_LIKE: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "impl"})
 """Kinds whose functions are methods."""
@@ -278,10 +278,9 @@ def _add_definition(
     if len(nodes) > 1:
         nodes = sorted(nodes, key=attrgetter("start_byte"))
     node = nodes[0]
-    outer_start, end = node.start_byte, nodes[-1].end_byte
+    outer_start = node.start_byte
     start = captures["start"][0].start_byte if "start" in captures else outer_start
-    while end > start and data[end - 1] in b" \t\r\n":  # grammars in which the space behind it belongs to the node
-        end -= 1
+    end = trimmed(data, start, nodes[-1].end_byte)
     named = [(name.start_byte, _name(data, name)) for name in captures.get("name", ())]
     named += [(name.start_byte, _name(data, name).partition("=")[0]) for name in captures.get("name.assigned", ())]
     names = [(offset, name) for offset, name in named if name]  # the parser may have made up a missing one
@@ -417,14 +416,14 @@ def _attach(syntax: Syntax, plain: dict[str, list[Node]], data: bytes) -> None:
             declaration = syntax.all[index]
             declaration.outer_start = min(declaration.outer_start, start)
     for start, end in _spans(plain["base"]):
-        if (owner := _innermost(syntax.all, starts, start)) is not None:
+        if (owner := innermost(syntax.all, starts, start)) is not None:
             owner.bases.append(data[start:end].decode("utf-8", "replace"))
     for start, end in _text_spans(plain["docstring"], data):
         following = bisect_left(starts, start)
         if following < len(starts) and syntax.all[following].outer_start == start:
             owner = syntax.all[following]
         else:
-            owner = _innermost(syntax.all, starts, start)
+            owner = innermost(syntax.all, starts, start)
             if (attribute := _attribute_at(syntax, start)) is not None:
                 following = bisect_left(starts, attribute[1])
                 if following < len(starts) and syntax.all[following].parent is owner:
@@ -446,7 +445,13 @@ def _attribute_at(syntax: Syntax, offset: int) -> tuple[int, int] | None:
     return syntax.attributes[index] if index >= 0 and syntax.attributes[index][1] > offset else None
 
 
-def _innermost(declarations: list[Declaration], starts: list[int], offset: int) -> Declaration | None:
+def innermost(declarations: list[Declaration], starts: list[int], offset: int) -> Declaration | None:
+    """Return the innermost of a file's declarations around a byte; None if there is none.
+
+    Args:
+        declarations: All of the file's, in order.
+        starts: Where each begins.
+    """
     index = bisect_right(starts, offset) - 1
     found = declarations[index] if index >= 0 else None
     while found is not None and found.end <= offset:

@@ -19,14 +19,13 @@ from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.markup import NOTHING_BUT_ENDS, tag_lines, used_files, used_names
 from coderag.ingestion.parsing.regions import Region, find_elements, mask
 from coderag.ingestion.parsing.sections import lay_out_within, sections_of
-from coderag.ingestion.parsing.spans import Span
+from coderag.ingestion.parsing.spans import MOST_CALLS, Span
 from coderag.ingestion.parsing.splitting import split_lines
 from coderag.ingestion.parsing.trees import SyntaxUnusableError
 from coderag.token_counts import estimate_tokens
 
 _WIDEST_GAP: Final = 30  # empty lines between cells that share a chunk
 _MARKUP_TOKENS: Final = 700
-_MOST_CALLS: Final = 64
 
 
 @dataclass(slots=True)
@@ -158,4 +157,4 @@ def _lay_out_markup(data: bytes, starts: Sequence[int], first: int, last: int, m
     cuts = tag_lines(data, starts, first, last, limit)
     for start, end in split_lines(data, starts, first, last, cuts=cuts, max_tokens=limit):
         text = data[start:end].decode("utf-8", "replace")
-        yield Span(start, end, calls=used_names(text)[:_MOST_CALLS], imports=used_files(text))
+        yield Span(start, end, calls=used_names(text)[:MOST_CALLS], imports=used_files(text))

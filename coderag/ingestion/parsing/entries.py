@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from tree_sitter import Node
 
+from coderag.ingestion.parsing.trees import trimmed
+
 if TYPE_CHECKING:  # which calls this module
     from coderag.ingestion.parsing.declarations import Declaration
 
@@ -37,19 +39,6 @@ def settle_entries(
     return [*(one for one in found if one.kind != "key"), *keys]
 
 
-def nests_deeper(data: bytes, levels: int) -> bool:
-    """Return whether blocks may lie in one another more than ``levels`` deep, as far as lines show without a parser.
-
-    No more than the longest indentation has columns, and within one line ``- `` and ``? `` open further ones.
-    """
-    half = levels // 2
-    return any(
-        len(line) - len(line.lstrip()) >= half or line.count(b"- ") + line.count(b"? ") >= half
-        for line in data.split(b"\n")
-        if len(line) >= half
-    )
-
-
 def _extend_sections(sections: Sequence["Declaration"], root: Node) -> None:
     """Let each section reach to the next one; the nodes that begin them are children of the root."""
     if not sections:
@@ -67,21 +56,15 @@ def _extend_sections(sections: Sequence["Declaration"], root: Node) -> None:
 def _own_end(entry: "Declaration", comments: Sequence[tuple[int, int]], data: bytes) -> int:
     """Return where an entry ends without the space behind it and the comments, no deeper than itself, of the next one."""
     column = entry.start - data.rfind(b"\n", 0, entry.start)
-    end = _trimmed(data, entry.start, entry.end)
+    end = trimmed(data, entry.start, entry.end)
     index = bisect_left(comments, (end,)) - 1
-    while index >= 0 and entry.start < comments[index][0] and _trimmed(data, entry.start, comments[index][1]) == end:
+    while index >= 0 and entry.start < comments[index][0] and trimmed(data, entry.start, comments[index][1]) == end:
         start = comments[index][0]
         above = data.rfind(b"\n", 0, start)
         if start - above > column or data[above + 1 : start].strip():
             break
-        end = _trimmed(data, entry.start, start)
+        end = trimmed(data, entry.start, start)
         index -= 1
-    return end
-
-
-def _trimmed(data: bytes, start: int, end: int) -> int:
-    while end > start and data[end - 1] in b" \t\r\n":
-        end -= 1
     return end
 
 

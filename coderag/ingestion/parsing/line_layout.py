@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from coderag.ingestion.parsing.declarations import DATA, Declaration, Syntax
+from coderag.ingestion.parsing.declarations import DATA, Declaration, Syntax, innermost
 from coderag.ingestion.parsing.layout import Layout, Piece
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
 
@@ -39,16 +39,9 @@ class LineLayout(Layout):
         if naming:
             piece.owner = max(naming, key=lambda one: _within(one, end))
         elif not begun:
-            piece.owner = self._around(inside.start, start)
+            piece.owner = innermost(self._declarations, self._declared_at, start)
             piece.continues = True
         return piece
-
-    def _around(self, position: int, start: int) -> Declaration | None:
-        """Return the innermost declaration around a byte; those before ``position`` begin above it."""
-        found = self._declarations[position - 1] if position else None
-        while found is not None and found.end <= start:
-            found = found.parent
-        return found
 
 
 def _within(declaration: Declaration, end: int) -> int:

@@ -1,8 +1,12 @@
 """A chunk of a file without declarations: of a document, of data, or of a language without a query."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from coderag.schema import Kind, SymbolRecord
+
+MOST_CALLS: Final = 64
+"""Names called that are kept of one chunk."""
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree
 from tree_sitter_language_pack import get_language
 
-from coderag.ingestion.parsing.entries import nests_deeper
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.stage_clock import stages
 
@@ -69,6 +68,26 @@ def _parse(data: bytes, language: Language, timeout_s: float | None) -> Tree:
         )
     except ValueError as error:  # raised by tree_sitter when the callback cancels
         raise SyntaxUnusableError(f"not parsed within {timeout_s:g} s") from error
+
+
+def nests_deeper(data: bytes, levels: int) -> bool:
+    """Return whether blocks may lie in one another more than ``levels`` deep, as far as lines show without a parser.
+
+    No more than the longest indentation has columns, and within one line ``- `` and ``? `` open further ones.
+    """
+    half = levels // 2
+    return any(
+        len(line) - len(line.lstrip()) >= half or line.count(b"- ") + line.count(b"? ") >= half
+        for line in data.split(b"\n")
+        if len(line) >= half
+    )
+
+
+def trimmed(data: bytes, start: int, end: int) -> int:
+    """Return where a node ends without the space behind it, which belongs to it in some grammars."""
+    while end > start and data[end - 1] in b" \t\r\n":
+        end -= 1
+    return end
 
 
 def see_through(data: bytes, language: Language) -> bytes:

@@ -5,7 +5,7 @@ are one sparse product: chunks × raw tokens times raw tokens × terms.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Protocol
 
@@ -47,7 +47,7 @@ class TermCounter:
     @property
     def terms(self) -> list[str]:
         """The vocabulary: column ``j`` of all counts is ``terms[j]``."""
-        return list(self._term_ids)
+        return self.terms_from(0)
 
     def terms_from(self, first: int) -> list[str]:
         """Return the terms from column ``first`` on."""
@@ -63,9 +63,8 @@ class TermCounter:
             declared = [metadata["name"], *(symbol["qualified_name"] for symbol in metadata["symbols"])]
             names.append(raw_tokens(" ".join(declared)))
             docs.append(raw_tokens(f"{metadata['summary']}\n{metadata['docstring']}"))
-        for path in dict.fromkeys(
-            chunk.metadata["path"] for chunk in chunks
-        ):  # a set's order differs between processes
+        # No set, whose order differs between processes.
+        for path in dict.fromkeys(chunk.metadata["path"] for chunk in chunks):
             for term in path_terms(path):
                 self._term_ids[term]  # a look-up numbers a new term
         # Counting first pays for long texts only; the product adds up what is repeated.
@@ -101,15 +100,11 @@ _Rows = tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int32]]
 
 def _counts(rows: Sequence[Mapping[str, int]], numbers: Mapping[str, int]) -> _Rows:
     """Return counts, columns and where each row ends in them; new keys get the next columns."""
-    ends = np.zeros(len(rows) + 1, np.int32)
-    np.cumsum([len(row) for row in rows], out=ends[1:])
-    size = int(ends[-1])
-    columns = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, size)
-    counts = np.fromiter(chain.from_iterable([row.values() for row in rows]), np.float32, size)
-    return counts, columns, ends
+    _, columns, ends = _occurrences(rows, numbers)
+    return np.fromiter(chain.from_iterable([row.values() for row in rows]), np.float32, len(columns)), columns, ends
 
 
-def _occurrences(rows: Sequence[Sequence[str]], numbers: Mapping[str, int]) -> _Rows:
+def _occurrences(rows: Sequence[Collection[str]], numbers: Mapping[str, int]) -> _Rows:
     """Return the same as `_counts`, of rows in which a key is repeated as often as it occurs."""
     ends = np.zeros(len(rows) + 1, np.int32)
     np.cumsum([len(row) for row in rows], out=ends[1:])

@@ -193,7 +193,9 @@ def shared_pool(size: int) -> WorkerPool:
     return _pools.get(size) or _pools.setdefault(size, WorkerPool(size))
 
 
-def default_workers() -> int:
-    """Return how many workers suit this machine: one a core that this process may use, at most eight."""
+def number_of_workers(wanted: int | None) -> int:
+    """Return how many workers to have: as many as wanted, or one a core that this process may use, at most eight."""
+    if wanted is not None:
+        return wanted
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, 8)

@@ -10,6 +10,8 @@ from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coderag.interfaces.cli._report import Row
     from coderag.schema import IndexReport
 
@@ -80,19 +82,15 @@ def report_rows(report: "IndexReport", *, profile: bool = False) -> "list[Row]":
         *listing("failed", (f"{path}: {error}" for path, error in report.failed), "red"),
         Row("generation", str(report.generation)),
         Row("seconds", f"{report.elapsed_s:.2f}{_speed(report, report.elapsed_s)}"),
-        *(_profile_rows(report) if profile else []),
+        *(_stage_rows("stages", report.seconds, report) if profile else []),
+        *(_stage_rows("in workers", report.worker_seconds, report) if profile else []),
     ]
 
 
-def _profile_rows(report: "IndexReport") -> "list[Row]":
-    from coderag.interfaces.cli._report import Row
+def _stage_rows(label: str, seconds: "Mapping[str, float]", report: "IndexReport") -> "list[Row]":
+    from coderag.interfaces.cli._report import listing
 
-    main = [f"{stage:<12} {seconds:7.3f} s{_speed(report, seconds)}" for stage, seconds in report.seconds.items()]
-    workers = [f"{stage:<12} {s:7.3f} s{_speed(report, s)}" for stage, s in report.worker_seconds.items()]
-    return [
-        *(Row("stages" if place == 0 else "", line) for place, line in enumerate(main)),
-        *(Row("in workers" if place == 0 else "", line) for place, line in enumerate(workers)),
-    ]
+    return listing(label, (f"{stage:<12} {one:7.3f} s{_speed(report, one)}" for stage, one in seconds.items()))
 
 
 def _speed(report: "IndexReport", seconds: float) -> str:

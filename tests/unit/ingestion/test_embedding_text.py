@@ -1,3 +1,5 @@
+from pathlib import PurePosixPath
+
 import pytest
 from llama_index.core.schema import Document, MetadataMode
 
@@ -5,7 +7,8 @@ from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.chunking import module_name
 from coderag.ingestion.pipeline import ChunkSummarizer
-from coderag.privacy import PathMask, module_of
+from coderag.privacy import PathMask
+from coderag.schema import module_of
 
 MASK = PathMask(b"k" * 32)
 CODE = (
@@ -44,7 +47,7 @@ def test_with_a_mask_no_name_of_the_path_is_in_it(path):
 
 @pytest.mark.parametrize("path", [*FILES, "a.b/c", "setup.py", ".env", "a/.eslintrc.json", "x.test.ts", "a/b.c."])
 def test_code_outside_declarations_is_named_as_the_parser_names_it(path):
-    assert module_of(path) == module_name(path)[1]
+    assert module_of(path) == module_name(path)[1] == str(PurePosixPath(path).with_suffix(""))
 
 
 def test_code_docstrings_and_names_stay_as_they_are():

@@ -17,11 +17,11 @@ def stop():
 
 @pytest.fixture
 def changes(tmp_path, stop, monkeypatch):
-    """Changes of a folder, watched already; what is in `build` does not matter."""
+    """Changes of a folder, watched already; `debug.log` and what is in `build` do not matter."""
     monkeypatch.setattr(watching, "_ROUND_MS", 50)
     (tmp_path / "build").mkdir()
     (tmp_path / ".git").mkdir()
-    found = watch_changes(tmp_path, lambda: {"build/"}, stop)
+    found = watch_changes(tmp_path, lambda: {"build/", "debug.log"}, stop)
     assert not next(found)
     return found
 
@@ -45,6 +45,13 @@ def test_edits_in_folders_that_do_not_matter_are_not_noticed(changes, tmp_path, 
         (tmp_path / folder / f"{number}.py").write_text("x = 1\n")
     (tmp_path / "a.py").write_text("x = 1\n")
     assert 0 < len(next(changes)) < 10
+
+
+def test_an_ignored_file_that_is_written_again_and_again_is_not_noticed(changes, tmp_path):
+    for number in range(50):
+        (tmp_path / "debug.log").write_text(f"line {number}\n")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert next(changes) == {"a.py"}
 
 
 def test_several_edits_at_once_are_noticed_together(changes, tmp_path):

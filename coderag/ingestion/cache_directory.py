@@ -1,0 +1,23 @@
+"""Where the content cache of a repository lies."""
+
+from pathlib import Path
+
+from coderag.ingestion.files.git_repository import is_bare, shared_git_directory
+
+
+def cache_directory(root: Path, index_directory: Path) -> Path:
+    """Return where the cache of a repository lies: the same place for all its working trees.
+
+    It is ``cache`` in the index's directory; for a linked working tree of git, that of the main one, or ``coderag/cache`` in
+    the git directory where that has no main working tree.
+
+    Args:
+        root: Folder of the repository.
+        index_directory: The index's directory.
+    """
+    shared = shared_git_directory(root)
+    if shared is None:
+        return index_directory / "cache"
+    if shared.name == ".git" and not is_bare(shared):
+        return shared.parent / ".coderag" / "cache"
+    return shared / "coderag" / "cache"
