@@ -1,6 +1,7 @@
 """`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
 
 import asyncio
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Set
@@ -38,11 +39,14 @@ from coderag.state import FilterValues, Goal, QueryContext, QueryEmbedder, Query
 from coderag.stores.index_store import IndexStore
 from coderag.stores.manifest import manifest_of
 from coderag.stores.path_key import path_mask
+from coderag.stores.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from coderag.codegraph.graph import CodeGraph
+
+_logger = logging.getLogger(__name__)
 
 Progress = Callable[[IndexProgress], None]
 Result = TypeVar("Result")
@@ -90,12 +94,13 @@ class CodeRAG:
         """Bring the index up to date with the files on disk: only what changed is read and embedded.
 
         Args:
-            full: Build everything anew, as after a change of the embedding model.
+            full: Build everything anew. After a change of the embedding model this is not needed: all chunks get new
+                vectors, and until the last one is there, the old index stays the current one.
             progress: Called as the run goes on.
 
         Raises:
             IndexLockedError: Another process is writing the index.
-            IndexModelError: The index has vectors of another model than the configured one.
+            ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
             StoreError: The index cannot be written; the last generation is intact.
         """
         from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
@@ -215,6 +220,8 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
+        from coderag.ingestion.planning import configured_embedding  # noqa: PLC0415  # only this verb and `plan` need it
+
         snapshot = self._store.open()
         pointer, records = snapshot.pointer, snapshot.files()
         ingestion = self.settings.ingestion
@@ -227,7 +234,7 @@ class CodeRAG:
             directory=str(snapshot.directory),
             generation=pointer.generation,
             created=pointer.created,
-            embedding=f"{pointer.embedding.provider}/{pointer.embedding.model}",
+            embedding=pointer.embedding.name,
             files=len(records),
             chunks=sum(record.chunks for record in indexed),
             symbols=sum(record.symbols for record in indexed),
@@ -240,6 +247,7 @@ class CodeRAG:
             added=added,
             changed=changed,
             removed=removed,
+            configured=configured_embedding(self.settings.embedding, pointer.embedding),
         )
 
     # Inside
@@ -282,9 +290,8 @@ class CodeRAG:
         from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415
         from coderag.stores.corpus import Corpus  # noqa: PLC0415
 
-        snapshot = self._store.open()
         model = self._dense_model()
-        check_embedding(snapshot.pointer.embedding, model)
+        snapshot = _with_vectors_of(model, self._store.open())
         corpus = Corpus(snapshot)
         graph = CodeGraph(corpus)
         writer = make_answer_writer(self.settings.llm)
@@ -336,6 +343,30 @@ class CodeRAG:
     def _run(self, context: QueryContext, given: QueryInput) -> QueryOutput:
         output: QueryOutput = load_query_graph().invoke(given, context=context)  # type: ignore[assignment]
         return output
+
+
+def _with_vectors_of(model: DenseModel, stored: Snapshot) -> Snapshot:
+    """Return a generation with vectors of the configured model.
+
+    Whoever has updated the package has chosen no other model, and the old version of the embedded one is gone. The new
+    one's vectors are made of what is stored, in memory, so a search is as good as after `index`, but takes longer to start.
+
+    Raises:
+        IndexModelError: The index was made with a model that is not another version of the configured one.
+    """
+    recorded, configured = stored.pointer.embedding, model.info
+    if recorded == configured or not recorded.provider == configured.provider == "embedded":
+        check_embedding(recorded, model)
+        return stored
+    from coderag.ingestion.reembedding import ReembeddedSnapshot  # noqa: PLC0415  # only after an update of the package
+
+    _logger.warning(
+        "The index has vectors of %s, and CodeRAG has %s now: they are made anew in memory. "
+        "`coderag index` stores them, so that searching starts faster.",
+        recorded.name,
+        configured.name,
+    )
+    return ReembeddedSnapshot(stored, model)
 
 
 def _within(name: str, value: int, least: int, most: int) -> int:

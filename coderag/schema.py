@@ -138,6 +138,8 @@ class IndexReport:
         worker_seconds: Time of the worker processes by stage, added up over them.
         elapsed_s: Wall clock of the run.
         bytes_read, lines_read: Size of the files that were added or changed.
+        embedded: Number of chunks that got their vectors in this run.
+        reembedded: Why all chunks did, as after a change of the model; empty if only those of changed files did.
     """
 
     generation: int
@@ -158,13 +160,19 @@ class IndexReport:
     elapsed_s: float = 0.0
     bytes_read: int = 0
     lines_read: int = 0
+    embedded: int = 0
+    reembedded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """How far an indexing run is. ``total`` is 0 where it is not known yet."""
+    """How far an indexing run is. ``total`` is 0 where it is not known yet.
 
-    stage: Literal["scan", "chunk", "commit"]
+    Attributes:
+        stage: ``chunk`` counts files, ``embed`` the texts that have got their vectors.
+    """
+
+    stage: Literal["scan", "chunk", "embed", "commit"]
     done: int
     total: int
 
@@ -175,6 +183,8 @@ class IndexStatus:
 
     Attributes:
         created: When this generation was committed, ISO 8601.
+        embedding: The model of its vectors, as ``provider/model``.
+        configured: The model that the settings name, likewise; another one takes the next run of indexing to switch to.
         languages: Indexed files by language.
         outcomes: Files by outcome; ``skipped`` and ``failed`` say why.
         notes: ``(path, note)`` of indexed files with something to know, such as syntax errors.
@@ -198,11 +208,17 @@ class IndexStatus:
     added: Sequence[str]
     changed: Sequence[str]
     removed: Sequence[str]
+    configured: str = ""
+
+    @property
+    def other_model(self) -> bool:
+        """Whether the settings name another embedding model than that of the vectors."""
+        return self.configured not in ("", self.embedding)
 
     @property
     def fresh(self) -> bool:
-        """Whether the index equals what is on disk."""
-        return not (self.added or self.changed or self.removed)
+        """Whether indexing would leave the index as it is."""
+        return not (self.added or self.changed or self.removed or self.other_model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +258,11 @@ class EmbeddingPlan:
     """What a provider's embedding model would be sent.
 
     Attributes:
-        texts: Number of texts: one for each chunk that is made anew, and one for each of their files.
+        texts: Number of texts: one for each chunk that is embedded, and one for each of their files.
         tokens: Of all texts, counted as OpenAI's ``cl100k_base`` does; other models count otherwise.
         price_per_million_tokens: As the settings have it; None if they do not.
         cost: In the currency of the price; None without one.
+        cached: Number of further texts, of files that have not changed, whose vectors are kept from an earlier run.
     """
 
     provider: str
@@ -254,6 +271,7 @@ class EmbeddingPlan:
     tokens: Estimate
     price_per_million_tokens: float | None = None
     cost: Estimate | None = None
+    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +286,7 @@ class IndexPlan:
         directory: Where the index is, or would be.
         generation: The last one; 0 if there is none.
         rebuild: Why every file is indexed anew; empty if only what changed is.
+        reembed: Why all vectors are made anew; empty if only those of files that are read are.
         total: The files that the index would hold.
         to_read: Those of them that are read: `new` and `changed` ones.
         new, changed, unchanged, removed: Number of files against the last generation. A changed one differs in size, time
@@ -303,11 +322,12 @@ class IndexPlan:
     seconds: Estimate
     memory: Estimate
     embedding: EmbeddingPlan | None = None
+    reembed: str = ""
 
     @property
     def nothing_to_do(self) -> bool:
         """Whether the index would stay as it is."""
-        return bool(self.generation) and not (self.rebuild or self.to_read.files or self.removed)
+        return bool(self.generation) and not (self.rebuild or self.reembed or self.to_read.files or self.removed)
 
 
 @dataclass(frozen=True, slots=True)

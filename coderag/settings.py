@@ -65,15 +65,47 @@ class IngestionSettings(Section):
 
 
 class EmbeddingSettings(Section):
-    """Which dense model embeds chunks and questions."""
+    """Which dense model embeds chunks and questions (docs/models.md)."""
 
-    provider: Literal["embedded", "ollama", "openai"] = Field(
-        "embedded", description="'embedded' needs nothing; 'openai' is any OpenAI-compatible endpoint."
+    provider: Literal["embedded", "ollama", "openai", "voyage", "sentence-transformers", "model2vec"] = Field(
+        "embedded",
+        description="'embedded' needs nothing; 'openai' is any such endpoint.",
     )
-    model: str = Field("", description="Model name; empty takes the provider's default.")
+    model: str = Field(
+        "",
+        description="Name of the model, or its folder where the provider reads one; empty takes the provider's default.",
+    )
     base_url: str = Field("", description="Address of the server; empty takes the provider's default.")
     api_key: SecretStr = Field(SecretStr(""), description="Key of the endpoint, if it needs one.")
-    batch_size: int = Field(32, ge=1, le=2_048, description="Texts a request.")
+    dimension: int | None = Field(
+        None, ge=1, le=65_536, description="Components of a vector, of a model that can give fewer; empty is all."
+    )
+    max_tokens: int | None = Field(
+        None,
+        ge=16,
+        le=1_000_000,
+        description="Longer texts are cut, in tokens; empty is what the model is known to read.",
+    )
+    tokenizer: str = Field(
+        "",
+        description="The model's tokenizer.json, to cut texts for an OpenAI-compatible server; empty counts as OpenAI does.",
+    )
+    query_prefix: str | None = Field(
+        None, description="Put before each question; empty takes what the model is known to want."
+    )
+    text_prefix: str | None = Field(
+        None, description="Put before each text that is embedded; empty takes what the model is known to want."
+    )
+    device: str = Field("cpu", description="Where 'sentence-transformers' computes, such as cpu, cuda or mps.")
+    batch_size: int | None = Field(
+        None, ge=1, le=2_048, description="Texts a request, at most; empty takes the provider's default."
+    )
+    concurrency: int | None = Field(
+        None,
+        ge=1,
+        le=64,
+        description="Requests side by side; empty is 4, and 1 for Ollama and servers on this machine.",
+    )
     timeout_s: float = Field(60.0, gt=0, description="Seconds to wait for one request.")
     price_per_million_tokens: float | None = Field(
         None, ge=0, description="Price of a million tokens, for the cost that 'coderag index --plan' tells."

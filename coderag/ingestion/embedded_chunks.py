@@ -67,12 +67,21 @@ def embed_columns(
         terms: The vocabulary of both.
         texts: Of each chunk, what a provider's model embeds.
     """
+    return embed_batch(columns, make_batch(columns, counts, path_counts, terms, texts), model)
+
+
+def embed_batch(columns: "pa.Table", batch: Batch, model: DenseModel) -> EmbeddedChunks:
+    """Return chunks with the vectors that a model makes of their batch."""
+    return EmbeddedChunks(columns, batch.counts, batch.terms, batch.paths, model.embed_batch(batch))
+
+
+def make_batch(
+    columns: "pa.Table", counts: FieldCounts, path_counts: sp.csr_matrix, terms: Sequence[str], texts: Sequence[str]
+) -> Batch:
+    """Return what a model is given of chunks of some whole files. Arguments as for `embed_columns`."""
     encoded = columns["path"].combine_chunks().dictionary_encode()
-    paths = encoded.dictionary.to_pylist()
     file_of = encoded.indices.to_numpy().astype(np.intp)
-    return EmbeddedChunks(
-        columns, counts, terms, paths, model.embed_batch(Batch(texts, counts, terms, paths, file_of, path_counts))
-    )
+    return Batch(texts, counts, terms, encoded.dictionary.to_pylist(), file_of, path_counts)
 
 
 def embed_result(result: JobResult, vocabulary: Vocabulary, model: DenseModel) -> EmbeddedChunks:
@@ -84,11 +93,12 @@ def embed_result(result: JobResult, vocabulary: Vocabulary, model: DenseModel) -
     vocabulary.learn(result.worker, result.new_terms)
     counts = vocabulary.translate(result.worker, result.counts)
     path_counts = vocabulary.translate_matrix(result.worker, result.path_counts)
-    texts = LazyTexts(lambda: _texts_to_embed(columns, model.mask), len(columns))
+    texts = LazyTexts(lambda: texts_to_embed(columns, model.mask), len(columns))
     return embed_columns(columns, counts, path_counts, vocabulary.terms, texts, model)
 
 
-def _texts_to_embed(columns: "pa.Table", mask: PathMask | None) -> list[str]:
+def texts_to_embed(columns: "pa.Table", mask: PathMask | None) -> list[str]:
+    """Return what a provider's model embeds of each chunk: see `embedding_text`."""
     # LlamaIndex takes two seconds, which only a provider's model costs.
     from coderag.ingestion.embedding_text import embedding_text  # noqa: PLC0415
     from coderag.ingestion.node_parser import EXCLUDED_FROM_EMBEDDING  # noqa: PLC0415

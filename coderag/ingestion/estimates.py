@@ -25,9 +25,9 @@ def chunks(size: int, known: int = 0) -> Estimate:
     return _sum((_CHUNKS_A_KB, size / 1e3), ((known, known), 1))
 
 
-def embedded_texts(files: int, size: int) -> Estimate:
-    """Return how many texts an embedding model gets for some files: their chunks and their paths."""
-    return chunks(size, files)
+def embedded_texts(files: int, size: int, known: int = 0) -> Estimate:
+    """Return how many texts an embedding model gets for some files, in addition to some: their chunks and their paths."""
+    return chunks(size, files + known)
 
 
 def embedded_tokens(files: int, size: int) -> Estimate:
@@ -40,16 +40,18 @@ def cost(tokens: Estimate, price_per_million: float) -> Estimate:
     return Estimate(tokens.low * price_per_million / 1e6, tokens.high * price_per_million / 1e6)
 
 
-def seconds(listed: int, size: int, processes: int) -> Estimate:
+def seconds(listed: int, size: int, processes: int, embedded_again: int = 0) -> Estimate:
     """Return how long a run takes that lists some files and reads some bytes of them.
 
     Args:
         listed: Number of files that are looked at.
         size: Bytes of the files that are read.
         processes: That parse; 0 if the main process does.
+        embedded_again: Bytes of the files whose chunks get new vectors without being read.
     """
-    working = (_START_S, 1 if size else 0), (_PARSE_S_A_MB, size / 1e6 / max(processes, 1)), (_STORE_S_A_MB, size / 1e6)
-    return _sum((_SECONDS_A_FILE, listed), *working)
+    stored = size + embedded_again
+    working = (_START_S, 1 if stored else 0), (_PARSE_S_A_MB, size / 1e6 / max(processes, 1))
+    return _sum((_SECONDS_A_FILE, listed), *working, (_STORE_S_A_MB, stored / 1e6))
 
 
 def memory(size: int, processes: int) -> Estimate:

@@ -22,7 +22,7 @@ from coderag.ingestion.workers import parse_cache
 from coderag.ingestion.workers.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.ingestion.workers.worker_pool import number_of_workers, shared_pool
-from coderag.models.dense import DenseModel, ProviderDense, check_embedding
+from coderag.models.dense import DenseModel, ProviderDense
 from coderag.privacy import PathMask
 from coderag.schema import FileRecord, IndexProgress, IndexReport
 from coderag.settings import Settings
@@ -31,6 +31,7 @@ from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
 from coderag.stores.manifest import Manifest, manifest_of, write_manifest
 from coderag.stores.pointer import EmbeddingInfo, Pointer
+from coderag.stores.snapshot import Snapshot
 
 PIPELINE_VERSION = 2
 """Raised when the same file would give other chunks or vectors; indexes of another version are built anew."""
@@ -77,6 +78,9 @@ class Indexer:
         self._records: dict[str, FileRecord] = {}
         self._vectors: dict[str, tuple[FloatArray, FloatArray]] = {}
         self._tally = _Tally()
+        self._reembedded = ""
+        self._texts_done = 0
+        self._texts_total = 0  # 0: not known
         self.found = Scan()
 
     def run(self, *, full: bool = False, since: Edits | None = None) -> IndexReport:
@@ -88,7 +92,7 @@ class Indexer:
 
         Raises:
             IngestionError: The repository cannot be read.
-            IndexModelError: The index has vectors of another model, and `full` was not asked for.
+            ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
             StoreError: The index cannot be written; the last generation is intact.
         """
         started = time.perf_counter()
@@ -96,50 +100,68 @@ class Indexer:
         with self._store.writer() as writer:
             if full:
                 writer.reset()
-            pointer = writer.base.pointer if writer.base is not None else None  # an empty index is false
-            if pointer:
-                check_embedding(pointer.embedding, self._model)
-                if fingerprint_of(pointer) != self._fingerprint:
-                    writer.reset()
-                    pointer = None
-            if pointer is None and self._n_workers:
+            last = self._last_generation(writer)
+            if last is None and self._n_workers:
                 shared_pool(self._n_workers).prepare()  # they start while the files are looked for
             checked_ns = time.time_ns()
-            changes = self._find_changes(writer, pointer, since)
-            if changes.changed or changes.removed:
-                self._apply(writer, changes, parse_again=full)
-            records = sorted(self._records.values(), key=lambda record: record.path)
-            generation = self._commit(writer, pointer, records, changes, checked_ns)
+            changes = self._find_changes(last, since)
+            to_do = bool(changes.changed or changes.removed or self._reembedded)
+            with self._cache(needed=to_do) as cache:
+                if to_do:
+                    self._apply(writer, last, changes, cache, parse_again=full)
+                records = sorted(self._records.values(), key=lambda record: record.path)
+                generation = self._commit(writer, last, records, changes, checked_ns)
+                if cache:
+                    cache.prune()  # not before: until the commit, what was paid for is nowhere else
         self._progress(IndexProgress("commit", 1, 1))
         return self._report(generation, records, time.perf_counter() - started)
 
-    def _find_changes(self, writer: IndexWriter, pointer: Pointer | None, since: Edits | None) -> Changes:
+    def _last_generation(self, writer: IndexWriter) -> Snapshot | None:
+        """Return the generation whose chunks stay where files have not changed; drop its vectors if those cannot."""
+        last = writer.base
+        if last is None:
+            return None
+        recorded, configured = last.pointer.embedding, self._model.info
+        is_other = recorded != configured
+        if is_other:
+            self._reembedded = f"the embedding model changed from {recorded} to {configured}"
+            writer.reset()
+        if fingerprint_of(last.pointer) != self._fingerprint or (is_other and self._ingestion.transformations):
+            writer.reset()
+            return None
+        return last
+
+    def _find_changes(self, last: Snapshot | None, since: Edits | None) -> Changes:
         self._progress(IndexProgress("scan", 0, 0))
         with self._timed("scan"):
             limit = self._ingestion.max_file_bytes
             found = rescan(self._root, *since, max_file_bytes=limit) if since else None
             if found is None:
                 found = scan(self._root, max_file_bytes=limit, exclude=self._ingestion.exclude)
-            last = None
-            if pointer is not None and writer.base is not None:
-                last = manifest_of(writer.base)
-            changes = find_changes(found, last)
+            changes = find_changes(found, None if last is None else manifest_of(last))
         self.found = found
         self._records = {record.path: record for record in (*found.skipped, *changes.kept)}
         self._tally.unchanged = sum(record.outcome == "indexed" for record in changes.kept)
         return changes
 
-    def _apply(self, writer: IndexWriter, changes: Changes, *, parse_again: bool) -> None:
-        """Index what changed, into the writer."""
+    def _apply(
+        self,
+        writer: IndexWriter,
+        last: Snapshot | None,
+        changes: Changes,
+        cache: ContentCache | None,
+        *,
+        parse_again: bool,
+    ) -> None:
+        """Index what changed, into the writer, and all else too if it has no vectors there."""
         writer.remove(changes.removed)
         self._tally.removed += [changes.known[path] for path in changes.removed]
-        terms = writer.base.terms() if writer.base is not None else ()
-        embed = self._embedding(terms)
+        vocabulary = Vocabulary(() if last is None else last.terms())
+        embed = self._embedding(vocabulary)
         total = len(changes.changed)
         done = 0
         with (
-            self._cache() as cache,
-            _remembering(self._model, cache),
+            self._attended(cache),
             closing(self._results(changes, parse_again=parse_again)) as results,
         ):
             for result in results:
@@ -149,27 +171,58 @@ class Indexer:
                         chunks = embed(result)
                 self._note(writer, result, changes)
                 if chunks is not None:
-                    with self._timed("store"):
-                        writer.add(chunks.columns, chunks.vectors.chunks, chunks.counts, chunks.terms)
-                    for path, *vectors in zip(chunks.paths, chunks.vectors.files, chunks.vectors.paths, strict=True):
-                        self._vectors[path] = vectors[0], vectors[1]
+                    self._add(writer, chunks)
                 if cache and result.fresh:
                     with self._timed("store"):
                         cache.put(parse_cache.NAMESPACE, result.fresh)
                 done += len(result.records)
                 self._progress(IndexProgress("chunk", done, total))
-            if cache:
-                cache.prune()
+            if last is not None and writer.base is None:
+                self._reembed(writer, last, vocabulary.terms)
 
-    def _embedding(self, terms: Sequence[str]) -> Callable[[JobResult], EmbeddedChunks]:
+    def _add(self, writer: IndexWriter, chunks: EmbeddedChunks) -> None:
+        with self._timed("store"):
+            writer.add(chunks.columns, chunks.vectors.chunks, chunks.counts, chunks.terms)
+        for path, *vectors in zip(chunks.paths, chunks.vectors.files, chunks.vectors.paths, strict=True):
+            self._vectors[path] = vectors[0], vectors[1]
+        self._tally.embedded += len(chunks.columns)
+
+    def _reembed(self, writer: IndexWriter, last: Snapshot, terms: Sequence[str]) -> None:
+        """Embed the chunks of files that have not changed."""
+        from coderag.ingestion.reembedding import embed_stored  # noqa: PLC0415  # only a switch needs it
+
+        stored = {
+            path: record.chunks
+            for path, record in self._records.items()
+            if record.outcome == "indexed" and record.chunks and path not in self._vectors
+        }
+        paths_too = self._model.mask is None
+        self._texts_total = self._texts_done + sum(stored.values()) + paths_too * len(stored)
+        self._note_texts(0)
+        batches = embed_stored(last, self._model, terms, stored)
+        while True:
+            with self._timed("embed"):
+                chunks = next(batches, None)
+            if chunks is None:
+                return
+            self._add(writer, chunks)
+            if not isinstance(self._model, ProviderDense):
+                self._note_texts(len(chunks.columns) + len(chunks.paths))
+
+    def _note_texts(self, number: int) -> None:
+        """Tell that so many more texts are embedded."""
+        self._texts_done += number
+        self._progress(IndexProgress("embed", self._texts_done, self._texts_total))
+
+    def _embedding(self, vocabulary: Vocabulary) -> Callable[[JobResult], EmbeddedChunks]:
         """Return what embeds results: as columns, or through the LlamaIndex pipeline if users put something into it."""
         if self._ingestion.transformations:
             from coderag.ingestion.extended import embed_parsed  # noqa: PLC0415  # LlamaIndex takes two seconds
             from coderag.ingestion.pipeline import ChunkPipeline  # noqa: PLC0415
 
-            pipeline = ChunkPipeline(self._ingestion, self._model, terms, self._repository)
+            pipeline = ChunkPipeline(self._ingestion, self._model, vocabulary.terms, self._repository)
             return partial(embed_parsed, pipeline=pipeline)
-        return partial(embed_result, vocabulary=Vocabulary(terms), model=self._model)
+        return partial(embed_result, vocabulary=vocabulary, model=self._model)
 
     def _results(self, changes: Changes, *, parse_again: bool) -> Generator[JobResult, None, None]:
         """Yield what came of the changed files, in order, as worker processes read and parse them."""
@@ -218,13 +271,27 @@ class Indexer:
         return cache_directory(self._root, self._store.directory)
 
     @contextmanager
-    def _cache(self) -> Iterator[ContentCache | None]:
+    def _cache(self, *, needed: bool) -> Iterator[ContentCache | None]:
         limit = self._settings.storage.cache_bytes
-        if not limit:
+        if not (limit and needed):
             yield None
             return
         with ContentCache(self._cache_directory(), limit_bytes=limit) as cache:
             yield cache
+
+    @contextmanager
+    def _attended(self, cache: ContentCache | None) -> Iterator[None]:
+        """Within the block, have a provider's model keep its vectors by content, and tell how far it is."""
+        model = self._model
+        if not isinstance(model, ProviderDense):
+            yield
+            return
+        before = model.cache, model.on_embedded
+        model.cache, model.on_embedded = cache, self._note_texts
+        try:
+            yield
+        finally:
+            model.cache, model.on_embedded = before
 
     def _note(self, writer: IndexWriter, result: JobResult, changes: Changes) -> None:
         """Record what became of a job's files, and drop the old chunks of those that changed."""
@@ -244,17 +311,18 @@ class Indexer:
     def _commit(
         self,
         writer: IndexWriter,
-        pointer: Pointer | None,
+        last: Snapshot | None,
         records: Sequence[FileRecord],
         changes: Changes,
         checked_ns: int,
     ) -> int:
         """Make the next generation, if anything changed, and return the number of the current one."""
         root_hash = f"{self._fingerprint}:{content_tree(records).root}"
-        if pointer is None or self._tally.changes_index or pointer.root_hash != root_hash:
+        pointer = None if last is None else last.pointer
+        if pointer is None or self._reembedded or self._tally.changes_index or pointer.root_hash != root_hash:
             self._progress(IndexProgress("commit", 0, 1))
             with self._timed("commit"):
-                embedding = pointer.embedding if pointer else self._model.info
+                embedding = self._model.info
                 contents, places = self._file_vectors(writer, records, embedding)
                 pointer = writer.commit(records, contents, places, embedding=embedding, root_hash=root_hash).pointer
         elif not changes.changed:
@@ -303,6 +371,8 @@ class Indexer:
             elapsed_s=elapsed,
             bytes_read=sum(record.size for record in read),
             lines_read=sum(record.lines for record in read),
+            embedded=tally.embedded,
+            reembedded=self._reembedded,
         )
 
     @contextmanager
@@ -314,27 +384,15 @@ class Indexer:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - started
 
 
-@contextmanager
-def _remembering(model: DenseModel, cache: ContentCache | None) -> Iterator[None]:
-    """Within the block, have a provider's model keep its vectors by content."""
-    if not isinstance(model, ProviderDense):
-        yield
-        return
-    model.cache = cache
-    try:
-        yield
-    finally:
-        model.cache = None
-
-
 class _Tally:
-    """Which files were added, changed and removed."""
+    """Which files were added, changed and removed, and how many chunks were embedded."""
 
     def __init__(self) -> None:
         self.added: list[FileRecord] = []
         self.changed: list[FileRecord] = []
         self.removed: list[FileRecord] = []
         self.unchanged = 0
+        self.embedded = 0
 
     @property
     def changes_index(self) -> bool:

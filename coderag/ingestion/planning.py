@@ -1,20 +1,24 @@
 """What indexing would do, before anything is done: files are listed, but hardly any is opened and nothing is written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion import estimates
+from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.files.changes import Changes, find_changes
 from coderag.ingestion.files.scanner import Candidate, Scan, scan
 from coderag.ingestion.files.source import read_regular
 from coderag.ingestion.indexer import fingerprint, fingerprint_of
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
 from coderag.ingestion.workers.worker_pool import number_of_workers
-from coderag.models.providers import OLLAMA_MODEL
+from coderag.models.dense import ProviderDense
+from coderag.models.providers import make_dense_model, model_name
 from coderag.schema import EmbeddingPlan, Exclusion, FileRecord, FileTotals, IndexPlan
 from coderag.settings import EmbeddingSettings, Settings
+from coderag.stores.content_cache import FILE_NAME, ContentCache
 from coderag.stores.index_store import IndexStore
 from coderag.stores.manifest import Manifest, manifest_of
 from coderag.stores.path_key import path_mask
@@ -42,10 +46,12 @@ def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool 
         StoreError: The index cannot be read, and `full` is not given.
     """
     ingestion = settings.ingestion
-    base = _Base(0, "", None) if full else _last_generation(store, settings, settings.project or root.name)
+    base = _Base() if full else _last_generation(store, settings, settings.project or root.name)
     found = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
     changes = find_changes(found, base.manifest)
     kept = [record for record in changes.kept if record.outcome == "indexed"]
+    embedded_again = kept if base.reembed else []
+    cached = _count_cached_texts(root, settings, store, embedded_again)
     to_read = _totals(changes.changed)
     changed = sum(bool(changes.known_hash(candidate.path)) for candidate in changes.changed)
     processes = number_of_workers(ingestion.workers)
@@ -66,43 +72,54 @@ def plan_index(root: Path, settings: Settings, store: IndexStore, *, full: bool 
         failed=[(record.path, record.reason) for record in found.skipped if record.outcome == "failed"],
         processes=max(processes, 1),
         chunks=estimates.chunks(to_read.bytes, sum(record.chunks for record in kept)),
-        seconds=estimates.seconds(len(found.candidates), to_read.bytes, processes),
+        seconds=estimates.seconds(len(found.candidates), to_read.bytes, processes, _totals(embedded_again).bytes),
         memory=estimates.memory(to_read.bytes, processes),
-        embedding=_embedding_plan(settings.embedding, to_read),
+        embedding=_embedding_plan(settings.embedding, to_read, embedded_again, cached),
+        reembed=base.reembed,
     )
 
 
 class _Base(NamedTuple):
-    """What the run would start from: the files of the last generation, or none and the reason for that."""
+    """What the run would start from: the files of the last generation, or none and the reason for that.
 
-    generation: int
-    rebuild: str
-    manifest: Manifest | None
+    Attributes:
+        reembed: Why its vectors cannot stay; empty if they can.
+    """
+
+    generation: int = 0
+    rebuild: str = ""
+    reembed: str = ""
+    manifest: Manifest | None = None
 
 
 def _last_generation(store: IndexStore, settings: Settings, repository: str) -> _Base:
     pointer = store.pointer()
     if pointer is None:
-        return _Base(0, "", None)
-    if _is_other_model(pointer.embedding, settings.embedding):
-        reason = f"the index has vectors of {pointer.embedding.model}; 'coderag index --full' is needed"
-        return _Base(pointer.generation, reason, None)
+        return _Base()
+    configured = configured_embedding(settings.embedding, pointer.embedding)
+    is_other = configured != pointer.embedding.name
+    reembed = f"the embedding model changes from {pointer.embedding} to {configured}" if is_other else ""
     remote = settings.embedding.provider != "embedded"
     mask = path_mask(settings.privacy, store.directory, make_key=False) if remote else None
     if fingerprint_of(pointer) != fingerprint(settings, repository, mask):
-        return _Base(pointer.generation, "files are cut into chunks in another way than for the last generation", None)
-    return _Base(pointer.generation, "", manifest_of(Snapshot(store.directory, pointer)))
+        reason = "files are cut into chunks in another way than for the last generation"
+        return _Base(pointer.generation, reason, reembed)
+    if is_other and settings.ingestion.transformations:
+        return _Base(pointer.generation, reembed)
+    return _Base(pointer.generation, "", reembed, manifest_of(Snapshot(store.directory, pointer)))
 
 
-def _is_other_model(recorded: EmbeddingInfo, settings: EmbeddingSettings) -> bool:
-    """Whether an index has vectors of another model than the settings name, told without asking a server."""
-    if recorded.provider != settings.provider:
-        return True
-    return settings.provider != "embedded" and recorded.model != _model_of(settings)
+def configured_embedding(settings: EmbeddingSettings, recorded: EmbeddingInfo) -> str:
+    """Return the model that the settings name as ``provider/model``, without asking a server.
 
-
-def _model_of(settings: EmbeddingSettings) -> str:
-    return settings.model or (OLLAMA_MODEL if settings.provider == "ollama" else "")
+    Args:
+        settings: The section ``embedding``.
+        recorded: The model of an index; where only the dimension differs, it is told too.
+    """
+    if settings.provider == "embedded":
+        return make_dense_model(settings).info.name
+    name = f"{settings.provider}/{model_name(settings)}"
+    return name if settings.dimension in (None, recorded.dimension) else f"{name} ({settings.dimension} dimensions)"
 
 
 def _totals(files: Iterable[Candidate | FileRecord]) -> FileTotals:
@@ -170,16 +187,43 @@ def _sort_of(reason: str) -> str:
     return "symbolic link inside the repository" if reason.startswith(_LINK_INSIDE) else reason
 
 
-def _embedding_plan(settings: EmbeddingSettings, to_read: FileTotals) -> EmbeddingPlan | None:
+def _count_cached_texts(root: Path, settings: Settings, store: IndexStore, again: Sequence[FileRecord]) -> int:
+    """Return of how many texts of files that are embedded again the content cache has the vectors."""
+    directory, limit = cache_directory(root, store.directory), settings.storage.cache_bytes
+    if not (again and limit and (directory / FILE_NAME).exists()) or settings.embedding.provider == "embedded":
+        return 0
+    from coderag.ingestion.reembedding import stored_batches  # noqa: PLC0415  # only a switch needs it
+
+    try:
+        model = make_dense_model(settings.embedding)
+        assert isinstance(model, ProviderDense)
+        model.mask = path_mask(settings.privacy, store.directory, make_key=False)
+        snapshot = store.open()
+        with ContentCache(directory, limit_bytes=limit) as model.cache:
+            batches = stored_batches(snapshot, model.mask, snapshot.terms(), {record.path for record in again})
+            return sum(model.count_kept(batch) for _, batch in batches)
+    except (ConfigurationError, ModelError):
+        return 0  # that the model cannot be used is for the run to tell
+
+
+def _embedding_plan(
+    settings: EmbeddingSettings, to_read: FileTotals, again: Sequence[FileRecord], cached: int
+) -> EmbeddingPlan | None:
+    """Return what a model on a server would be sent of files that are read, and of files that are embedded again."""
     if settings.provider == "embedded":
         return None
-    tokens = estimates.embedded_tokens(to_read.files, to_read.bytes)
+    known, n_known = _totals(again), sum(record.chunks for record in again) + len(again)
+    share = 1 - cached / n_known if n_known else 0
+    tokens = estimates.embedded_tokens(
+        to_read.files + round(share * known.files), to_read.bytes + round(share * known.bytes)
+    )
     price = settings.price_per_million_tokens
     return EmbeddingPlan(
         provider=settings.provider,
-        model=_model_of(settings),
-        texts=estimates.embedded_texts(to_read.files, to_read.bytes),
+        model=model_name(settings),
+        texts=estimates.embedded_texts(to_read.files, to_read.bytes, n_known - cached),
         tokens=tokens,
         price_per_million_tokens=price,
         cost=None if price is None else estimates.cost(tokens, price),
+        cached=cached,
     )

@@ -3,7 +3,7 @@
 `EmbeddedDense` works on term counts alone; `ProviderDense` sends texts to a model on a server.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -93,7 +93,7 @@ class DenseModel(Protocol):
 
 
 class TextEmbedder(Protocol):
-    """A model that embeds texts, such as `coderag.models.providers.RemoteEmbedding`; vectors need not be normalised."""
+    """A model that embeds texts, such as `coderag.models.remote_embedding.RemoteEmbedding`; vectors need not be normalised."""
 
     @property
     def name(self) -> str:
@@ -109,8 +109,11 @@ class TextEmbedder(Protocol):
         """Return what the server is sent for a text that is to be found."""
         ...
 
-    def embed_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Return the vectors of texts to be found, shape (len(texts), dimension)."""
+    def embed_requests(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[int], FloatArray]]:
+        """Yield positions of texts to be found and their vectors, (len(positions), dimension), as each request brings them.
+
+        All parts together hold each text once.
+        """
         ...
 
     def embed_query(self, query: str) -> FloatArray:
@@ -199,6 +202,7 @@ class ProviderDense:
 
     Attributes:
         cache: Where vectors of texts are looked up before they are asked for, and kept; None asks for all.
+        on_embedded: Called with the number of texts that have got their vectors since the last call, from wherever.
         mask: What paths are masked with before they are sent; None sends them as they are.
     """
 
@@ -206,6 +210,7 @@ class ProviderDense:
         self._model = model
         self._provider = provider
         self.cache: ContentCache | None = None
+        self.on_embedded: Callable[[int], None] = _tell_nobody
         self.mask: PathMask | None = None
         # One question is compared in several nodes, and again when it is widened: it is sent once.
         self._query_vector = lru_cache(_QUERIES_KEPT)(self._ask_for_query)
@@ -218,10 +223,9 @@ class ProviderDense:
     def embed_batch(self, batch: Batch) -> BatchVectors:
         """Return the vectors of a batch; a file's is the mean of its chunks'."""
         chunks = _normalised(self._embed(batch.texts))
+        paths = np.zeros((len(batch.paths), chunks.shape[1]), np.float32)  # what is masked is like no question
         if self.mask is None:
-            paths = self._embed([path.replace("/", " ").replace("_", " ") for path in batch.paths])
-        else:
-            paths = np.zeros((len(batch.paths), chunks.shape[1]), np.float32)  # what is masked is like no question
+            paths = self._embed(_path_texts(batch))
         return BatchVectors(chunks=chunks, files=_normalised(batch.chunks_of_files @ chunks), paths=_normalised(paths))
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
@@ -231,17 +235,42 @@ class ProviderDense:
 
     def _embed(self, texts: Sequence[str]) -> FloatArray:
         """Return the vectors of texts; each text that is not in the cache is sent once."""
-        if self.cache is None:
-            return self._model.embed_texts(texts)
         info = self.info
-        keys = [_cache_key(info, self._model.as_sent(text)) for text in texts]
-        stored = self.cache.get(VECTORS, list(dict.fromkeys(keys)))
-        vectors = {key: vector for key, value in stored.items() if (vector := _from_bytes(value, info)) is not None}
+        keys = self._keys(texts)
+        vectors = self._kept(keys, info)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
-        if missing:
-            vectors.update(zip(missing, self._model.embed_texts(list(missing.values())), strict=True))
-            self.cache.put(VECTORS, {key: vectors[key].astype("<f4").tobytes() for key in missing})
+        self.on_embedded(len(texts) - len(missing))
+        unknown = list(missing)
+        for positions, part in self._model.embed_requests(list(missing.values())):
+            made = {unknown[position]: vector for position, vector in zip(positions, part, strict=True)}
+            if self.cache is not None:
+                self.cache.put(VECTORS, {key: vector.astype("<f4").tobytes() for key, vector in made.items()})
+            vectors.update(made)
+            self.on_embedded(len(made))
         return np.array([vectors[key] for key in keys], np.float32).reshape(len(keys), info.dimension)
+
+    def count_kept(self, batch: Batch) -> int:
+        """Return for how many texts of a batch the cache has vectors. Nothing is sent."""
+        if self.cache is None:
+            return 0
+        keys = self._keys(batch.texts if self.mask else [*batch.texts, *_path_texts(batch)])
+        known = self.cache.known(VECTORS, keys)
+        return sum(key in known for key in keys)
+
+    def _keys(self, texts: Sequence[str]) -> list[str]:
+        """Return for each text what its vector is kept by: a hash of all that it depends on.
+
+        That is neither the address, behind which the same model may move, nor the dimension, which the vector tells.
+        """
+        parts = ((self._provider, self._model.name, self._model.as_sent(text)) for text in texts)
+        return [sha256("\0".join(part).encode("utf-8", "surrogatepass")).hexdigest() for part in parts]
+
+    def _kept(self, keys: Sequence[str], info: EmbeddingInfo) -> dict[str, FloatArray]:
+        """Return the vectors that the cache has."""
+        if self.cache is None:
+            return {}
+        stored = self.cache.get(VECTORS, list(dict.fromkeys(keys)))
+        return {key: vector for key, value in stored.items() if (vector := _from_bytes(value, info)) is not None}
 
     def _ask_for_query(self, query: str) -> FloatArray:
         return _normalised(self._model.embed_query(query)[None]).reshape(-1)
@@ -264,10 +293,13 @@ class MaskedQueries:
         return self._model.embed_query(self._paths.hide(query), terms)
 
 
-def _cache_key(info: EmbeddingInfo, sent: str) -> str:
-    """Return what a vector depends on, as a hash; not the address, behind which the same model may move."""
-    parts = (info.provider, info.model, str(info.dimension), sent)
-    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+def _tell_nobody(number: int) -> None:
+    del number
+
+
+def _path_texts(batch: Batch) -> list[str]:
+    """Return what is embedded of each path."""
+    return [path.replace("/", " ").replace("_", " ") for path in batch.paths]
 
 
 def _from_bytes(value: bytes, info: EmbeddingInfo) -> FloatArray | None:
@@ -293,10 +325,7 @@ def check_embedding(recorded: EmbeddingInfo, model: DenseModel) -> None:
     info = model.info
     if recorded != info:
         raise IndexModelError(
-            f"the index has vectors of {_described(recorded)}; configured is {_described(info)}",
-            hint="Run `coderag index --full` to build it anew, or set embedding.provider and embedding.model back.",
+            f"the index has vectors of {recorded}; configured is {info}",
+            hint="Run `coderag index` to switch (until it is complete, the index can be searched with the old settings), "
+            "or set embedding.provider and embedding.model back.",
         )
-
-
-def _described(info: EmbeddingInfo) -> str:
-    return f"{info.provider}/{info.model} ({info.dimension} dimensions)"

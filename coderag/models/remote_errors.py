@@ -1,11 +1,12 @@
 """The one place where exceptions of a model's server become errors of CodeRAG, and where it is decided what is retried.
 
 Ollama's client raises httpx's exceptions or hides them behind its own; OpenAI's does the same with httpx or, in newer
-versions, with its fork httpx2. Both keep the names of the classes, so a fault is found by them along the chain of
-causes, without importing either.
+versions, with its fork httpx2; with Voyage httpx itself speaks. All keep the names of the classes, so a fault is found by
+them along the chain of causes, without importing any.
 """
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,12 @@ _HTTP_LIBRARIES = ("httpx", "httpx2")
 _CLIENT_LIBRARIES = (*_HTTP_LIBRARIES, "ollama", "openai")
 _MALFORMED_REPLY = (ValueError, TypeError, LookupError, AttributeError)
 _MAX_DETAIL = 300  # characters of what a server says
+# What OpenAI, vLLM, llama.cpp, Ollama, TEI and Voyage say: a context length, a maximum number of tokens or texts.
+_TOO_LONG = re.compile(
+    r"context (length|size|window)|too (long|large|many (tokens|inputs))|longer than|physical batch size"
+    r"|(max|less than|exceed|limit)\w*\b.{0,60}\b(tokens|length|batch size)|tokens\b.{0,40}\b(max|exceed|limit)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,19 @@ class Fault:
     @property
     def passing(self) -> bool:
         """Whether the same request may succeed in a moment."""
+        if self.too_long:
+            return False
         return self.kind in {"timeout", "dropped"} or self.status in {408, 429} or self.status >= 500
+
+    @property
+    def busy(self) -> bool:
+        """Whether the server takes no more requests for now."""
+        return self.status == 429
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the server refuses a text, or the texts of a request together, for their length."""
+        return self.status == 413 or (self.status in {400, 422, 500} and bool(_TOO_LONG.search(self.detail)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +92,14 @@ class RetryPolicy:
 
     Attributes:
         attempts: Requests in all.
+        busy_attempts: Requests in all while the server says that there are too many (status 429), if more.
         first_wait_s: Seconds before the second; doubled before each further one.
         longest_wait_s: A server that asks for more (``Retry-After``) is not waited for.
         after_timeout: Whether a request that took too long is repeated.
     """
 
     attempts: int = 3
+    busy_attempts: int = 0
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0
     after_timeout: bool = True
@@ -89,26 +110,30 @@ class RetryPolicy:
         Raises:
             Exception: That of the last attempt, as it is; see `remote_errors`.
         """
-        from tenacity import Retrying, stop_after_attempt  # noqa: PLC0415  # 50 ms that the embedded model needs not
+        from tenacity import Retrying  # noqa: PLC0415  # 50 ms that the embedded model needs not
 
-        stop = stop_after_attempt(self.attempts)
-        return Retrying(retry=self._again, stop=stop, wait=self._wait, sleep=sleep, reraise=True)(request)
+        return Retrying(retry=self._again, stop=self._enough, wait=self._wait, sleep=sleep, reraise=True)(request)
 
     async def acall(self, request: Callable[[], Awaitable[T]], sleep: Callable[[float], Awaitable[None]]) -> T:
         """Do as `call` does, awaiting `request` and `sleep`."""
-        from tenacity import AsyncRetrying, stop_after_attempt  # noqa: PLC0415  # as above
+        from tenacity import AsyncRetrying  # noqa: PLC0415  # as above
 
         async def attempt() -> T:  # tenacity would not see that a lambda is to be awaited
             return await request()
 
-        stop = stop_after_attempt(self.attempts)
-        return await AsyncRetrying(retry=self._again, stop=stop, wait=self._wait, sleep=sleep, reraise=True)(attempt)
+        again = AsyncRetrying(retry=self._again, stop=self._enough, wait=self._wait, sleep=sleep, reraise=True)
+        return await again(attempt)
 
     def _again(self, state: "RetryCallState") -> bool:
         fault = _fault_of(state)
         if fault is None or not fault.passing or (fault.kind == "timeout" and not self.after_timeout):
             return False
         return (fault.retry_after_s or 0) <= self.longest_wait_s
+
+    def _enough(self, state: "RetryCallState") -> bool:
+        fault = _fault_of(state)
+        most = max(self.attempts, self.busy_attempts) if fault and fault.busy else self.attempts
+        return state.attempt_number >= most
 
     def _wait(self, state: "RetryCallState") -> float:
         fault = _fault_of(state)
@@ -172,6 +197,10 @@ def model_error(fault: Fault, remote: Remote) -> ModelError:
             error = ModelAuthenticationError
             message = f"{server} refuses the key for the model {remote.model} (status {fault.status})"
             hint = f"Check {remote.section}.api_key." if remote.secret else _key_hint(remote)
+        case _ if fault.too_long:
+            error = ModelError
+            message = f"{server} finds even a short text too long for the model {remote.model}{said}"
+            hint = "Check that the model is one for embeddings; embedding.max_tokens cuts texts to what it reads."
         case Fault(status=404):
             message = f"{server} has no model {remote.model} (status 404){said}"
             hint = _missing_hint(remote, detail)
@@ -236,12 +265,14 @@ _FAULTS: dict[str, Callable[[BaseException], Fault]] = {
 
 
 def _said_by(body: str) -> str:
-    """Return the message in an error's body: Ollama's ``error``, OpenAI's ``error.message``, or the body itself."""
+    """Return the message in an error's body: ``error`` (Ollama), its ``message`` (OpenAI), ``detail`` (Voyage), or all."""
     try:
         content = json.loads(body)
     except ValueError:
         return _one_line(body)
-    error = content.get("error", body) if isinstance(content, dict) else body
+    if not isinstance(content, dict):
+        return _one_line(body)
+    error = next((content[key] for key in ("error", "detail", "message") if key in content), body)
     return _one_line(str(error.get("message", error) if isinstance(error, dict) else error))
 
 

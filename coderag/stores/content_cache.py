@@ -81,6 +81,10 @@ class ContentCache:
         """Return the values that are there, by key. That they were used is noted with the next `put` or `close`."""
         return self._run(lambda connection: self._read(connection, namespace, keys), {})
 
+    def known(self, namespace: str, keys: Sequence[str]) -> set[str]:
+        """Return the keys of values that are there. It is no use of them, and writes nothing."""
+        return self._run(lambda connection: self._find(connection, namespace, keys), set())
+
     def put(self, namespace: str, items: Mapping[str, bytes]) -> None:
         """Store values, all of them or, when the process is killed meanwhile, none."""
         if items:
@@ -166,6 +170,10 @@ class ContentCache:
                     self._used.add(row)
         connection.execute("COMMIT")
         return found
+
+    def _find(self, connection: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> set[str]:
+        query = "SELECT 1 FROM entries WHERE id = ? AND namespace = ? AND key = ?"
+        return {key for key in keys if connection.execute(query, (_row(namespace, key), namespace, key)).fetchone()}
 
     def _write(self, connection: sqlite3.Connection, namespace: str, items: Mapping[str, bytes]) -> None:
         packed = [(_row(namespace, key), key, *_packed(value)) for key, value in items.items()]

@@ -315,8 +315,7 @@ class IndexWriter:
 
     def _check_embedding(self, embedding: EmbeddingInfo) -> None:
         if self._base and self._base.pointer.embedding != embedding:
-            old = self._base.pointer.embedding
-            message = f"The index was made with {old.provider}/{old.model}, not {embedding.provider}/{embedding.model}"
+            message = f"The index was made with {self._base.pointer.embedding}, not {embedding}"
             raise IndexModelError(message, hint=REBUILD_HINT)
         if self._dimension not in (0, embedding.dimension):
             message = f"Vectors of dimension {self._dimension} by a model of dimension {embedding.dimension}"

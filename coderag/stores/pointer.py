@@ -32,6 +32,14 @@ class EmbeddingInfo:
     model: str
     dimension: int
 
+    def __str__(self) -> str:
+        return f"{self.name} ({self.dimension} dimensions)"
+
+    @property
+    def name(self) -> str:
+        """Provider and model as one name."""
+        return f"{self.provider}/{self.model}"
+
 
 @dataclass(frozen=True, slots=True)
 class RetiredGeneration:

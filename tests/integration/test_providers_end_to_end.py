@@ -5,8 +5,10 @@ import pytest
 from coderag import CodeRAG
 from coderag.errors import ConfigurationError, IndexModelError, ModelUnavailableError
 from tests.loopback import Reply
+from tests.loopback.cases import MODELS, PROVIDERS, SERVERS
 from tests.loopback.ollama_server import OllamaServer
 from tests.support.corpora import write_files
+from tests.support.model_folders import write_model2vec
 
 FILES = {
     "auth/session.py": 'def login(user, password):\n    """Open a session for a user."""\n    return check(password)\n',
@@ -153,14 +155,14 @@ def test_a_missing_model_is_a_clear_error(repository, server, no_waiting):
         rag.index()
 
 
-def test_another_provider_is_refused_until_the_index_is_made_anew(repository, server):
+def test_another_provider_is_refused_until_indexing_has_switched_to_it(repository, server):
     CodeRAG(repository).index()
     rag = with_ollama(repository, server)
-    for ask in (lambda: rag.search("session"), lambda: rag.ask("session"), lambda: rag.definition("login"), rag.index):
+    for ask in (lambda: rag.search("session"), lambda: rag.ask("session"), lambda: rag.definition("login")):
         with pytest.raises(IndexModelError, match=r"embedded/.*ollama/nomic-embed-text") as caught:
             ask()
-        assert "--full" in caught.value.hint
-    assert rag.index(full=True).generation == 2
+        assert "`coderag index` to switch" in caught.value.hint
+    assert rag.index().generation == 2
     assert str(rag.search("open a session for a user")[0].path) == "auth/session.py"
     with pytest.raises(IndexModelError):
         CodeRAG(repository).search("session")
@@ -190,3 +192,76 @@ async def test_asking_a_language_model_within_a_running_event_loop(repository, s
     rag.index()
     assert rag.ask("how is a session opened").verified == 1
     assert (await rag.aask("how is a session opened")).verified == 1
+
+
+@pytest.fixture(params=PROVIDERS)
+def remote(request):
+    """Settings of a provider, and its server."""
+    if request.param == "openai":
+        pytest.importorskip("llama_index.embeddings.openai_like", reason="the extra openai is not installed")
+    with SERVERS[request.param]() as server:
+        yield {"provider": request.param, "model": MODELS[request.param], "base_url": server.url}, server
+
+
+def test_every_provider_indexes_and_finds(repository, remote):
+    embedding, _ = remote
+    rag = CodeRAG(repository, embedding=embedding)
+    rag.index()
+    assert rag.status().embedding == f"{embedding['provider']}/{embedding['model']}"
+    hits = rag.search("add up the prices of a cart")
+    assert str(hits[0].path) == "shop/cart.py"
+    assert "dense" in hits[0].channels
+
+
+def test_one_long_chunk_does_not_end_a_run(repository, remote):
+    embedding, server = remote
+    answer = server.respond
+    server.respond = lambda request: (
+        Reply({"error": "maximum context length is 40 tokens"}, 400)
+        if any(len(text.split()) > 40 for text in request.body["input"])
+        else answer(request)
+    )
+    (repository / "long.py").write_text('NUMBERS = """\n' + "one two three\n" * 200 + '"""\n')
+    rag = CodeRAG(repository, embedding=embedding)
+    rag.index()
+    assert str(rag.search("open a session for a user")[0].path) == "auth/session.py"
+
+
+def test_a_run_that_failed_goes_on_with_what_is_missing(repository, remote, no_waiting):
+    embedding, server = remote
+    rag = CodeRAG(repository, embedding={**embedding, "batch_size": 1})
+    answer, answered = server.respond, []
+
+    def respond(request):
+        if len(answered) == 3:
+            return Reply({"error": "out of memory"}, 500)
+        answered.extend(request.body["input"])
+        return answer(request)
+
+    server.respond = respond
+    with pytest.raises(ModelUnavailableError, match="out of memory"):
+        rag.index()
+    server.respond = answer
+    server.requests.clear()
+    CodeRAG(repository, embedding={**embedding, "batch_size": 1}).index()
+    again = [text for body in server.bodies for text in body["input"]]
+    assert not set(answered[1:]) & set(again)  # the first one asked for the dimension
+    assert str(rag.search("add up the prices of a cart")[0].path) == "shop/cart.py"
+
+
+def test_a_model2vec_folder_indexes_and_finds(repository, tmp_path):
+    pytest.importorskip("model2vec", reason="the extra model2vec is not installed")
+    folder = write_model2vec(tmp_path / "tiny")
+    rag = CodeRAG(repository, embedding={"provider": "model2vec", "model": str(folder)})
+    rag.index()
+    assert rag.status().embedding.startswith("model2vec/tiny@")
+    hits = rag.search("total price of the cart")
+    assert str(hits[0].path) == "shop/cart.py"
+    assert "dense" in hits[0].channels
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_is_done(repository):
+    pytest.importorskip("model2vec", reason="the extra model2vec is not installed")
+    with pytest.raises(ConfigurationError, match=r"embedding\.model"):
+        CodeRAG(repository, embedding={"provider": "model2vec", "model": "minishlab/potion-code-16M"}).index()
+    assert not (repository / ".coderag" / "v1" / "CURRENT").exists()

@@ -70,8 +70,9 @@ class FakeCodeRAG:
     """Behaves as `coderag.app.CodeRAG`; records the calls.
 
     Behaviours: ``ok``, ``unindexed``, ``partial`` (a file fails), ``stale``, ``weak``, ``nothing``, ``hostile``
-    (control characters in the text), ``huge``, ``waiting`` (indexing never ends), or an exception that all raise. Of the
-    plan also ``fresh``, ``rebuild``, ``priced`` and ``unpriced``.
+    (control characters in the text), ``huge``, ``waiting`` (indexing never ends), ``switch`` (another embedding model is
+    configured), or an exception that all raise. Of the plan also ``fresh``, ``rebuild``, ``priced``, ``unpriced``
+    and ``resumed``.
     """
 
     def __init__(self, root: Path, behaviour: str | BaseException = "ok") -> None:
@@ -95,7 +96,9 @@ class FakeCodeRAG:
         if progress:
             progress(IndexProgress("scan", 3, 0))
             progress(IndexProgress("chunk", 2, 4))
+            progress(IndexProgress("embed", 1_234, 0))
             progress(IndexProgress("chunk", 4, 4))
+            progress(IndexProgress("embed", 1_300, 2_600))
             progress(IndexProgress("commit", 1, 1))
         if self.behaviour == "waiting":
             sys.stderr.write("WAITING\n")
@@ -122,6 +125,8 @@ class FakeCodeRAG:
             elapsed_s=0.571,
             bytes_read=4_568,
             lines_read=1_142,
+            embedded=9_001 if self.behaviour == "switch" else 12,
+            reembedded="the embedding model changed from a/b to c/d" if self.behaviour == "switch" else "",
         )
 
     def plan(self, *, full: bool = False) -> IndexPlan:
@@ -129,6 +134,8 @@ class FakeCodeRAG:
         fresh, priced = self.behaviour == "fresh", self.behaviour == "priced"
         tokens = Estimate(1_204_000, 2_345_000)
         remote = EmbeddingPlan("openai", "small", Estimate(9_001, 12_345), tokens)
+        if self.behaviour == "resumed":
+            remote = replace(remote, cached=3_000)
         if priced:
             remote = replace(remote, price_per_million_tokens=0.02, cost=Estimate(0.02408, 0.0469))
         return IndexPlan(
@@ -153,7 +160,8 @@ class FakeCodeRAG:
             chunks=Estimate(9_001, 9_040),
             seconds=Estimate(0.31, 0.8) if fresh else Estimate(4.04, 7.96),
             memory=Estimate(410e6, 623e6),
-            embedding=remote if priced or self.behaviour == "unpriced" else None,
+            embedding=remote if self.behaviour in {"priced", "unpriced", "resumed"} else None,
+            reembed="the embedding model changes from a/b to c/d" if self.behaviour == "switch" else "",
         )
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
@@ -218,6 +226,7 @@ class FakeCodeRAG:
             added=added,
             changed=["src/auth/session.py"] if added else [],
             removed=[],
+            configured="ollama/nomic" if self.behaviour == "switch" else "embedded",
         )
 
 

@@ -233,6 +233,14 @@ def test_index_profile_says_how_long_each_stage_took(coderag) -> None:
     )
 
 
+def test_index_says_that_it_switched_to_another_model_and_how_much_it_embedded(coderag) -> None:
+    text = coderag("index", behaviour="switch").stdout
+    assert "  vectors     9,001 made anew: the embedding model changed from a/b to c/d\n" in text
+    result = json_of(coderag("index", "--json"))
+    assert (result["embedded"], result["reembedded"]) == (9_001, "the embedding model changed from a/b to c/d")
+    assert "vectors" not in coderag("index", behaviour="ok").stdout
+
+
 def test_index_full_is_handed_on(coderag) -> None:
     coderag("index", "--full")
     assert coderag.calls == [("index", True)]
@@ -251,7 +259,7 @@ def test_index_json_keys(coderag, tmp_path) -> None:
     assert list(result) == [
         "generation", "files", "chunks", "symbols", "edges", "lines", "added", "changed", "removed", "renamed",
         "unchanged", "skipped", "failed", "seconds", "worker_seconds",
-        "elapsed_s", "bytes_read", "lines_read", "root",
+        "elapsed_s", "bytes_read", "lines_read", "embedded", "reembedded", "root",
     ]  # fmt: skip
     assert result["root"] == tmp_path.as_posix()
 
@@ -272,11 +280,20 @@ def test_status_says_what_is_out_of_date(coderag) -> None:
     assert "... and 2 more (--json lists all)" in text
 
 
+def test_status_says_that_another_model_is_configured(coderag) -> None:
+    text = coderag("status", behaviour="switch").stdout
+    assert "  state      out of date: 1 other embedding model (run 'coderag index')\n" in text
+    assert "  embedding  embedded; configured is ollama/nomic\n" in text
+    result = json_of(coderag("status", "--json"))
+    assert (result["embedding"], result["configured"], result["fresh"]) == ("embedded", "ollama/nomic", False)
+
+
 def test_status_json_keys(coderag) -> None:
     result = json_of(coderag("status", "--json", behaviour="stale"))
     assert list(result) == [
         "root", "directory", "generation", "created", "embedding", "files", "chunks", "symbols", "lines", "languages",
-        "outcomes", "skipped", "failed", "notes", "added", "changed", "removed", "fresh",
+        "outcomes", "skipped", "failed", "notes", "added", "changed", "removed", "configured",
+        "fresh",
     ]  # fmt: skip
     assert result["fresh"] is False
     assert len(result["added"]) == 12

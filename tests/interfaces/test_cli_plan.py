@@ -49,12 +49,26 @@ def test_plan_says_why_everything_is_built_anew(coderag) -> None:
     assert "  to do      all anew: other model\n" in coderag("index", "--plan", behaviour="rebuild").stdout
 
 
+def test_plan_says_that_all_vectors_are_made_anew(coderag) -> None:
+    text = coderag("index", "--plan", behaviour="switch").stdout
+    assert (
+        "  to do      3 new, 1 changed, 1,200 unchanged; all vectors anew: the embedding model changes from a/b to c/d\n"
+    ) in text
+    assert "  time       about" in text
+
+
 def test_plan_says_what_a_server_is_sent_and_what_it_costs(coderag) -> None:
     text = coderag("index", "--plan", behaviour="priced").stdout
     assert "  embedding  openai/small\n" in text
     assert "  sent       about 9,000-12,000 texts with about 1,200,000-2,300,000 tokens\n" in text
+    assert "kept from" not in text
     assert "  cost       about 0.024-0.047 at 0.02 for a million tokens\n" in text
     assert "with 2 processes, and what the embedding server takes" in text
+
+
+def test_plan_says_what_an_interrupted_switch_has_paid_for(coderag) -> None:
+    text = coderag("index", "--plan", behaviour="resumed").stdout
+    assert "tokens (3,000 more are kept from an earlier run)\n" in text
 
 
 def test_plan_without_a_price_says_how_to_set_it(coderag) -> None:
@@ -72,12 +86,12 @@ def test_plan_json_keys(coderag) -> None:
     assert list(result) == [
         "root", "directory", "generation", "rebuild", "total", "to_read", "new", "changed", "unchanged", "removed",
         "languages", "folders", "excluded", "failed", "processes", "chunks", "seconds", "memory", "embedding",
-        "nothing_to_do",
+        "reembed", "nothing_to_do",
     ]  # fmt: skip
     assert result["languages"]["rust"] == {"files": 1, "bytes": 45_678}
     assert result["seconds"] == {"low": 4.04, "high": 7.96}
     assert list(result["embedding"]) == [
-        "provider", "model", "texts", "tokens", "price_per_million_tokens", "cost",
+        "provider", "model", "texts", "tokens", "price_per_million_tokens", "cost", "cached",
     ]  # fmt: skip
 
 

@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
+from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli.main import app
+from coderag.schema import IndexProgress
 
 
 class Terminal(io.StringIO):
@@ -115,3 +117,22 @@ def test_a_broken_pipe_of_the_screen_is_quiet(screen, monkeypatch) -> None:
     monkeypatch.setattr(Terminal, "write", broken)
     assert screen("search", "login")[0] == 0
     assert screen("context", "login")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("step", "shown"),
+    [
+        (IndexProgress("embed", 1_234, 0), "1,234 texts"),
+        (IndexProgress("embed", 1_300, 2_600), "1,300/2,600"),
+        (IndexProgress("chunk", 2, 40), "2/40"),
+    ],
+)
+def test_progress_counts_files_and_texts(monkeypatch, step, shown) -> None:
+    stderr = Terminal()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with index_progress() as show:
+        assert show is not None
+        show(step)
+    assert shown in stderr.getvalue()
+    assert ("embedding" in stderr.getvalue()) == (step.stage == "embed")

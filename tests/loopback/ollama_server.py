@@ -9,7 +9,11 @@ from tests.loopback import LoopbackServer, Reply, Request, bag_of_words
 
 
 class OllamaServer(LoopbackServer):
-    """An Ollama with some models; each embeds words and answers `answer`."""
+    """An Ollama with some models; each embeds words and answers `answer`. A token is a word.
+
+    Args:
+        window: Tokens that a model reads of a text; 0 is no limit.
+    """
 
     def __init__(
         self,
@@ -17,11 +21,13 @@ class OllamaServer(LoopbackServer):
         *,
         dimension: int = 64,
         answer: str = "The session is opened in `login`.",
+        window: int = 0,
     ) -> None:
         super().__init__()
         self.models = tuple(models)
         self.dimension = dimension
         self.answer = answer
+        self.window = window
 
     def respond(self, request: Request) -> Reply:
         if request.path == "/api/tags":
@@ -37,7 +43,12 @@ class OllamaServer(LoopbackServer):
     def _embed(self, request: Request) -> Reply:
         given = request.body["input"]
         texts = [given] if isinstance(given, str) else given
-        vectors = [bag_of_words(text, self.dimension) for text in texts]
+        if self.window and request.body.get("truncate", True):
+            texts = [" ".join(text.split()[: self.window]) for text in texts]
+        elif self.window and max(len(text.split()) for text in texts) > self.window:
+            return Reply({"error": "the input length exceeds the context length"}, 400)
+        dimension = request.body.get("dimensions") or self.dimension
+        vectors = [bag_of_words(text, dimension) for text in texts]
         return Reply({"model": request.body["model"], "embeddings": vectors, "total_duration": 1, "load_duration": 1})
 
     def _chat(self, request: Request) -> Reply:

@@ -3,48 +3,32 @@
 Source: https://platform.openai.com/docs/api-reference/embeddings
 """
 
-import base64
-import struct
+from typing import Any
 
-from tests.loopback import LoopbackServer, Reply, Request, bag_of_words
-
-
-class OpenAIServer(LoopbackServer):
-    """A server with one embedding model.
-
-    Args:
-        key: What callers must send; empty lets everyone in.
-    """
-
-    def __init__(self, model: str = "text-embedding-3-small", *, dimension: int = 64, key: str = "") -> None:
-        super().__init__()
-        self.model = model
-        self.dimension = dimension
-        self.key = key
-
-    @property
-    def url(self) -> str:
-        return f"{super().url}/v1"
-
-    def respond(self, request: Request) -> Reply:
-        sent = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if self.key and sent != self.key:
-            return _refusal(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
-        if request.path != "/v1/embeddings":
-            return _refusal(404, f"Unknown request URL: {request.method} {request.path}.", "unknown_url")
-        if request.body["model"] != self.model:
-            return _refusal(404, f"The model `{request.body['model']}` does not exist.", "model_not_found")
-        given = request.body["input"]
-        texts = [given] if isinstance(given, str) else given
-        as_base64 = request.body.get("encoding_format") == "base64"
-        data = []
-        for index, text in enumerate(texts):
-            vector = bag_of_words(text, self.dimension)
-            packed = base64.b64encode(struct.pack(f"<{self.dimension}f", *vector)).decode()
-            data.append({"object": "embedding", "index": index, "embedding": packed if as_base64 else vector})
-        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
-        return Reply({"object": "list", "data": data, "model": self.model, "usage": usage})
+from tests.loopback import Reply
+from tests.loopback.embeddings_api import EmbeddingsApiServer, words
 
 
-def _refusal(status: int, message: str, code: str) -> Reply:
-    return Reply({"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}, status)
+class OpenAIServer(EmbeddingsApiServer):
+    """A server with one embedding model, which refuses texts longer than its window."""
+
+    dimension_parameter = "dimensions"
+
+    def __init__(self, model: str = "text-embedding-3-small", **options: Any) -> None:
+        super().__init__(model, **options)
+
+    def refusal(self, status: int, message: str, code: str) -> Reply:
+        error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+        return Reply({"error": error}, status)
+
+    def refuse_length(self, texts: list[str]) -> Reply | None:
+        longest, total = max(map(words, texts)), sum(map(words, texts))
+        if self.window and longest > self.window:
+            said = (
+                f"This model's maximum context length is {self.window} tokens, however you requested {longest} tokens"
+            )
+            return self.refusal(400, f"{said} ({longest} in your prompt). Please reduce your prompt.", "too_long")
+        if self.request_tokens and total > self.request_tokens:
+            said = f"Requested {total} tokens, max {self.request_tokens} tokens per request"
+            return self.refusal(400, said, "max_tokens_per_request")
+        return None

@@ -41,6 +41,8 @@ def _to_do(plan: IndexPlan) -> Row:
     changes = counts({name: getattr(plan, name) for name in ("new", "changed", "removed", "unchanged")})
     if plan.rebuild:
         return Row("to do", f"all anew: {plan.rebuild}", "yellow")
+    if plan.reembed:
+        return Row("to do", f"{changes}; all vectors anew: {plan.reembed}", "yellow")
     return Row("to do", changes if plan.generation else f"{changes} (there is no index yet)")
 
 
@@ -55,10 +57,11 @@ def _costs(plan: IndexPlan) -> Iterable[Row]:
 
 def _embedding(plan: EmbeddingPlan) -> Iterable[Row]:
     yield Row("embedding", f"{plan.provider}/{plan.model}")
-    yield Row("sent", f"{_count(plan.texts)} texts with {_count(plan.tokens)} tokens")
+    cached = f" ({plan.cached:,} more are kept from an earlier run)" if plan.cached else ""
+    yield Row("sent", f"{_count(plan.texts)} texts with {_count(plan.tokens)} tokens{cached}")
     if plan.cost is not None:
         yield Row("cost", f"{_spread(plan.cost)} at {plan.price_per_million_tokens:g} for a million tokens")
-    elif plan.provider == "openai":
+    elif plan.provider in {"openai", "voyage"}:
         yield Row("cost", "not known: set embedding.price_per_million_tokens to the model's price")
 
 

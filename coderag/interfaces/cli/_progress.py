@@ -7,7 +7,7 @@ from typing import Final
 
 from coderag.schema import IndexProgress
 
-_LABELS: Final = {"scan": "looking for files", "chunk": "indexing", "commit": "writing"}
+_LABELS: Final = {"scan": "looking for files", "chunk": "indexing", "embed": "embedding", "commit": "writing"}
 
 
 @contextmanager
@@ -31,6 +31,9 @@ def index_progress() -> Iterator[Callable[[IndexProgress], None] | None]:
 
         def show(step: IndexProgress) -> None:
             label = _LABELS.get(step.stage, step.stage)
+            if step.stage == "embed" and not step.total:  # between files, whose bar stays
+                progress.update(task, description=label, count=f"{step.done:,} texts")
+                return
             count = f"{step.done:,}/{step.total:,}" if step.total > 1 else ""
             # A full bar would stop the clock while the rest of the run goes on. `update` takes no None.
             progress.tasks[0].total = step.total if step.done < step.total else None

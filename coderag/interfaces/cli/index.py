@@ -78,6 +78,7 @@ def report_rows(report: "IndexReport", *, profile: bool = False) -> "list[Row]":
         Row("files", counts(report.files)),
         Row("changes", counts(changes)),
         Row("content", counts(content)),
+        *([Row("vectors", f"{report.embedded:,} made anew: {report.reembedded}")] if report.reembedded else []),
         *reasons("skipped", report.skipped),
         *listing("failed", (f"{path}: {error}" for path, error in report.failed), "red"),
         Row("generation", str(report.generation)),

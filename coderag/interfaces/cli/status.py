@@ -36,15 +36,19 @@ def status_rows(state: "IndexStatus") -> "list[Row]":
     if state.fresh:
         freshness = Row("state", "up to date", "green")
     else:
-        changes = counts({name: len(getattr(state, name)) for name in ("added", "changed", "removed")})
-        freshness = Row("state", f"out of date: {changes} (run 'coderag index')", "yellow")
+        changes = {name: len(getattr(state, name)) for name in ("added", "changed", "removed")}
+        changes["other embedding model"] = int(state.other_model)
+        freshness = Row("state", f"out of date: {counts(changes)} (run 'coderag index')", "yellow")
+    embedding = Row("embedding", state.embedding)
+    if state.other_model:
+        embedding = Row("embedding", f"{state.embedding}; configured is {state.configured}", "yellow")
     languages = sorted(state.languages.items(), key=lambda item: (-item[1], item[0]))
     return [
         freshness,
         *(row for name in ("added", "changed", "removed") for row in listing(f"  {name}", getattr(state, name))),
         Row("index", f"generation {state.generation} of {state.created}"),
         Row("folder", state.directory),
-        Row("embedding", state.embedding),
+        embedding,
         Row("files", counts(state.outcomes)),
         Row("languages", ", ".join(f"{name} {number:,}" for name, number in languages) or "none"),
         Row("content", counts({name: getattr(state, name) for name in ("chunks", "symbols", "lines")})),

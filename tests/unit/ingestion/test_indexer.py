@@ -3,8 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from llama_index.core.schema import TransformComponent
 
-from coderag.errors import ConfigurationError, IndexLockedError, IndexModelError
+from coderag.errors import ConfigurationError, IndexLockedError
 from coderag.ingestion import indexer
 from coderag.ingestion.files import changes
 from coderag.ingestion.indexer import Indexer
@@ -14,6 +15,7 @@ from coderag.models.providers import make_dense_model
 from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.field_counts import FIELDS
 from coderag.stores.index_store import EmbeddingInfo, IndexStore
+from tests.support.indexes import assert_same_index
 
 FILES = {
     "shop/cart.py": 'class Cart:\n    """Items to buy."""\n\n    def add(self, item):\n        self.items.append(item)\n',
@@ -174,8 +176,8 @@ def test_an_index_can_become_empty_and_be_filled_again(place):
 def test_an_empty_index_has_a_model_too(tmp_path, model, other_model):
     place = Workplace(tmp_path, model)
     place.index()
-    with pytest.raises(IndexModelError):
-        place.index(model=other_model)
+    assert place.index(model=other_model).generation == 2
+    assert place.store.pointer().embedding == OtherDense.info
 
 
 def test_lines_are_counted_with_and_without_a_last_newline(place):
@@ -355,6 +357,13 @@ def test_full_reads_everything_and_keeps_the_old_generation_until_the_commit(pla
     assert place.store.pointer().generation == 2
 
 
+class Same(TransformComponent):
+    """Changes nothing."""
+
+    def __call__(self, nodes, **kwargs):
+        return nodes
+
+
 class OtherDense(EmbeddedDense):
     """The embedded model under another name."""
 
@@ -366,14 +375,62 @@ def other_model(model):
     return OtherDense(model._words)
 
 
-def test_another_model_is_refused_with_a_hint_and_leaves_the_index(place, other_model):
+def test_another_model_embeds_all_chunks_and_reads_no_file(place, other_model):
     place.index()
-    before = place.store.pointer()
-    place.write("shop/money.py", "x = 1\n")
-    with pytest.raises(IndexModelError, match=r"embedded/.*\(256 dimensions\).*ollama/nomic-embed-text") as caught:
-        place.index(model=other_model)
-    assert "--full" in caught.value.hint
-    assert place.store.pointer() == before
+    before = place.chunks()
+    report = place.index(model=other_model)
+    assert place.read == []
+    assert differences(report) == {"unchanged": 3}
+    assert report.embedded == len(before)
+    assert "embedded/" in report.reembedded
+    assert "to ollama/nomic-embed-text (256 dimensions)" in report.reembedded
+    assert sorted(place.chunks()) == sorted(before)
+    assert place.store.pointer().embedding == OtherDense.info
+    again = place.index(model=other_model)
+    assert (again.generation, again.embedded, again.reembedded) == (2, 0, "")
+
+
+def test_what_changed_before_a_switch_is_indexed_in_the_same_run(place, other_model):
+    place.index()
+    place.write("shop/money.py", "def change(money):\n    return money\n")
+    place.write("shop/new.py", "def new():\n    return 1\n")
+    (place.root / "README.md").unlink()
+    report = place.index(model=other_model)
+    assert sorted(place.read) == ["shop/money.py", "shop/new.py"]
+    assert differences(report) == {"added": 1, "changed": 1, "removed": 1, "unchanged": 1}
+    fresh = Workplace(place.root, other_model)
+    fresh.store = IndexStore(place.root.parent / "fresh")
+    fresh.index()
+    assert_same_index(place.store.open(), fresh.store.open())
+
+
+def test_a_file_whose_status_proves_nothing_keeps_its_chunks_in_a_switch(place, other_model, monkeypatch):
+    place.index()
+    monkeypatch.setattr(
+        changes, "_FINE_GRAIN_NS", 3_600_000_000_000
+    )  # written just now: it is read, and is what it was
+    report = place.index(model=other_model)
+    assert len(place.read) == 3
+    assert differences(report) == {"unchanged": 3}
+    assert place.paths() == set(FILES)
+
+
+def test_a_switch_tells_its_progress_in_texts(place, other_model):
+    place.index()
+    n_texts = len(place.chunks()) + len(FILES)
+    place.progress.clear()
+    place.index(model=other_model)
+    embedded = [(step.done, step.total) for step in place.progress if step.stage == "embed"]
+    assert embedded == [(0, n_texts), (n_texts, n_texts)]
+
+
+def test_a_switch_with_transformations_runs_them(place, other_model):
+    same = (f"{__name__}:Same",)
+    place.index(transformations=same)
+    report = place.index(model=other_model, transformations=same)
+    assert len(place.read) == 3
+    assert report.reembedded
+    assert place.store.pointer().embedding == OtherDense.info
 
 
 def test_full_takes_another_model(place, other_model):

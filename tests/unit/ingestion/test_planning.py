@@ -1,10 +1,12 @@
 """What is said of a run before it, against the run itself."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from llama_index.core.schema import BaseNode, TransformComponent
 
 from coderag.errors import StoreError
 from coderag.ingestion import planning
@@ -16,6 +18,7 @@ from coderag.schema import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.index_store import IndexStore
 from coderag.stores.manifest import read_manifest, write_manifest
+from coderag.stores.pointer import EmbeddingInfo
 
 FUNCTION = "def f{0}(x):\n    return x + {0}\n\n\n"
 HOUR_NS = 3_600 * 10**9
@@ -113,16 +116,80 @@ def test_full_run_reads_everything_again(place: Workplace) -> None:
     assert (plan.new, plan.unchanged) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    ("embedding", "words"),
-    [({"provider": "ollama"}, "vectors of"), ({"provider": "openai", "model": "m"}, "vectors of"), ({}, "")],
-)
-def test_another_embedding_model_means_to_build_anew(place: Workplace, embedding: dict[str, str], words: str) -> None:
-    place.put("a.py")
+@pytest.mark.parametrize("embedding", [{"provider": "ollama"}, {"provider": "openai", "model": "m"}])
+def test_another_embedding_model_means_new_vectors_for_what_is_there(
+    place: Workplace, embedding: dict[str, str]
+) -> None:
+    place.put("a.py", "".join(FUNCTION.format(number) for number in range(100)))
     place.index()
     plan = place.plan(**embedding)
-    assert (words in plan.rebuild) and bool(plan.rebuild) == bool(words)
-    assert plan.generation == 1
+    assert (plan.generation, plan.rebuild, plan.to_read.files, plan.unchanged) == (1, "", 0, 1)
+    assert plan.reembed.startswith("the embedding model changes from embedded/")
+    assert plan.reembed.endswith(f" to {embedding['provider']}/{embedding.get('model', OLLAMA_MODEL)}")
+    assert not plan.nothing_to_do
+    assert plan.embedding is not None
+    n_chunks = len(place.store.open())
+    assert (plan.embedding.texts.low, plan.embedding.texts.high) == (n_chunks + 1, n_chunks + 1)
+    assert plan.embedding.tokens.high >= plan.embedding.tokens.low > 0
+
+
+def test_what_changed_before_a_switch_is_in_the_plan_too(place: Workplace) -> None:
+    place.put("a.py", FUNCTION.format(1))
+    place.index()
+    place.put("b.py", FUNCTION.format(2) * 100)
+    alone = place.plan(provider="ollama").embedding
+    (place.root / "b.py").unlink()
+    without = place.plan(provider="ollama").embedding
+    assert alone is not None
+    assert without is not None
+    assert alone.texts.low > without.texts.low
+    assert alone.tokens.low > without.tokens.low
+
+
+def test_another_version_of_the_embedded_model_means_new_vectors(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.put("a.py")
+    place.index()
+    assert place.plan().nothing_to_do
+    monkeypatch.setattr(planning, "configured_embedding", lambda settings, recorded: "embedded/words-9")
+    plan = place.plan()
+    assert plan.reembed.endswith(" to embedded/words-9")
+    assert plan.embedding is None
+    assert plan.seconds.high > 0
+
+
+class Same(TransformComponent):
+    """Changes nothing."""
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: object) -> Sequence[BaseNode]:
+        return nodes
+
+
+def test_a_switch_with_transformations_reads_every_file(place: Workplace) -> None:
+    place.settings = Settings(ingestion={"workers": 0, "transformations": [f"{__name__}:Same"]})  # type: ignore[arg-type]
+    place.put("a.py")
+    place.index()
+    plan = place.plan(provider="ollama")
+    assert plan.rebuild.endswith(f" to ollama/{OLLAMA_MODEL}")
+    assert (plan.new, plan.unchanged) == (1, 0)
+
+
+def test_another_dimension_of_the_same_model_is_a_switch() -> None:
+    recorded = EmbeddingInfo("ollama", OLLAMA_MODEL, 768)
+    for dimension, words in ((None, ""), (768, ""), (256, f"ollama/{OLLAMA_MODEL} (256 dimensions)")):
+        settings = EmbeddingSettings(provider="ollama", dimension=dimension)
+        assert planning.configured_embedding(settings, recorded) == (words or recorded.name)
+
+
+def test_a_switch_and_another_way_of_chunking_are_both_told(place: Workplace) -> None:
+    place.put("a.py")
+    place.index()
+    place.settings = Settings(ingestion={"workers": 0, "chunk": {"max_tokens": 500}})  # type: ignore[arg-type]
+    plan = place.plan(provider="ollama")
+    assert "another way" in plan.rebuild
+    assert "to ollama/" in plan.reembed
+    assert plan.new == 1
 
 
 def test_other_way_of_chunking_means_to_build_anew(place: Workplace) -> None:

@@ -142,9 +142,12 @@ class FakeEmbedder:
     def as_sent(self, text):
         return f"sent: {text}"
 
-    def embed_texts(self, texts):
+    def embed_requests(self, texts):
+        """Two texts a request, the last ones first."""
         self.history.append(list(texts))
-        return np.array([self.embed_query(text) for text in texts], np.float32).reshape(-1, 2)
+        for start in reversed(range(0, len(texts), 2)):
+            positions = list(range(start, min(start + 2, len(texts))))
+            yield positions, np.array([self.embed_query(texts[i]) for i in positions], np.float32)
 
     def embed_query(self, query):
         return np.array([query.count("a"), query.count("b")], np.float32)
@@ -273,10 +276,6 @@ class OtherDimension(FakeEmbedder):
     def embed_query(self, query):
         return np.array([1, 2, 3], np.float32)
 
-    def embed_texts(self, texts):
-        self.history.append(list(texts))
-        return np.array([[1, 2, 3]] * len(texts), np.float32)
-
 
 @pytest.mark.parametrize(
     ("embedder", "provider"), [(OtherModel(), "ollama"), (OtherDimension(), "ollama"), (FakeEmbedder(), "openai")]
@@ -307,17 +306,38 @@ def test_a_stored_vector_that_cannot_be_one_is_asked_for_again(cache, damage):
 
 def test_what_was_embedded_before_an_error_is_kept(cache):
     class Failing(FakeEmbedder):
-        def embed_texts(self, texts):
-            if "b" in texts:
+        def embed_query(self, text):
+            if text == "b":
                 raise RuntimeError("out of memory")
-            return super().embed_texts(texts)
+            return super().embed_query(text)
 
-    embedded(cached(cache), "aab")
     with pytest.raises(RuntimeError):
-        embedded(cached(cache, Failing()), "aab", "b")
+        embedded(cached(cache, Failing()), "b", "ab", "aab", "abb")
     again = cached(cache)
-    embedded(again, "aab", "b")
-    assert sent(again) == ["b"]
+    embedded(again, "b", "ab", "aab", "abb")
+    assert sent(again) == ["b", "ab", "a.py"], "the request with the others was answered"
+
+
+def test_texts_are_told_as_they_get_their_vectors_from_wherever(cache):
+    embedded(cached(cache), "aab", "b", "aaa")
+    model, told = cached(cache), []
+    model.on_embedded = told.append
+    embedded(model, "b", "new", "aab", "newer", "newest", "b")
+    assert told == [3, 1, 2, 1]  # chunks: 2 kept and 1 repeated, then two requests; the path is kept
+    assert sum(told) == 6 + 1
+
+
+def test_what_is_kept_is_counted_and_nothing_sent(cache):
+    given = batch([{}] * 4, texts=["aab", "b", "x", "b"], names=("a.py",))
+    assert ProviderDense(FakeEmbedder(), "ollama").count_kept(given) == 0
+    assert cached(cache).count_kept(given) == 0
+    embedded(cached(cache), "aab", "b")
+    model = cached(cache)
+    assert model.count_kept(given) == 4, "with the path; equal texts count each"
+    model.mask = PathMask(b"key" * 16)
+    assert model.count_kept(given) == 3
+    assert cached(cache, OtherModel()).count_kept(given) == 0
+    assert sent(model) == []
 
 
 def test_a_batch_without_chunks_takes_a_cache_too(cache):

@@ -1,80 +1,24 @@
 import json
 import re
-import socket
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from pydantic import SecretStr
 
-from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.models import providers
-from coderag.models.dense import Batch, EmbeddedDense
-from coderag.models.providers import MAX_TEXT_TOKENS, make_dense_model, ollama_options, prefixes_of, sendable
-from coderag.models.remote_errors import Fault, Remote, RetryPolicy, find_fault, model_error, remote_errors
-from coderag.settings import EmbeddingSettings
-from coderag.stores.field_counts import FieldCounts
+from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError
+from coderag.models.dense import EmbeddedDense
+from coderag.models.prefixes import prefixes_of
+from coderag.models.providers import make_dense_model, model_name, ollama_options
+from coderag.models.word_vectors import WordVectors
+from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.pointer import EmbeddingInfo
 from tests.loopback import Reply, bag_of_words
-from tests.loopback.ollama_server import OllamaServer
+from tests.loopback.cases import Case, batch_of, embedded
 from tests.loopback.openai_server import OpenAIServer
 
 KEY = "sk-secret-of-this-test"
-
-
-class Case:
-    """A provider, its running server and the waits that its model asked for."""
-
-    def __init__(self, provider, server):
-        self.provider = provider
-        self.server = server
-        self.model_name = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}[provider]
-        self.waits = []
-
-    def model(self, **options):
-        settings = {"provider": self.provider, "model": self.model_name, "base_url": self.server.url, **options}
-        return make_dense_model(EmbeddingSettings(**settings), sleep=self.waits.append)
-
-    def query_reply(self, vectors):
-        """Answer as the provider does, with these vectors."""
-        if self.provider == "ollama":
-            return Reply({"model": self.model_name, "embeddings": vectors})
-        data = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(vectors)]
-        return Reply({"object": "list", "data": data, "model": self.model_name, "usage": {}})
-
-
-@pytest.fixture
-def ollama():
-    with OllamaServer() as server:
-        yield Case("ollama", server)
-
-
-@pytest.fixture
-def openai():
-    pytest.importorskip("llama_index.embeddings.openai_like", reason="the extra openai is not installed")
-    with OpenAIServer() as server:
-        yield Case("openai", server)
-
-
-@pytest.fixture(params=["ollama", "openai"])
-def case(request):
-    return request.getfixturevalue(request.param)
-
-
-def batch_of(texts, paths=("src/a.py",)):
-    empty = sp.csr_matrix((len(texts), 1), dtype=np.float32)
-    return Batch(
-        texts=texts,
-        counts=FieldCounts(empty, empty, empty),
-        terms=["x"],
-        paths=paths,
-        file_of=np.zeros(len(texts), np.intp),
-        path_counts=sp.csr_matrix((len(paths), 1), dtype=np.float32),
-    )
 
 
 # --- choosing a model
@@ -89,7 +33,7 @@ def test_the_default_is_the_embedded_model():
 def test_another_models_name_is_not_silently_ignored():
     with pytest.raises(ConfigurationError, match=r"embedding\.model is nomic-embed-text"):
         make_dense_model(EmbeddingSettings(model="nomic-embed-text"))
-    assert make_dense_model(EmbeddingSettings(model="coderag-words-v0")).info.dimension == 256
+    assert isinstance(make_dense_model(EmbeddingSettings(model=WordVectors.load().name)), EmbeddedDense)
 
 
 def test_importing_the_providers_imports_none_of_their_packages():
@@ -100,7 +44,7 @@ coderag.models.llm.make_answer_writer(LLMSettings(provider="ollama"))
 coderag.models.providers.make_dense_model(EmbeddingSettings())
 print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))
 """
-    heavy = ["llama_index", "ollama", "openai", "httpx", "httpx2", "tenacity"]
+    heavy = ["llama_index", "ollama", "openai", "httpx", "httpx2", "tenacity", "model2vec", "tokenizers", "torch"]
     assert subprocess.check_output([sys.executable, "-c", code, *heavy], text=True).strip() == "[]"
 
 
@@ -119,18 +63,39 @@ def test_openai_needs_a_model():
         make_dense_model(EmbeddingSettings(provider="openai"))
 
 
-def test_openais_own_address_needs_a_key():
-    with pytest.raises(ModelAuthenticationError, match=r"https://api\.openai\.com/v1 needs a key") as caught:
-        make_dense_model(EmbeddingSettings(provider="openai", model="text-embedding-3-small"))
-    assert "embedding.api_key" in caught.value.hint
+def test_voyage_has_a_default_model_and_address():
+    remote = make_dense_model(EmbeddingSettings(provider="voyage", api_key=SecretStr(KEY)))._model._remote
+    assert (remote.model, remote.address) == ("voyage-code-3", "https://api.voyageai.com/v1")
 
 
-def test_a_missing_extra_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "llama_index.embeddings.openai_like", None)
-    settings = EmbeddingSettings(provider="openai", model="m", base_url="http://localhost:1234/v1")
-    with pytest.raises(ConfigurationError, match="extra that is not installed") as caught:
+@pytest.mark.parametrize(
+    ("provider", "address"), [("openai", "https://api.openai.com/v1"), ("voyage", "https://api.voyageai.com/v1")]
+)
+def test_a_providers_own_address_needs_a_key(provider, address):
+    with pytest.raises(ModelAuthenticationError, match=f"{provider} at {address} needs a key") as caught:
+        make_dense_model(EmbeddingSettings(provider=provider, model="text-embedding-3-small"))
+    assert f"${{{provider.upper()}_API_KEY}}" in caught.value.hint
+
+
+def test_a_provider_that_there_is_not_is_told_with_those_that_there_are(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"embedding\.provider.*'embedded', 'ollama', 'openai', 'voyage'"):
+        Settings.load(tmp_path, embedding={"provider": "cohere"})
+
+
+@pytest.mark.parametrize(
+    ("provider", "module"),
+    [
+        ("openai", "llama_index.embeddings.openai_like"),
+        ("sentence-transformers", "sentence_transformers"),
+        ("model2vec", "model2vec"),
+    ],
+)
+def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    settings = EmbeddingSettings(provider=provider, model="m", base_url="http://localhost:1234/v1")
+    with pytest.raises(ConfigurationError, match=f"provider '{provider}' is an extra that is not installed") as caught:
         make_dense_model(settings)
-    assert 'from a checkout: pip install ".[openai]"' in caught.value.hint
+    assert f'from a checkout: pip install ".[{provider}]"' in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -156,31 +121,6 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key):
     assert key not in str(caught.value)
 
 
-# --- prefixes
-
-
-@pytest.mark.parametrize(
-    ("model", "query", "text"),
-    [
-        ("nomic-embed-text", "search_query: ", "search_document: "),
-        ("nomic-embed-text:latest", "search_query: ", "search_document: "),
-        ("nomic-ai/nomic-embed-text-v1.5", "search_query: ", "search_document: "),
-        ("nomic-ai/nomic-embed-code", "Represent this query for searching relevant code: ", ""),
-        ("mxbai-embed-large:335m", "Represent this sentence for searching relevant passages: ", ""),
-        ("Snowflake/snowflake-arctic-embed-m-v1.5", "Represent this sentence for searching relevant passages: ", ""),
-        ("Snowflake/snowflake-arctic-embed-l-v2.0", "query: ", ""),
-        ("snowflake-arctic-embed2", "query: ", ""),
-        ("embeddinggemma", "task: code retrieval | query: ", "title: none | text: "),
-        ("text-embedding-3-small", "", ""),
-        ("bge-m3", "", ""),
-        ("-v1", "", ""),
-    ],
-)
-def test_known_models_get_the_prefixes_they_were_trained_with(model, query, text):
-    found = prefixes_of(model)
-    assert (found.query, found.text) == (query, text)
-
-
 # --- what is sent
 
 
@@ -188,13 +128,56 @@ def test_ollama_gets_texts_and_questions_with_their_prefixes(ollama):
     model = ollama.model()
     model.embed_batch(batch_of(["def login(): ..."], paths=["src/user_session.py"]))
     model.embed_query("where is the login?", [])
-    assert [request.path for request in ollama.server.requests] == ["/api/embed"] * 3
-    assert [body["input"] for body in ollama.server.bodies] == [
+    assert {request.path for request in ollama.server.requests} == {"/api/embed"}
+    assert [texts for texts in ollama.sent if "dimension" not in texts[0]] == [
         ["search_document: def login(): ..."],
         ["search_document: src user session.py"],
-        "search_query: where is the login?",
+        ["search_query: where is the login?"],
     ]
     assert {body["model"] for body in ollama.server.bodies} == {"nomic-embed-text"}
+
+
+def test_ollama_is_asked_to_cut_texts_to_the_context_of_the_model(ollama):
+    ollama.server.window = 5
+    assert ollama.model().embed_query("one two three four five six", []).any()
+    assert ollama.server.bodies[0]["truncate"] is True
+    assert ollama.server.bodies[0]["options"] == {}
+    ollama.model(max_tokens=2_048).embed_query("one", [])
+    assert ollama.server.bodies[1]["options"] == {"num_ctx": 2_048}
+
+
+def test_voyage_is_told_questions_from_texts_and_asked_to_cut(voyage):
+    voyage.server.window = 3
+    model = voyage.model()
+    model.embed_query("where is the login?", [])
+    embedded(model, ["def login(): ..."])
+    assert [body["input_type"] for body in voyage.server.bodies] == ["query", "document"]
+    assert voyage.sent == [["where is the login?"], ["def login(): ..."]]
+    assert all(body["truncation"] is True for body in voyage.server.bodies)
+
+
+def test_code_is_sent_with_its_line_breaks(case):
+    embedded(case.model(), ["def f():\n    return 1"])
+    assert case.sent[-1][0].endswith("def f():\n    return 1")
+
+
+@pytest.mark.parametrize("parameter", ["query_prefix", "text_prefix"])
+def test_a_prefix_of_the_settings_is_sent_instead(case, parameter):
+    model = case.model(**{parameter: "as set: "})
+    model.embed_query("login", []) if parameter == "query_prefix" else embedded(model, ["login"])
+    assert case.sent[-1] == ["as set: login"]
+
+
+def test_fewer_dimensions_are_asked_for(case):
+    model = case.model(dimension=16)
+    assert model.embed_query("login", []).shape == (16,)
+    assert model.info.dimension == 16
+
+
+def test_a_server_that_gives_another_dimension_than_set_is_an_error(case):
+    case.server.next(case.reply([bag_of_words("login", 64)]))
+    with pytest.raises(ModelError, match=r"vectors of 64 components, not embedding\.dimension \(16\)"):
+        case.model(dimension=16).embed_query("login", [])
 
 
 def test_an_openai_compatible_server_gets_prefixes_too():
@@ -208,7 +191,7 @@ def test_an_openai_compatible_server_gets_prefixes_too():
 def test_vectors_come_back_in_order_over_several_requests(case):
     texts = [f"word{number} and more" for number in range(5)]
     vectors = case.model(batch_size=2).embed_batch(batch_of(texts)).chunks
-    assert [len(body["input"]) for body in case.server.bodies] == [2, 2, 1, 1]
+    assert [len(texts) for texts in case.sent if "dimension" not in texts[0]] == [2, 2, 1, 1]
     prefix = prefixes_of(case.model_name).text
     expected = np.array([bag_of_words(prefix + text, 64) for text in texts])
     np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-5)
@@ -226,7 +209,7 @@ def test_a_question_is_nearest_to_the_text_that_shares_its_words(case):
 def test_blank_texts_are_not_sent_and_give_zeros(case):
     model = case.model()
     chunks = model.embed_batch(batch_of(["", "login", " \n"])).chunks
-    assert [len(body["input"]) for body in case.server.bodies] == [1, 1]
+    assert not any(text.strip() in {"", "search_document:"} for texts in case.sent for text in texts)
     assert chunks.any(axis=1).tolist() == [False, True, False]
     assert model.embed_query("  ", []).tolist() == [0.0] * 64
 
@@ -246,26 +229,68 @@ def test_the_dimension_is_not_asked_after_a_batch(case):
 
 
 def test_no_texts_give_no_vectors(case):
-    assert case.model().embed_batch(batch_of([], paths=())).chunks.shape == (0, 64)
+    assert list(case.model()._model.embed_requests([])) == []
+    assert case.server.requests == []
 
 
-def test_short_texts_are_sent_whole_and_valid():
-    assert sendable("def f():\n    return 1") == "def f():\n    return 1"
-    assert sendable("bad \udcff byte") == "bad ? byte"
-
-
-@pytest.mark.parametrize("text", ["word " * 40_000, "値を返す関数。" * 4_000, "x = (1, [2, {3: 4}])\n" * 3_000])
-def test_long_texts_are_cut_to_what_servers_read(text):
-    from llama_index.core.utils import get_tokenizer
-
-    sent = sendable(text)
-    assert text.startswith(sent)
-    assert 0.9 * MAX_TEXT_TOKENS < len(get_tokenizer()(sent)) <= MAX_TEXT_TOKENS
+def test_what_is_no_unicode_is_sent_as_question_marks(case):
+    case.model().embed_query("bad \udcff byte", [])
+    assert case.sent[0][0].endswith("bad ? byte")
 
 
 def test_a_long_text_is_sent_cut(ollama):
     ollama.model().embed_query("word " * 20_000, [])
-    assert 30_000 < len(ollama.server.bodies[0]["input"]) < 60_000
+    assert 30_000 < len(ollama.sent[0][0]) < 60_000
+
+
+def test_an_openai_compatible_server_gets_texts_cut_to_the_window_that_is_set(openai):
+    openai.model(max_tokens=100).embed_query("word " * 1_000, [])
+    assert 90 <= len(openai.sent[0][0].split()) <= 100
+
+
+def test_requests_of_voyage_stay_below_its_number_of_tokens(voyage):
+    voyage.server.request_tokens = 120_000
+    texts = [f"{number} " + "word " * 9_999 for number in range(30)]
+    assert embedded(voyage.model(), texts).shape == (30, 64)
+    assert max(sum(len(text.split()) for text in texts) for texts in voyage.sent) > 60_000
+    assert all(len(texts) < 13 for texts in voyage.sent)
+    assert sum(len(texts) for texts in voyage.sent if "dimension" not in texts[0]) == 30
+
+
+def test_requests_side_by_side_give_the_same_vectors_in_order(case):
+    texts = [f"word{number} and more" for number in range(25)]
+    one = case.model(batch_size=2, concurrency=1).embed_batch(batch_of(texts))
+    many = case.model(batch_size=2, concurrency=4).embed_batch(batch_of(texts))
+    np.testing.assert_array_equal(one.chunks, many.chunks)
+
+
+def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_do_not(case):
+    def side_by_side(**settings):
+        return case.model(**settings)._model._limits.side_by_side
+
+    assert side_by_side() == 1
+    assert side_by_side(base_url="https://models.example/v1") == (1 if case.provider == "ollama" else 4)
+    assert side_by_side(base_url="https://models.example/v1", concurrency=9) == 9
+
+
+# --- what an index records
+
+
+def test_the_name_of_a_model_is_its_own_and_changes_where_vectors_do():
+    def name(**settings):
+        return model_name(EmbeddingSettings(provider="voyage", **settings))
+
+    assert name() == "voyage-code-3"
+    assert name(model="voyage-3-large", query_prefix="q: ", batch_size=7, dimension=256) == "voyage-3-large"
+    others = [name(max_tokens=512), name(max_tokens=256), name(text_prefix="")]
+    assert all(re.fullmatch("voyage-code-3@[0-9a-f]{8}", each) for each in others)
+    assert len(set(others)) == 3
+
+
+def test_the_name_is_what_the_model_says_of_itself(case):
+    model = case.model(max_tokens=512)
+    settings = EmbeddingSettings(provider=case.provider, model=case.model_name, max_tokens=512)
+    assert model.info.model == model_name(settings)
 
 
 # --- keys
@@ -276,7 +301,7 @@ def test_the_key_is_sent(case):
     assert case.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize("variable", ["OLLAMA_API_KEY", "OPENAI_API_KEY"])
+@pytest.mark.parametrize("variable", ["OLLAMA_API_KEY", "OPENAI_API_KEY", "VOYAGE_API_KEY"])
 def test_the_environments_key_is_not_sent_to_an_address_from_the_settings(case, monkeypatch, variable):
     monkeypatch.setenv(variable, KEY)
     case.model().embed_query("login", [])
@@ -310,18 +335,18 @@ def test_only_this_machine_is_reached_without_a_proxy(address, direct):
     assert ollama_options(address, 1.0)["trust_env"] is not direct
 
 
-def test_a_refused_key_is_not_shown():
-    pytest.importorskip("llama_index.embeddings.openai_like", reason="the extra openai is not installed")
-    with OpenAIServer(key="sk-another") as server:
-        case = Case("openai", server)
-        with pytest.raises(ModelAuthenticationError, match="status 401") as caught:
-            case.model(api_key=SecretStr(KEY)).embed_query("login", [])
+@pytest.mark.parametrize("provider", ["openai", "voyage"])
+def test_a_refused_key_is_not_shown(request, provider):
+    case = request.getfixturevalue(provider)
+    case.server.key = "sk-another"
+    with pytest.raises(ModelAuthenticationError, match="status 401") as caught:
+        case.model(api_key=SecretStr(KEY)).embed_query("login", [])
     error = caught.value
-    assert server.url in str(error)
+    assert case.server.url in str(error)
     assert KEY not in f"{error}{error.hint}{error.args}"
     assert error.__suppress_context__
     assert error.__cause__ is None
-    assert len(server.requests) == 1
+    assert len(case.server.requests) == 1
 
 
 def test_a_server_that_repeats_the_key_does_not_get_it_into_the_message(case):
@@ -338,213 +363,3 @@ def test_a_server_that_wants_a_key_is_told_apart_from_one_that_is_away(case, sta
         case.model().embed_query("login", [])
     assert "embedding.api_key" in caught.value.hint
     assert not caught.value.retryable
-
-
-# --- faults that pass
-
-
-def test_a_busy_server_is_asked_again_when_it_says(case):
-    case.server.next(Reply({"error": "slow down"}, 429, {"Retry-After": "7"}))
-    assert case.model().embed_query("login", []).any()
-    assert case.waits == [7.0]
-
-
-def test_only_the_batch_that_failed_is_sent_again(case):
-    model = case.model(batch_size=1)
-    model.embed_query("login", [])
-    case.server.next(case.query_reply([bag_of_words("a", 64)]), Reply({"error": "busy"}, 503))
-    assert model.embed_batch(batch_of(["a", "b"])).chunks.shape == (2, 64)
-    assert len(case.server.requests) == 1 + 3 + 1
-    assert case.waits == [1.0]
-
-
-def test_a_server_that_stays_broken_is_given_up_after_three_attempts(case):
-    case.server.next(*[Reply({"error": "runner terminated"}, 500)] * 3)
-    with pytest.raises(ModelUnavailableError, match=r"status 500.*runner terminated") as caught:
-        case.model().embed_query("login", [])
-    assert case.model_name in str(caught.value)
-    assert case.server.url in str(caught.value)
-    assert caught.value.retryable
-    assert len(case.server.requests) == 3
-    assert case.waits == [1.0, 2.0]
-
-
-def test_a_server_that_asks_for_a_long_wait_is_not_waited_for(case):
-    case.server.next(Reply({"error": "quota"}, 429, {"Retry-After": "3600"}))
-    with pytest.raises(ModelUnavailableError, match="asked again in 3600 s"):
-        case.model().embed_query("login", [])
-    assert case.waits == []
-
-
-def test_a_server_that_is_silent_is_a_timeout(case):
-    case.server.next(*[Reply(delay_s=5)] * 3)
-    with pytest.raises(ModelUnavailableError, match=r"did not answer .* within 0\.1 s") as caught:
-        case.model(timeout_s=0.1).embed_query("login", [])
-    assert "embedding.timeout_s" in caught.value.hint
-    assert case.waits == [1.0, 2.0]
-
-
-def test_a_connection_that_breaks_is_tried_again(case):
-    case.server.next(Reply('{"embeddings": [[0.1', withheld=100))
-    assert case.model().embed_query("login", []).any()
-    case.server.next(*[Reply("{", withheld=100)] * 3)
-    with pytest.raises(ModelUnavailableError, match="broke the connection"):
-        case.model().embed_query("login", [])
-
-
-# --- faults that stay
-
-
-def test_nobody_at_the_address(case):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(ModelUnavailableError, match=f"{case.provider} at {url} cannot be reached") as caught:
-        case.model(base_url=url).embed_query("login", [])
-    assert case.model_name in str(caught.value)
-    assert ("ollama serve" in caught.value.hint) is (case.provider == "ollama")
-    assert caught.value.retryable
-    assert case.waits == []
-
-
-def test_a_model_that_is_not_there(case):
-    with pytest.raises(ModelUnavailableError, match="no model all-minilm") as caught:
-        case.model(model="all-minilm").embed_query("login", [])
-    expected = "ollama pull all-minilm" if case.provider == "ollama" else "embedding.model"
-    assert expected in caught.value.hint
-    assert len(case.server.requests) == 1
-
-
-def test_a_server_that_is_no_ollama(ollama):
-    ollama.server.next(Reply("404 page not found", 404, {"Content-Type": "text/plain"}))
-    with pytest.raises(ModelUnavailableError, match="404 page not found") as caught:
-        ollama.model().embed_query("login", [])
-    assert "embedding.base_url" in caught.value.hint
-
-
-def test_a_refused_request_says_why(case):
-    case.server.next(Reply({"error": {"message": "input is\ntoo \x1b[31mlong " + "x" * 1_000}}, 400))
-    with pytest.raises(ModelError, match=r"status 400.*input is too \[31mlong x+…$") as caught:
-        case.model().embed_query("login", [])
-    assert not isinstance(caught.value, ModelUnavailableError)
-    assert len(str(caught.value)) < 600
-    assert len(case.server.requests) == 1
-
-
-@pytest.mark.parametrize("body", ['{"embeddings": [[0.1, 0.', "<html>hello</html>", "[]", "null", '{"data": 3}'])
-def test_a_reply_that_is_none(case, body):
-    case.server.next(Reply(body))
-    with pytest.raises(ModelError, match=r"cannot be understood|sent 0 vectors") as caught:
-        case.model().embed_query("login", [])
-    assert not caught.value.retryable
-    assert len(case.server.requests) == 1
-
-
-@pytest.mark.parametrize("content_type", ["text/html", "text/plain"])
-def test_a_page_instead_of_a_reply(case, content_type):
-    case.server.next(Reply("<html>sign in</html>", headers={"Content-Type": content_type}))
-    with pytest.raises(ModelError, match="cannot be understood"):
-        case.model().embed_query("login", [])
-
-
-def test_a_reply_without_vectors(case):
-    case.server.next(case.query_reply([]), case.query_reply([]))
-    for embed in (lambda: case.model().embed_query("login", []), lambda: case.model().embed_batch(batch_of(["a"]))):
-        with pytest.raises(ModelError) as caught:
-            embed()
-        assert not caught.value.retryable
-
-
-@pytest.mark.parametrize(
-    "vectors",
-    [
-        pytest.param([[1.0, 0.0]], id="too few"),
-        pytest.param([[1.0, 0.0]] * 3, id="too many"),
-        pytest.param([[1.0, 0.0], [1.0]], id="ragged"),
-        pytest.param([[], []], id="empty"),
-    ],
-)
-def test_a_reply_of_another_shape(case, vectors):
-    case.server.next(case.query_reply(vectors))
-    with pytest.raises(ModelError, match=r"vectors of .* components, not 2 of one size"):
-        case.model().embed_batch(batch_of(["a", "b"]))
-
-
-@pytest.mark.parametrize("component", ["NaN", "1e300"])
-def test_components_that_are_no_numbers(case, component):
-    reply = case.query_reply([[0.5, 12345.0]])
-    case.server.next(Reply(reply.encoded.replace(b"12345.0", component.encode())))
-    with pytest.raises(ModelError, match=r"no numbers|cannot be understood"):
-        case.model().embed_query("login", [])
-
-
-def test_a_dimension_that_changes(case):
-    model = case.model()
-    model.embed_query("login", [])
-    case.server.dimension = 32
-    with pytest.raises(ModelError, match="vectors of 32 components after vectors of 64"):
-        model.embed_batch(batch_of(["a"]))
-
-
-# --- the policy and the boundary by themselves
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("12", 12),
-        (" 0 ", 0),
-        ("in 3,000 s", 3_000),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
-        ("Wed, 21 Oct 2015 07:28:00 -0000", 0),
-        ("soon", None),
-        ("-3", None),
-        ("", None),
-    ],
-)
-def test_retry_after_is_a_number_or_a_date(header, seconds):
-    import httpx
-
-    if header == "in 3,000 s":  # as a date, made when the test runs and not when it was collected
-        header = format_datetime(datetime.now(UTC) + timedelta(seconds=3_000), usegmt=True)
-    request = httpx.Request("POST", "http://localhost/")
-    response = httpx.Response(429, headers={"Retry-After": header} if header else {}, request=request)
-    fault = find_fault(httpx.HTTPStatusError("busy", request=request, response=response))
-    assert fault is not None
-    assert fault.retry_after_s == (None if seconds is None else pytest.approx(seconds, abs=120))
-
-
-def test_waits_double_up_to_the_longest():
-    waits = []
-
-    def fail():
-        raise ConnectionResetError
-
-    with pytest.raises(ConnectionResetError):
-        RetryPolicy(attempts=6, longest_wait_s=5).call(fail, waits.append)
-    assert waits == [1, 2, 4, 5, 5]
-
-
-def test_errors_that_are_no_request_pass_through():
-    class OwnError(Exception):
-        pass
-
-    remote = Remote("ollama", "m", "http://localhost", "embedding", 1.0)
-    for error in (OwnError(), ModelError("already mapped"), ConfigurationError("settings")):
-        with pytest.raises(type(error)) as caught, remote_errors(remote):
-            raise error
-        assert caught.value is error
-        assert find_fault(error) is None
-
-
-def test_a_remotes_key_is_not_in_its_repr():
-    assert KEY not in repr(Remote("openai", "m", "http://localhost", "embedding", 1.0, KEY))
-
-
-def test_a_fault_without_a_key_setting_says_so():
-    remote = Remote("ollama", "m", "http://localhost", "llm", 1.0)
-    assert "llm" in model_error(Fault("status", 401), remote).hint
-
-
-def test_the_table_of_prefixes_has_names_as_they_are_looked_up():
-    assert all(re.fullmatch(r"[a-z0-9.-]+", name) for name in providers.KNOWN_PREFIXES)

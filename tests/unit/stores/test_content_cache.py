@@ -120,6 +120,17 @@ def test_what_was_used_is_kept_longer(tmp_path):
     assert kept(tmp_path, 3_000, "abcde") == ["a", "b", "e"]
 
 
+def test_asking_what_is_known_is_no_use(tmp_path):
+    fill(tmp_path, *"abcd")
+    before = (tmp_path / FILE_NAME).read_bytes()
+    with ContentCache(tmp_path, limit_bytes=0) as reader:
+        assert reader.known("n", ["a", "x", "b", "a"]) == {"a", "b"}
+        assert reader.known("other", ["a"]) == set()
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+    assert reader.known("n", ["a"]) == set(), "closed"
+    assert kept(tmp_path, 2_000, "abcd") == ["c", "d"]
+
+
 def test_a_use_counts_with_the_next_put(tmp_path):
     fill(tmp_path, *"ab")
     with ContentCache(tmp_path, limit_bytes=2_000) as cache:

@@ -1,0 +1,123 @@
+"""New vectors for chunks that the index has: no file is read; chunks, term counts and symbols stay as they are."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import StoreError
+from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_batch, make_batch, texts_to_embed
+from coderag.ingestion.workers.term_counter import TermCounter
+from coderag.models.dense import Batch, DenseModel
+from coderag.privacy import PathMask
+from coderag.stores.arrow import METADATA_COLUMNS
+from coderag.stores.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FloatArray = NDArray[np.float32]
+
+CHUNK_COLUMNS: Final = ("id", "text", *METADATA_COLUMNS)
+
+_CHUNKS_AT_ONCE = 2_000
+
+
+def embed_stored(
+    snapshot: Snapshot,
+    model: DenseModel,
+    terms: Sequence[str],
+    paths: Collection[str],
+    columns: Sequence[str] = CHUNK_COLUMNS,
+) -> Iterator[EmbeddedChunks]:
+    """Yield the chunks of some files of a generation, embedded by another model. Arguments as for `stored_batches`."""
+    for chunks, batch in stored_batches(snapshot, model.mask, terms, paths, columns):
+        yield embed_batch(chunks, batch, model)
+
+
+def stored_batches(
+    snapshot: Snapshot,
+    mask: PathMask | None,
+    terms: Sequence[str],
+    paths: Collection[str],
+    columns: Sequence[str] = CHUNK_COLUMNS,
+) -> Iterator[tuple["pa.Table", Batch]]:
+    """Yield the chunks of some files of a generation, and what a model is given of them.
+
+    Args:
+        snapshot: The generation.
+        mask: What paths in texts are masked with.
+        terms: A vocabulary that begins with the generation's.
+        paths: The files.
+        columns: Which columns of the chunks are wanted, ``path`` among them; a provider's model needs all.
+    """
+    table = snapshot.chunks(columns)
+    counts, counter = snapshot.counts(), TermCounter(terms)
+    for rows in _whole_files(table["path"], paths):
+        chunks = table.take(rows)
+        names = list(dict.fromkeys(chunks["path"].to_pylist()))
+        path_counts = counter.path_counts(names)[:, : len(terms)]
+        texts = LazyTexts(partial(texts_to_embed, chunks, mask), len(rows))
+        yield chunks, make_batch(chunks, counts.select(rows), path_counts, terms, texts)
+
+
+def _whole_files(column: "pa.ChunkedArray", paths: Collection[str]) -> Iterator[NDArray[np.int64]]:
+    """Yield the rows of some files, those of a file together, about so many at a time."""
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    wanted = pc.is_in(column, value_set=pa.array(sorted(paths), pa.string())).to_numpy()
+    rows = np.flatnonzero(wanted)
+    files = column.combine_chunks().dictionary_encode().indices.to_numpy()[rows]
+    ends = np.append(np.flatnonzero(np.diff(files)) + 1, len(rows))
+    start = 0
+    for end in ends.tolist():
+        if end - start >= _CHUNKS_AT_ONCE or end == len(rows) > start:
+            yield rows[start:end]
+            start = end
+
+
+class ReembeddedSnapshot(Snapshot):
+    """A generation as if it had the vectors of another model, which are made in memory from what is stored.
+
+    It is meant for the embedded model, which needs nothing but the term counts.
+
+    Args:
+        stored: The generation.
+        model: The model.
+    """
+
+    def __init__(self, stored: Snapshot, model: DenseModel) -> None:
+        super().__init__(stored.directory, replace(stored.pointer, embedding=model.info))
+        self._model = model
+
+    def vectors(self) -> FloatArray:
+        """Return the model's vectors: float32 (n_chunks, dimension), normalised, read-only."""
+        return self._made[0]
+
+    def file_vectors(self) -> tuple[FloatArray, FloatArray]:
+        """Return the model's (content, path), each float32 (n_files, dimension) in the order of `files`."""
+        return self._made[1:]
+
+    def nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
+        """Refuse: Lance searches what is stored."""
+        del vector, k, where
+        raise StoreError("Lance has vectors of another model", hint="Run `coderag index` to store the new ones.")
+
+    @cached_property
+    def _made(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        dimension = self.pointer.embedding.dimension
+        row_of = {record.path: row for row, record in enumerate(self.files())}
+        contents = np.zeros((len(row_of), dimension), np.float32)
+        places = np.zeros_like(contents)
+        vectors = [np.zeros((0, dimension), np.float32)]
+        for chunks in embed_stored(self, self._model, self.terms(), row_of, ("path",)):
+            rows = [row_of[path] for path in chunks.paths]
+            contents[rows], places[rows] = chunks.vectors.files, chunks.vectors.paths
+            vectors.append(chunks.vectors.chunks)
+        made = np.concatenate(vectors), contents, places
+        made[0].setflags(write=False)
+        return made

@@ -1,0 +1,22 @@
+"""Models behind any OpenAI-compatible endpoint."""
+
+from typing import Any
+
+from llama_index.embeddings.openai_like import OpenAILikeEmbedding
+
+Vector = list[float]
+
+
+class OpenAICompatibleEmbedding(OpenAILikeEmbedding):
+    """LlamaIndex's class, which would turn the line breaks of code into spaces and trust the order of a reply."""
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[Vector]:
+        arguments: dict[str, Any] = self.additional_kwargs
+        reply = self._get_client().embeddings.create(input=texts, model=self.model_name, **arguments)
+        return [each.embedding for each in sorted(reply.data, key=lambda each: each.index or 0)]
+
+    def _get_text_embedding(self, text: str) -> Vector:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_query_embedding(self, query: str) -> Vector:
+        return self._get_text_embeddings([query])[0]

@@ -1,0 +1,77 @@
+"""Models of a sentence-transformers folder.
+
+LlamaIndex's ``HuggingFaceEmbedding`` is not used: it replaces the prompts that the folder itself names, looks for models
+that are no folder on the hub, and repeats what failed for good after waits of seconds.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.bridge.pydantic import PrivateAttr
+from sentence_transformers import SentenceTransformer
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
+
+from coderag.models.embeddings.base import InputType, QueryDocumentEmbedding, Vector
+
+
+class SentenceTransformersEmbedding(QueryDocumentEmbedding):
+    """Runs a model in this process. Nothing is downloaded, and no code of the folder is run.
+
+    Args:
+        folder: As `SentenceTransformer.save` writes it.
+        prompts: Put before questions and texts; poolings that leave out prompts do so.
+        device: Such as ``cpu`` or ``cuda``.
+        dimension: Components of a vector; None is all. Fewer suit models trained for it only.
+        max_tokens: Texts are cut to it where the model would read more; None leaves the model's own window.
+        inner_batch: Texts that are computed at once.
+    """
+
+    _model: SentenceTransformer = PrivateAttr()
+    _prompts: Mapping[InputType, str] = PrivateAttr()
+    _inner_batch: int = PrivateAttr()
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        prompts: Mapping[InputType, str],
+        device: str = "cpu",
+        dimension: int | None = None,
+        max_tokens: int | None = None,
+        inner_batch: int = 32,
+        **fields: Any,  # noqa: ANN401  # checked by pydantic
+    ) -> None:
+        super().__init__(**fields)
+        with _without_progress_bar():
+            model = SentenceTransformer(str(folder), device=device, truncate_dim=dimension, local_files_only=True)
+        if max_tokens is not None:
+            model.max_seq_length = min(max_tokens, model.max_seq_length or max_tokens)
+        self._model = model
+        self._prompts = prompts
+        self._inner_batch = inner_batch
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name in LlamaIndex's records."""
+        return "SentenceTransformersEmbedding"
+
+    def _embed(self, texts: list[str], input_type: InputType) -> list[Vector]:
+        prompt = self._prompts[input_type]
+        vectors = self._model.encode(texts, prompt=prompt, batch_size=self._inner_batch, show_progress_bar=False)
+        listed: list[Vector] = vectors.tolist()
+        return listed
+
+
+@contextmanager
+def _without_progress_bar() -> Iterator[None]:
+    """Within the block, have transformers draw no bar for the weights that it loads: it would cut through ours."""
+    if not is_progress_bar_enabled():
+        yield
+        return
+    disable_progress_bar()
+    try:
+        yield
+    finally:
+        enable_progress_bar()

@@ -1,0 +1,42 @@
+"""Models of Voyage AI.
+
+LlamaIndex's class is not used: it takes neither an address nor a time-out, fetches a tokenizer from a model hub before the
+first request, and allows no version of Voyage's client that runs on Python 3.13.
+"""
+
+from operator import itemgetter
+from typing import Any
+
+import httpx
+from llama_index.core.bridge.pydantic import PrivateAttr
+
+from coderag.models.embeddings.base import InputType, QueryDocumentEmbedding, Vector
+
+
+class VoyageEmbedding(QueryDocumentEmbedding):
+    """Embeds with ``POST /embeddings``. Voyage puts its own instructions before questions and texts, and cuts texts.
+
+    Source: https://docs.voyageai.com/reference/embeddings-api
+
+    Attributes:
+        output_dimension: Components of a vector; None is the model's own number.
+    """
+
+    output_dimension: int | None = None
+    _client: httpx.Client = PrivateAttr()
+
+    def __init__(self, client: httpx.Client, **fields: Any) -> None:  # noqa: ANN401  # checked by pydantic
+        super().__init__(**fields)
+        self._client = client
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name in LlamaIndex's records."""
+        return "VoyageEmbedding"
+
+    def _embed(self, texts: list[str], input_type: InputType) -> list[Vector]:
+        body = {"input": texts, "model": self.model_name, "input_type": input_type, "truncation": True}
+        if self.output_dimension is not None:
+            body["output_dimension"] = self.output_dimension
+        reply = self._client.post("embeddings", json=body).raise_for_status().json()
+        return [each["embedding"] for each in sorted(reply["data"], key=itemgetter("index"))]

@@ -1,0 +1,130 @@
+"""Embedding models that run in this process, from a folder. Nothing is downloaded, and no code of a folder is run."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from coderag.errors import ModelError
+from coderag.models.batched_embedding import BatchedEmbedding, ModelIdentity, RequestLimits, Vectors, sendable
+from coderag.models.model_folders import model_folder, prompts_of_folder
+from coderag.models.prefixes import Prefixes, configured_prefixes
+from coderag.settings import EmbeddingSettings
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+MOST_TEXTS = 2_048  # that LlamaIndex hands to a model at once
+
+_TRANSFORMER_BATCH, _STATIC_BATCH = 32, 1_024
+_BATCHES_AT_ONCE = 8  # that sentence-transformers gets together: it sorts their texts by length
+
+
+class LocalEmbedding(BatchedEmbedding):
+    """An embedding model in this process, loaded when it is first used.
+
+    Args:
+        load: Makes LlamaIndex's side of it.
+        folder: Of the model.
+        identity: Of the model in the index.
+        limits: Texts that it gets at once.
+        prefixes: What `load`'s model puts before questions and texts.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], "BaseEmbedding"],
+        folder: Path,
+        identity: ModelIdentity,
+        limits: RequestLimits,
+        *,
+        prefixes: Prefixes,
+    ) -> None:
+        super().__init__(identity, limits)
+        self._load = load
+        self._folder = folder
+        self._prefixes = prefixes
+
+    def as_sent(self, text: str) -> str:
+        """Return what the model sees of a text that is to be found; it cuts texts itself, with its own tokenizer."""
+        return self._prefixes.text + sendable(text)
+
+    @cached_property
+    def _model(self) -> "BaseEmbedding":
+        try:
+            return self._load()
+        except Exception as error:  # the libraries raise whatever their parts do
+            message = f"{self._folder} cannot be loaded as an embedding model: {type(error).__name__}: {error}"
+            hint = "Check that the folder is complete and that the installed package is recent enough for it."
+            raise ModelError(message, hint=hint) from error
+
+    def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
+        del stopped
+        return self._computed(lambda: self._model.get_text_embedding_batch([sendable(text) for text in texts]))
+
+    def _embed_query(self, query: str) -> Sequence[float]:
+        return self._computed(lambda: [self._model.get_query_embedding(sendable(query))])[0]
+
+    def _computed(self, compute: Callable[[], Vectors]) -> Vectors:
+        try:
+            return compute()
+        except (RuntimeError, ValueError, TypeError, LookupError) as error:
+            message = f"the model {self.name} failed: {type(error).__name__}: {error}"
+            raise ModelError(
+                message, hint="Lower embedding.batch_size or embedding.max_tokens if memory ran out."
+            ) from error
+
+    def _described(self) -> str:
+        return str(self._folder)
+
+
+def sentence_transformers_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
+    """Return the model of a sentence-transformers folder, not loaded yet.
+
+    Raises:
+        ConfigurationError: The folder is none of such a model.
+    """
+    folder = model_folder("sentence-transformers", settings.model)
+    prefixes = configured_prefixes(settings, prompts_of_folder(folder))
+    batch_size = settings.batch_size or _TRANSFORMER_BATCH
+
+    def load() -> "BaseEmbedding":
+        from coderag.models.embeddings.sentence_transformers import SentenceTransformersEmbedding  # noqa: PLC0415
+
+        return SentenceTransformersEmbedding(
+            folder, device=settings.device, inner_batch=batch_size, **_options(settings, folder, prefixes)
+        )
+
+    limits = RequestLimits(min(_BATCHES_AT_ONCE * batch_size, MOST_TEXTS))
+    return LocalEmbedding(load, folder, identity, limits, prefixes=prefixes)
+
+
+def model2vec_model(settings: EmbeddingSettings, identity: ModelIdentity) -> LocalEmbedding:
+    """Return the model of a Model2Vec folder, not loaded yet.
+
+    Raises:
+        ConfigurationError: The folder is none of such a model.
+    """
+    folder = model_folder("model2vec", settings.model)
+    prefixes = configured_prefixes(settings, Prefixes())
+
+    def load() -> "BaseEmbedding":
+        from coderag.models.embeddings.model2vec import Model2VecEmbedding  # noqa: PLC0415  # an extra
+
+        return Model2VecEmbedding(folder, **_options(settings, folder, prefixes))
+
+    return LocalEmbedding(
+        load, folder, identity, RequestLimits(settings.batch_size or _STATIC_BATCH), prefixes=prefixes
+    )
+
+
+def _options(settings: EmbeddingSettings, folder: Path, prefixes: Prefixes) -> dict[str, Any]:
+    """Return what the classes of both libraries are made with."""
+    return {
+        "prompts": {"query": prefixes.query, "document": prefixes.text},
+        "dimension": settings.dimension,
+        "max_tokens": settings.max_tokens,
+        "model_name": folder.name,
+        "embed_batch_size": MOST_TEXTS,
+    }

@@ -1,0 +1,109 @@
+"""An embedding model on a server: prefixes, repeated requests, texts that the server finds too long."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING
+
+from coderag.models.batched_embedding import BatchedEmbedding, ModelIdentity, RequestLimits, Stopped, Vectors, sendable
+from coderag.models.prefixes import Prefixes
+from coderag.models.remote_errors import Remote, RetryPolicy, find_fault, remote_errors
+from coderag.models.text_window import TextWindow
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+_INDEXING = RetryPolicy(busy_attempts=8)  # about 90 s: limits are mostly counted by the minute
+_SEARCHING = RetryPolicy()
+_SHORTEST_CUT = 32  # characters; a server that refuses less refuses something else
+
+
+class RemoteEmbedding(BatchedEmbedding):
+    """An embedding model on a server.
+
+    Args:
+        model: LlamaIndex's side of it.
+        remote: What messages name.
+        identity: Of the model in the index.
+        limits: Of one request.
+        prefixes: Put before questions and texts.
+        window: What is sent of a text.
+        sleep: Waits between repeated requests, given seconds.
+    """
+
+    def __init__(
+        self,
+        model: "BaseEmbedding",
+        remote: Remote,
+        identity: ModelIdentity,
+        limits: RequestLimits,
+        *,
+        prefixes: Prefixes,
+        window: TextWindow,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(identity, limits)
+        self._model = model
+        self._remote = remote
+        self._prefixes = prefixes
+        self._window = window
+        self._sleep = sleep
+
+    def as_sent(self, text: str) -> str:
+        """Return what the server is sent for a text that is to be found: with the model's prefix, cut where too long."""
+        return self._window.cut(self._prefixes.text + sendable(text))
+
+    def _embed_batch(self, texts: Sequence[str], stopped: Event) -> Vectors:
+        sent = [self.as_sent(text) for text in texts]
+        with remote_errors(self._remote):
+            return self._send(sent, stopped)
+
+    def _embed_query(self, query: str) -> Sequence[float]:
+        sent = self._window.cut(self._prefixes.query + sendable(query))
+        with remote_errors(self._remote):
+            return self._send_query(sent)
+
+    def _described(self) -> str:
+        return f"{self._remote.provider} at {self._remote.address}"
+
+    def _send(self, sent: list[str], stopped: Event) -> Vectors:
+        """Return the vectors of texts; what the server finds too long goes in halves, and one text is cut in half."""
+
+        def request() -> Vectors:
+            if stopped.is_set():
+                raise Stopped
+            return self._model.get_text_embedding_batch(sent)
+
+        try:
+            return _INDEXING.call(request, self._sleep)
+        except Exception as error:
+            if not _is_too_long(error) or (len(sent) == 1 and _is_short(sent[0], self._prefixes.text)):
+                raise
+        # Not within the handler: what is raised from here on has nothing to do with the refusal.
+        if len(sent) == 1:
+            return self._send([_half_of(sent[0], self._prefixes.text)], stopped)
+        half = len(sent) // 2
+        return [*self._send(sent[:half], stopped), *self._send(sent[half:], stopped)]
+
+    def _send_query(self, sent: str) -> Sequence[float]:
+        try:
+            return _SEARCHING.call(partial(self._model.get_query_embedding, sent), self._sleep)
+        except Exception as error:
+            if not _is_too_long(error) or _is_short(sent, self._prefixes.query):
+                raise
+        return self._send_query(_half_of(sent, self._prefixes.query))
+
+
+def _is_too_long(error: Exception) -> bool:
+    fault = find_fault(error)
+    return fault is not None and fault.too_long
+
+
+def _is_short(sent: str, prefix: str) -> bool:
+    return len(sent) - len(prefix) <= _SHORTEST_CUT
+
+
+def _half_of(sent: str, prefix: str) -> str:
+    """Return a text with half of what follows its prefix."""
+    return sent[: len(prefix) + (len(sent) - len(prefix)) // 2]

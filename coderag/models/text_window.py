@@ -1,0 +1,87 @@
+"""Cutting a text to what a model reads, counted by the model's own tokenizer where that is known."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from coderag.errors import ConfigurationError
+from coderag.models.extras import require_extra
+from coderag.token_counts import count_tokens
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+MAX_TEXT_TOKENS = 8_000
+"""Longer texts are cut: 8,192 is the most that nomic-embed-text and OpenAI's models read, special tokens included."""
+
+_LONGEST_TOKEN = 32  # characters; tokens of text worth embedding are shorter on average
+
+
+class TextWindow(Protocol):
+    """What a model reads of a text."""
+
+    def cut(self, text: str) -> str:
+        """Return the beginning of a text that fits: all of it if it does."""
+        ...
+
+
+class CountedWindow:
+    """A window in tokens as OpenAI's embedding models count them; for other models an estimate."""
+
+    def __init__(self, max_tokens: int = MAX_TEXT_TOKENS) -> None:
+        self._max_tokens = max_tokens
+
+    def cut(self, text: str) -> str:
+        """Return the beginning of a text that fits."""
+        text = text[: _LONGEST_TOKEN * self._max_tokens]
+        if len(text.encode()) <= self._max_tokens:
+            return text  # a token is at least a byte
+        while (tokens := count_tokens(text)) > self._max_tokens:
+            text = text[: int(0.98 * len(text) * self._max_tokens / tokens)]
+        return text
+
+
+class TokenizerWindow:
+    """A window in tokens of a model's own ``tokenizer.json``, special tokens included.
+
+    Args:
+        path: The file; it is read when the first long text is cut.
+
+    Raises:
+        ConfigurationError: There is no such file or it is no tokenizer, or the package ``tokenizers`` is missing.
+    """
+
+    def __init__(self, path: Path, max_tokens: int = MAX_TEXT_TOKENS) -> None:
+        if not path.is_file():
+            message = f"embedding.tokenizer is {path}, which is no file"
+            raise ConfigurationError(message, hint="Give the full path of the model's tokenizer.json, or remove it.")
+        require_extra("tokenizers", "tokenizer", "embedding.tokenizer")
+        self._path = path
+        self._max_tokens = max_tokens
+
+    def cut(self, text: str) -> str:
+        """Return the beginning of a text that fits."""
+        text = text[: _LONGEST_TOKEN * self._max_tokens]
+        most = max(1, self._max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=False))
+        if len(text.encode()) <= most:
+            return text
+        while len(ends := self._ends_of_tokens(text)) > most:
+            text = text[: min(ends[most - 1], len(text) - 1)]  # what is cut may count differently at its end
+        return text
+
+    def _ends_of_tokens(self, text: str) -> list[int]:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return [end for _, end in encoding.offsets]
+
+    @cached_property
+    def _tokenizer(self) -> "Tokenizer":
+        from tokenizers import Tokenizer  # noqa: PLC0415  # an extra
+
+        try:
+            tokenizer = Tokenizer.from_file(str(self._path))
+        except Exception as error:  # the package raises nothing more special
+            message = f"embedding.tokenizer is {self._path}, which cannot be read as a tokenizer: {error}"
+            raise ConfigurationError(message, hint="It is the file tokenizer.json of the model.") from error
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer

@@ -1,0 +1,25 @@
+import subprocess
+import sys
+
+import pytest
+
+from coderag.errors import ConfigurationError
+from coderag.models.extras import require_extra
+
+
+@pytest.mark.parametrize("module", ["no_such_package", "no_such_package.part", "json.no_such_part"])
+def test_a_module_that_is_not_there_is_told_with_the_extra_that_brings_it(module):
+    with pytest.raises(ConfigurationError, match=f"this thing is an extra that is not installed.*{module}") as caught:
+        require_extra(module, "some-extra", "this thing")
+    assert 'pip install ".[some-extra]"' in caught.value.hint
+
+
+def test_a_module_that_is_there_is_found_without_importing_it():
+    code = """
+import sys
+from coderag.models.extras import require_extra
+require_extra("wave", "x", "x")
+require_extra("xml.dom.minidom", "x", "x")
+print("wave" in sys.modules, "xml.dom.minidom" in sys.modules)
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["False", "False"]

@@ -1,0 +1,43 @@
+import re
+
+import pytest
+
+from coderag.models.prefixes import KNOWN_PREFIXES, Prefixes, configured_prefixes, prefixes_of
+from coderag.settings import EmbeddingSettings
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "text"),
+    [
+        ("nomic-embed-text", "search_query: ", "search_document: "),
+        ("nomic-embed-text:latest", "search_query: ", "search_document: "),
+        ("nomic-ai/nomic-embed-text-v1.5", "search_query: ", "search_document: "),
+        ("nomic-ai/nomic-embed-code", "Represent this query for searching relevant code: ", ""),
+        ("mxbai-embed-large:335m", "Represent this sentence for searching relevant passages: ", ""),
+        ("Snowflake/snowflake-arctic-embed-m-v1.5", "Represent this sentence for searching relevant passages: ", ""),
+        ("Snowflake/snowflake-arctic-embed-l-v2.0", "query: ", ""),
+        ("snowflake-arctic-embed2", "query: ", ""),
+        ("hf.co/nomic-ai/nomic-embed-text-v1.5-GGUF:Q8_0", "search_query: ", "search_document: "),
+        ("nomic-ai/CodeRankEmbed", "Represent this query for searching relevant code: ", ""),
+        (r"C:\models\multilingual-e5-small", "query: ", "passage: "),
+        ("/models/bge-base-en-v1.5/", "Represent this sentence for searching relevant passages: ", ""),
+        ("embeddinggemma", "task: code retrieval | query: ", "title: none | text: "),
+        ("text-embedding-3-small", "", ""),
+        ("bge-m3", "", ""),
+        ("-v1", "", ""),
+    ],
+)
+def test_known_models_get_the_prefixes_they_were_trained_with(model, query, text):
+    found = prefixes_of(model)
+    assert (found.query, found.text) == (query, text)
+
+
+def test_settings_come_before_what_is_known():
+    known = Prefixes("q: ", "t: ")
+    assert configured_prefixes(EmbeddingSettings(), known) == known
+    assert configured_prefixes(EmbeddingSettings(query_prefix="ask: "), known) == Prefixes("ask: ", "t: ")
+    assert configured_prefixes(EmbeddingSettings(query_prefix="", text_prefix=""), known) == Prefixes()
+
+
+def test_the_table_has_names_as_they_are_looked_up():
+    assert all(re.fullmatch(r"[a-z0-9.-]+", name) for name in KNOWN_PREFIXES)

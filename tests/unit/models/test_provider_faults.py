@@ -1,0 +1,301 @@
+import itertools
+import socket
+import threading
+
+import numpy as np
+import pytest
+
+from coderag.errors import ModelError, ModelUnavailableError
+from coderag.models.batched_embedding import Stopped
+from tests.loopback import Reply, bag_of_words
+from tests.loopback.cases import embedded
+
+# --- faults that pass
+
+
+def test_a_busy_server_is_asked_again_when_it_says(case):
+    case.server.next(Reply({"error": "slow down"}, 429, {"Retry-After": "7"}))
+    assert case.model().embed_query("login", []).any()
+    assert case.waits == [7.0]
+
+
+def test_only_the_batch_that_failed_is_sent_again(case):
+    model = case.model(batch_size=1)
+    model.embed_query("login", [])
+    case.server.next(case.reply([bag_of_words("a", 64)]), Reply({"error": "busy"}, 503))
+    assert embedded(model, ["a", "b"]).shape == (2, 64)
+    assert len(case.server.requests) == 1 + 3
+    assert case.waits == [1.0]
+
+
+def test_a_server_that_is_busy_for_long_is_waited_for_while_indexing_and_not_while_searching(case):
+    model = case.model()
+    model.embed_query("login", [])
+    case.server.next(*[Reply({"error": "slow down"}, 429)] * 6)
+    assert embedded(model, ["a"]).any()
+    assert case.waits == [1, 2, 4, 8, 16, 30]
+    case.server.next(*[Reply({"error": "slow down"}, 429)] * 3)
+    with pytest.raises(ModelUnavailableError, match="status 429"):
+        model.embed_query("logout", [])
+
+
+def test_a_slow_server_is_waited_for(case):
+    case.server.next(Reply({**case.reply([bag_of_words("a", 64)]).body}, delay_s=0.3))
+    assert case.model(timeout_s=5).embed_query("login", []).any()
+    assert case.waits == []
+
+
+def test_a_server_that_stays_broken_is_given_up_after_three_attempts(case):
+    case.server.next(*[Reply({"error": "runner terminated"}, 500)] * 3)
+    with pytest.raises(ModelUnavailableError, match=r"status 500.*runner terminated") as caught:
+        case.model().embed_query("login", [])
+    assert case.model_name in str(caught.value)
+    assert case.server.url in str(caught.value)
+    assert caught.value.retryable
+    assert len(case.server.requests) == 3
+    assert case.waits == [1.0, 2.0]
+
+
+def test_a_server_that_asks_for_a_long_wait_is_not_waited_for(case):
+    case.server.next(Reply({"error": "quota"}, 429, {"Retry-After": "3600"}))
+    with pytest.raises(ModelUnavailableError, match="asked again in 3600 s"):
+        case.model().embed_query("login", [])
+    assert case.waits == []
+
+
+def test_a_server_that_is_silent_is_a_timeout(case):
+    case.server.next(*[Reply(delay_s=5)] * 3)
+    with pytest.raises(ModelUnavailableError, match=r"did not answer .* within 0\.1 s") as caught:
+        case.model(timeout_s=0.1).embed_query("login", [])
+    assert "embedding.timeout_s" in caught.value.hint
+    assert case.waits == [1.0, 2.0]
+
+
+def test_a_connection_that_breaks_is_tried_again(case):
+    case.server.next(Reply('{"embeddings": [[0.1', withheld=100))
+    assert case.model().embed_query("login", []).any()
+    case.server.next(*[Reply("{", withheld=100)] * 3)
+    with pytest.raises(ModelUnavailableError, match="broke the connection"):
+        case.model().embed_query("login", [])
+
+
+# --- faults that stay
+
+
+def test_nobody_at_the_address(case):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(ModelUnavailableError, match=f"{case.provider} at {url} cannot be reached") as caught:
+        case.model(base_url=url).embed_query("login", [])
+    assert case.model_name in str(caught.value)
+    assert ("ollama serve" in caught.value.hint) is (case.provider == "ollama")
+    assert caught.value.retryable
+    assert case.waits == []
+
+
+def test_a_model_that_is_not_there(case):
+    with pytest.raises(ModelUnavailableError, match="no model all-minilm") as caught:
+        case.model(model="all-minilm").embed_query("login", [])
+    expected = "ollama pull all-minilm" if case.provider == "ollama" else "embedding.model"
+    assert expected in caught.value.hint
+    assert len(case.server.requests) == 1
+
+
+def test_a_server_that_is_no_ollama(ollama):
+    ollama.server.next(Reply("404 page not found", 404, {"Content-Type": "text/plain"}))
+    with pytest.raises(ModelUnavailableError, match="404 page not found") as caught:
+        ollama.model().embed_query("login", [])
+    assert "embedding.base_url" in caught.value.hint
+
+
+def test_a_refused_request_says_why(case):
+    case.server.next(Reply({"error": {"message": "input is\ntoo \x1b[31mlong " + "x" * 1_000}}, 400))
+    with pytest.raises(ModelError, match=r"status 400.*input is too \[31mlong x+…$") as caught:
+        case.model().embed_query("login", [])
+    assert not isinstance(caught.value, ModelUnavailableError)
+    assert len(str(caught.value)) < 600
+    assert len(case.server.requests) == 1
+
+
+@pytest.mark.parametrize("body", ['{"embeddings": [[0.1, 0.', "<html>hello</html>", "[]", "null", '{"data": 3}'])
+def test_a_reply_that_is_none(case, body):
+    case.server.next(Reply(body))
+    with pytest.raises(ModelError, match=r"cannot be understood|sent 0 vectors") as caught:
+        case.model().embed_query("login", [])
+    assert not caught.value.retryable
+    assert len(case.server.requests) == 1
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/plain"])
+def test_a_page_instead_of_a_reply(case, content_type):
+    case.server.next(Reply("<html>sign in</html>", headers={"Content-Type": content_type}))
+    with pytest.raises(ModelError, match="cannot be understood"):
+        case.model().embed_query("login", [])
+
+
+def test_a_reply_without_vectors(case):
+    case.server.next(case.reply([]), case.reply([]))
+    for embed in (lambda: case.model().embed_query("login", []), lambda: embedded(case.model(), ["a"])):
+        with pytest.raises(ModelError) as caught:
+            embed()
+        assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        pytest.param([[1.0, 0.0]], id="too few"),
+        pytest.param([[1.0, 0.0]] * 3, id="too many"),
+        pytest.param([[1.0, 0.0], [1.0]], id="ragged"),
+        pytest.param([[], []], id="empty"),
+    ],
+)
+def test_a_reply_of_another_shape(case, vectors):
+    case.server.next(case.reply(vectors))
+    with pytest.raises(ModelError, match=r"vectors of .* components, not 2 of one size"):
+        embedded(case.model(), ["a", "b"])
+
+
+@pytest.mark.parametrize("component", ["NaN", "Infinity", "1e300", "null", '"one"', "[1]"])
+def test_components_that_are_no_numbers(case, component):
+    reply = case.reply([[0.5, 12345.0]])
+    case.server.next(Reply(reply.encoded.replace(b"12345.0", component.encode())))
+    with pytest.raises(ModelError, match=r"no numbers|cannot be understood|something else"):
+        case.model().embed_query("login", [])
+
+
+def test_a_dimension_that_changes(case):
+    model = case.model()
+    model.embed_query("login", [])
+    case.server.dimension = 32
+    with pytest.raises(ModelError, match="vectors of 32 components after vectors of 64"):
+        embedded(model, ["a"])
+
+
+@pytest.mark.parametrize("vector", [None, 3, "abc"])
+def test_something_else_than_vectors(case, vector):
+    case.server.next(case.reply([vector]))
+    with pytest.raises(ModelError, match=r"something else than vectors|cannot be understood|no numbers"):
+        case.model().embed_query("login", [])
+
+
+# --- texts that are too long
+
+
+def refusing(case, refused, said="maximum context length is 8 tokens"):
+    """Have the server refuse requests as too long, whatever else it would do with them."""
+    answer = case.server.respond
+    case.server.respond = lambda request: (
+        Reply({"error": said}, 400) if refused(request.body["input"]) else answer(request)
+    )
+
+
+def words(text):
+    return len(text.split())
+
+
+def test_a_text_that_a_server_finds_too_long_is_halved_until_it_fits_and_keeps_its_prefix(case):
+    refusing(case, lambda texts: any(words(text) > 20 for text in texts))
+    model = case.model(text_prefix="to be found: ")
+    texts = ["a short one", "a long one " * 33, "another short one"]
+    vectors = embedded(model, texts)
+    assert vectors.any(axis=1).all()
+    assert max(words(text) for text in case.sent[-2]) <= 20
+    assert all(text.startswith("to be found: ") for texts in case.sent for text in texts)
+    expected = bag_of_words("to be found: a short one", 64)
+    np.testing.assert_allclose(vectors[0], expected, rtol=1e-5)
+    assert case.waits == []
+
+
+def test_texts_that_are_too_long_together_go_in_several_requests(case):
+    refusing(case, lambda texts: sum(map(words, texts)) > 10, "Requested 64 tokens, max 10 tokens per request")
+    texts = [f"{number} two three" for number in range(16)]
+    model = case.model(text_prefix="")
+    vectors = embedded(model, texts)
+    assert vectors.any(axis=1).all()
+    assert len({tuple(vector) for vector in vectors}) > 8
+
+
+def test_a_question_that_is_too_long_is_halved(case):
+    refusing(case, lambda texts: any(words(text) > 20 for text in texts))
+    assert case.model().embed_query("where is it " * 30, []).any()
+
+
+def test_a_server_that_finds_everything_too_long_is_given_up(case):
+    refusing(case, lambda texts: True)
+    for embed in (lambda m: m.embed_query("word " * 300, []), lambda m: embedded(m, ["word " * 300] * 8)):
+        case.server.requests.clear()
+        with pytest.raises(ModelError, match=r"even a short text too long.*maximum context length") as caught:
+            embed(case.model())
+        assert not caught.value.retryable
+        assert len(case.server.requests) < 15
+
+
+def test_a_fault_after_a_text_was_cut_is_told_as_what_it_is(case):
+    too_long = Reply({"error": "maximum context length is 8 tokens"}, 400)
+    case.server.next(too_long, Reply("<html>"), too_long, Reply("<html>"))
+    for embed in (lambda m: m.embed_query("word " * 300, []), lambda m: embedded(m, ["word " * 300])):
+        with pytest.raises(ModelError, match="cannot be understood"):
+            embed(case.model())
+    assert len(case.server.requests) == 4
+
+
+def test_a_batch_of_too_many_texts_for_a_server_is_split(case):
+    refusing(case, lambda texts: len(texts) > 4, "batch size 32 > maximum allowed batch size 4")
+    texts = [f"text {number}" for number in range(32)]
+    assert embedded(case.model(), texts).any(axis=1).all()
+
+
+def test_a_refusal_for_another_reason_does_not_split_a_request(case):
+    case.server.next(Reply({"error": "no such parameter"}, 400))
+    with pytest.raises(ModelError, match="no such parameter"):
+        embedded(case.model(), ["a", "b", "c"])
+    assert len(case.server.requests) == 1
+
+
+# --- what was embedded before a fault
+
+
+def test_vectors_of_requests_before_the_one_that_fails_are_handed_out(case):
+    model = case.model(batch_size=1)._model
+    answers = [case.reply([bag_of_words("a", 64)])] * 2
+    case.server.next(*answers, Reply({"error": "no"}, 400))
+    parts = []
+    with pytest.raises(ModelError, match="status 400"):
+        parts.extend(model.embed_requests(["a", "b", "c", "d"]))  # extend keeps what came before the error
+    assert [positions for positions, _ in parts] == [[0], [1]]
+    assert len(case.server.requests) == 3
+
+
+def test_a_failure_stops_the_requests_beside_it_and_what_they_bring_is_kept(case):
+    model = case.model(batch_size=1, concurrency=3)._model
+    model.embed_query("login")  # so that the dimension is known
+    failed, order, lock = threading.Event(), itertools.count(), threading.Lock()
+    answer = case.server.respond
+
+    def respond(request):
+        with lock:
+            number = next(order)
+        if number == 1:
+            failed.set()
+            return Reply({"error": "no"}, 400)
+        failed.wait(5)
+        return answer(request)
+
+    case.server.respond = respond
+    parts = []
+    with pytest.raises(ModelError, match="status 400"):
+        parts.extend(model.embed_requests([f"text {number}" for number in range(30)]))
+    assert 2 <= len(parts) < 10
+    assert all(vectors.shape == (1, 64) for _, vectors in parts)
+    assert len(case.server.requests) < 12
+
+
+def test_what_waits_to_be_sent_again_is_not_sent_after_a_failure_beside_it(case):
+    model, stopped = case.model()._model, threading.Event()
+    model._sleep = lambda seconds: stopped.set()
+    case.server.next(Reply({"error": "busy"}, 503))
+    with pytest.raises(Stopped):
+        model._embed_batch(["login"], stopped)
+    assert len(case.server.requests) == 1
