@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError
-from coderag.models.word_vectors import WordVectors
+from coderag.models.word_vectors import Entries, WordVectors
 from coderag.privacy import MaskedPaths, PathMask
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
@@ -25,11 +25,7 @@ FloatArray = NDArray[np.float32]
 VECTORS: Final = "vectors"
 """Where vectors lie in the content cache."""
 
-_NAMES_WEIGHT = 2.0  # names and summaries count double: they say what the body does
-_DOCS_WEIGHT = 2.0
-_FILE_NAMES_WEIGHT = 2.0
 _QUERIES_KEPT = 64
-_FILE_PATH_WEIGHT = 4.0  # a path's few words against a whole file's many
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,28 +134,13 @@ class EmbeddedDense:
 
     def embed_batch(self, batch: Batch) -> BatchVectors:
         """Return the vectors of a batch, from its counts alone."""
-        counts, paths = batch.counts, batch.path_counts
-        n_chunks, n_files = len(counts), len(batch.paths)
-        body, names, docs, chunk_paths = (_entries(matrix) for matrix in (*counts.matrices, paths[batch.file_of]))
-        file_paths = _entries(paths)
-        # The rows of one matrix: the chunks, then the files by content, then the files by path.
-        entries = [
-            body,
-            chunk_paths,
-            names.weighted(_NAMES_WEIGHT),
-            docs.weighted(_DOCS_WEIGHT),
-            body.moved(n_chunks + batch.file_of[body.rows]),
-            names.weighted(_FILE_NAMES_WEIGHT).moved(n_chunks + batch.file_of[names.rows]),
-            file_paths.weighted(_FILE_PATH_WEIGHT).moved(n_chunks + file_paths.rows),
-            file_paths.moved(n_chunks + n_files + file_paths.rows),
-        ]
-        rows, terms, values = (np.concatenate(column) for column in zip(*entries, strict=True))
-        words = self._rows_of(batch.terms)[terms]
-        known = words >= 0
-        shape = (n_chunks + 2 * n_files, len(self._words))
-        vectors = self._words.embed_rows(sp.csr_matrix((values[known], (rows[known], words[known])), shape=shape))
-        chunks, files, places = np.split(vectors, [n_chunks, n_chunks + n_files])
-        return BatchVectors(chunks=chunks, files=files, paths=places)
+        rows_of = self._rows_of(batch.terms)
+        fields = {"body": batch.counts.body, "names": batch.counts.names, "path": batch.path_counts[batch.file_of]}
+        parts = [self._entries(matrix, name, rows_of) for name, matrix in fields.items()]
+        entries = Entries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        chunks, files = self._words.embed_in_context(entries, batch.file_of, len(batch.paths))
+        paths = self._words.embed(self._entries(batch.path_counts, "path", rows_of), len(batch.paths))
+        return BatchVectors(chunks=chunks, files=files, paths=paths)
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question's terms."""
@@ -175,26 +156,11 @@ class EmbeddedDense:
         self._terms = terms
         return self._rows
 
-
-class _Entries(NamedTuple):
-    """What is in a sparse matrix: row, column and value of each entry."""
-
-    rows: NDArray[np.intp]
-    columns: NDArray[np.int32]
-    values: FloatArray
-
-    def weighted(self, weight: float) -> Self:
-        """Return the entries times a weight."""
-        return self._replace(values=self.values * np.float32(weight))
-
-    def moved(self, rows: NDArray[np.intp]) -> Self:
-        """Return the entries in other rows."""
-        return self._replace(rows=rows)
-
-
-def _entries(matrix: sp.csr_matrix) -> _Entries:
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return _Entries(rows, matrix.indices, matrix.data)
+    def _entries(self, counts: sp.csr_matrix, field: str, rows_of: NDArray[np.int32]) -> Entries:
+        """Return what a field of texts has of each term."""
+        texts = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        weights = np.full(len(texts), self._words.field_weights[field])
+        return Entries(texts, rows_of[counts.indices], counts.data, weights)
 
 
 class ProviderDense:

@@ -11,7 +11,7 @@ from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]
 
-_CHUNK_WEIGHTS = {"lexical": 1.0, "dense": 1.0, "names": 0.5}
+_CHUNK_WEIGHTS = {"lexical": 1.0, "dense": 2.0, "names": 0.5}
 """Share of each channel in the choice among the chunks of a file."""
 
 

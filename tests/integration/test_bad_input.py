@@ -291,7 +291,9 @@ def test_an_index_of_another_model(rag):
     fresh = CodeRAG(rag.root)
     with pytest.raises(IndexModelError, match=r"ollama/nomic-embed-text \(768 dimensions\)"):
         fresh.search("cart")
-    coderag("search", "cart", cwd=rag.root).check(IndexModelError, "ollama/nomic-embed-text", "`coderag index` to switch")
+    coderag("search", "cart", cwd=rag.root).check(
+        IndexModelError, "ollama/nomic-embed-text", "`coderag index` to switch"
+    )
     pointer.write_text(json.dumps(content))
     assert_intact(rag)
 

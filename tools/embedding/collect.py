@@ -8,7 +8,9 @@ The names come from a TOML file with one table per ecosystem (``pypi``, ``npm``,
     CORPUS/source/<ecosystem>/<package>/      source files, a bounded sample of each package
     CORPUS/manifest.json                      version, licence, files and bytes of each package, or why it is missing
 
-A name that an evaluation-only list contains is refused, and so are vendored copies of those projects in other packages.
+A package may be allowed more than the usual sample (``[megabytes]`` in the TOML file). A name that an evaluation-only list
+contains is refused, and so are vendored copies of those projects in other packages; refused too are the projects of
+``evals/paraphrased``. What declares no licence, or none that lets others use it, is left out.
 """
 
 import argparse
@@ -25,7 +27,7 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -38,7 +40,8 @@ SourceFile = tuple[str, bytes]
 
 _SUFFIXES = """
 .py .pyx .js .mjs .cjs .ts .tsx .jsx .vue .svelte .c .h .cpp .hpp .cc .hh .cxx .cs .java .kt .kts .scala .groovy .go .rs
-.rb .rake .php .swift .m .lua .sh .bash .ex .exs .erl .hs .zig .sql .proto
+.rb .rake .php .swift .m .mm .lua .luau .nse .sh .bash .bats .zsh .ksh .ex .exs .erl .hrl .hs .zig .sql .proto .pl .pm .r
+.ml .mli .hxx .inl .ipp .lisp .el .scm .rkt .clj .cljs .cljc .jl .fs .fsx .ps1 .psm1 .dart .md .rst
 """
 SOURCE_SUFFIXES = frozenset(_SUFFIXES.split())
 _NOT_WRITTEN_HERE = re.compile(
@@ -47,6 +50,9 @@ _NOT_WRITTEN_HERE = re.compile(
     re.IGNORECASE,
 )
 _TEST_FOLDER = re.compile(r"(^|/)(tests?|testing|__tests__|specs?|testdata|examples?)/", re.IGNORECASE)
+_JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx")
+_NO_LICENCE = re.compile(r"^\s*(?:unlicensed|proprietary|see licen[cs]e.*)?\s*$", re.IGNORECASE)
+_PARAPHRASED = Path(__file__).parents[2] / "evals" / "paraphrased" / "repos.json"
 _MODULE_FORMAT = re.compile(r"(^|/)(esm|cjs|es|es2015|esnext|commonjs|module|dist|build)/")
 _LARGEST_FILE = 300_000
 _SMALLEST_FILE = 200
@@ -55,6 +61,7 @@ _LONGEST_LICENCE = 120
 _LARGEST_PACKAGE = 3_500_000
 _LARGEST_STANDARD_LIBRARY = 8_000_000
 _TEST_SHARE = 0.2
+_BYTES_A_MEGABYTE = 1_000_000
 _CLEAR_NAME = 6  # an excluded name this long is looked for anywhere in a package's name, a shorter one among its parts
 _CLIENT_TIMEOUT_S = 300
 _CLIENTS = {
@@ -207,8 +214,14 @@ def _describe_wheel(files: dict[str, bytes]) -> tuple[str, str]:
     return str(message.get("Version", "")), str(licence)[:_LONGEST_LICENCE]
 
 
-def collect_package(ecosystem: Ecosystem, requirement: str, *, corpus: Path, exclusions: Exclusions) -> Package:
-    """Fetch one package, unpack its sample of sources, and describe it."""
+def collect_package(
+    ecosystem: Ecosystem, requirement: str, *, corpus: Path, exclusions: Exclusions, limits: Mapping[str, int]
+) -> Package:
+    """Fetch one package, unpack its sample of sources, and describe it.
+
+    Args:
+        limits: Bytes of the sample by name, where it may be larger than usual.
+    """
     name = re.split(r"==|(?<=.)@|=", requirement)[0]
     if exclusions.covers_package(name):
         return Package(ecosystem=ecosystem, name=name, skipped="evaluation only")
@@ -219,9 +232,10 @@ def collect_package(ecosystem: Ecosystem, requirement: str, *, corpus: Path, exc
         version, licence = _describe(ecosystem, files, archives)
     except (OSError, ValueError, IndexError, subprocess.SubprocessError, tarfile.TarError, zipfile.BadZipFile) as error:
         return Package(ecosystem=ecosystem, name=name, skipped=str(error)[:200])
-    written = {path: data for path, data in files.items() if re.match(r"(src|lib|source)/", path)} or files
-    chosen = exclusions.remove_from(written if ecosystem == "npm" else files)
-    chosen = sample_files(chosen, seed=name, limit_bytes=_LARGEST_PACKAGE)
+    if ecosystem in {"npm", "pypi"} and _NO_LICENCE.match(licence):
+        return Package(ecosystem=ecosystem, name=name, version=version, licence=licence, skipped="no licence")
+    chosen = exclusions.remove_from(without_builds(files) if ecosystem == "npm" else files)
+    chosen = sample_files(chosen, seed=name, limit_bytes=limits.get(name, _LARGEST_PACKAGE))
     store_files(chosen, corpus / "source" / ecosystem / label)
     return Package(
         ecosystem=ecosystem,
@@ -232,6 +246,14 @@ def collect_package(ecosystem: Ecosystem, requirement: str, *, corpus: Path, exc
         size_bytes=sum(len(data) for _, data in chosen),
         skipped="" if chosen else "no source files",
     )
+
+
+def without_builds(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of an npm package without JavaScript that was built, where the sources are there too."""
+    sources = {path for path in files if re.match(r"(src|lib|source)/", path)}
+    return {
+        path: data for path, data in files.items() if not path.endswith(_JAVASCRIPT) or not sources or path in sources
+    }
 
 
 def collect_standard_library(*, corpus: Path, exclusions: Exclusions) -> Package:
@@ -279,7 +301,9 @@ def main() -> None:
     arguments = parser.parse_args()
 
     names = tomllib.loads(arguments.packages.read_text("utf-8"))
-    exclusions = Exclusions(arguments.exclude.read_text("utf-8").split())
+    paraphrased = [row["name"] for row in json.loads(_PARAPHRASED.read_text("utf-8"))]
+    exclusions = Exclusions([*arguments.exclude.read_text("utf-8").split(), *paraphrased])
+    limits = {name: size * _BYTES_A_MEGABYTE for name, size in names.get("megabytes", {}).items()}
     earlier = json.loads(arguments.versions.read_text("utf-8"))["packages"] if arguments.versions else []
     versions = {(row["ecosystem"], row["name"]): row["version"] for row in earlier}
     ecosystems: tuple[Ecosystem, ...] = ("npm", "pypi", "debian", "debian-binary")
@@ -288,7 +312,7 @@ def main() -> None:
         for ecosystem in ecosystems
         for name in names.get(ecosystem, {}).get("packages", "").split()
     ]
-    collect = partial(collect_package, corpus=arguments.corpus, exclusions=exclusions)
+    collect = partial(collect_package, corpus=arguments.corpus, exclusions=exclusions, limits=limits)
     packages = [collect_standard_library(corpus=arguments.corpus, exclusions=exclusions)]
     with ThreadPoolExecutor(arguments.workers) as pool:
         for package in pool.map(lambda requirement: collect(*requirement), requirements):

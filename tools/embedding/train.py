@@ -1,100 +1,65 @@
 """Train word vectors on pairs of (words, code), from the distilled ones: words must find their code among a batch's.
 
-Both sides are bags of words over one table: ``normalise(sum of log(1 + count) * weight * vector)``, as the engine
-computes them. The loss is InfoNCE in both directions with the other pairs of the batch as negatives; the terms' weights
-are learned with their vectors, and terms are dropped at random. Whole packages are held out, and both models are
-measured on them: mean reciprocal rank of the right code among up to 2,048 of the same kind of pair.
+The loss is InfoNCE in both directions. A batch is made of groups of pairs of one package each, because that is how a
+repository is searched: telling its own parts apart is what is hard. Pairs of the same chunk are no negatives of one
+another. Languages with few pairs are seen more often. Terms are dropped at random. Whole packages are held out, and the
+model is measured on them before and after: mean reciprocal rank of the right code among a package's pairs.
 
-Source: InfoNCE, van den Oord et al. (2018), arXiv:1807.03748. Temperature and dropout were found on other repositories.
+Source: InfoNCE, van den Oord et al. (2018), arXiv:1807.03748.
 """
 
 import argparse
 import hashlib
+import json
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
-from asset import describe_sources, write_asset
-from distil import ENCODER
+from encoder import BagEncoder, Bags, take
+from layout import CODE_FIELDS, KINDS
 from numpy.typing import NDArray
-from pairs import KINDS
 from torch import Tensor
 from torch.nn import functional
 
-_TEMPERATURE = 0.05
-_WEIGHTS_RATE = 5.0  # the logarithms of the weights learn so much faster than the vectors
-_SMALLEST_WEIGHT = 0.05
-_WARM_UP_STEPS = 50
-_REPORT_STEPS = 25
+_WARM_UP_STEPS = 100
+_REPORT_STEPS = 50
 _HELD_OUT_SHARE = 0.05  # of the packages
-_HELD_OUT_PAIRS = 2_048  # of each kind
+_HELD_OUT_PAIRS = 1_000  # of a package and kind
+_FEWEST_HELD_OUT = 50
 
 
-class Bags(NamedTuple):
-    """Texts as counts of terms, in compressed sparse rows."""
+class Pairs(NamedTuple):
+    """What pairs.py wrote.
 
-    ids: NDArray[np.uint16]
-    counts: NDArray[np.uint8]
-    lengths: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    Attributes:
+        rows: The pairs that are no near-duplicates.
+        chunks: Number of each pair's chunk.
+    """
+
+    query: Bags
+    code: Sequence[Bags]
+    rows: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    languages: NDArray[np.uint8]
+    language_names: Sequence[str]
+    packages: NDArray[np.uint16]
+    package_names: Sequence[str]
+    chunks: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, pairs: "np.lib.npyio.NpzFile", prefix: str) -> Self:
-        """Take one side of the pairs that pairs.py wrote."""
-        lengths = pairs[f"{prefix}_lengths"].astype(np.int64)
-        return cls(pairs[f"{prefix}_ids"], pairs[f"{prefix}_counts"], lengths, np.cumsum(lengths) - lengths)
-
-    def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return ids, dampened counts and offsets of some texts, as an embedding bag wants them."""
-        lengths = self.lengths[rows]
-        offsets = np.cumsum(lengths) - lengths
-        positions = np.arange(lengths.sum()) + np.repeat(self.starts[rows] - offsets, lengths)
-        dampened = np.log1p(self.counts[positions].astype(np.float32))
-        return (
-            torch.from_numpy(self.ids[positions].astype(np.int64)),
-            torch.from_numpy(dampened),
-            torch.from_numpy(offsets),
-        )
-
-
-class BagEncoder(torch.nn.Module):
-    """Word vectors and weights that make a vector of a bag of words."""
-
-    def __init__(self, vectors: NDArray[np.float32], weights: NDArray[np.float32]) -> None:
-        super().__init__()
-        self.bag = torch.nn.EmbeddingBag.from_pretrained(torch.tensor(vectors), freeze=False, mode="sum")
-        self.log_weights = torch.nn.Parameter(torch.tensor(weights).clamp(min=_SMALLEST_WEIGHT).log())
-
-    def forward(self, ids: Tensor, dampened: Tensor, offsets: Tensor) -> Tensor:
-        """Return normalised vectors, shape (n_texts, dim)."""
-        return functional.normalize(
-            self.bag(ids, offsets, per_sample_weights=dampened * self.log_weights[ids].exp()), dim=1
-        )
-
-
-def hold_out(package_names: list[str], packages: NDArray[np.uint16]) -> NDArray[np.bool_]:
-    """Return which pairs are held out, shape (n_pairs,): those of packages chosen by a hash of their names."""
-    limit = round(_HELD_OUT_SHARE * 2**32)
-    chosen = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") < limit for name in package_names]
-    held_out: NDArray[np.bool_] = np.array(chosen)[packages]
-    return held_out
-
-
-@torch.inference_mode()
-def measure(
-    model: BagEncoder, queries: Bags, codes: Bags, kinds: NDArray[np.uint8], held_out: NDArray[np.bool_]
-) -> dict[str, float]:
-    """Return the mean reciprocal rank of the right code, for each kind of held-out pairs and their mean."""
-    figures = {}
-    for kind, name in enumerate(KINDS):
-        rows = np.flatnonzero(held_out & (kinds == kind))
-        rows = np.random.default_rng(0).permutation(rows)[:_HELD_OUT_PAIRS]
-        scores = model(*queries.take(rows)) @ model(*codes.take(rows)).T
-        ranks = (scores >= scores.diagonal()[:, None]).sum(dim=1)
-        figures[name] = round(float((1 / ranks).mean()), 4)
-    return {**figures, "mean": round(sum(figures.values()) / len(figures), 4)}
+    def load(cls, path: Path, *, n_terms: int) -> Self:
+        """Read the pairs, over the first terms of the vocabulary."""
+        stored = np.load(path)
+        names = {name: stored[name].tolist() for name in ("language_names", "package_names")}
+        arrays = {name: stored[name] for name in ("rows", "kinds", "languages", "packages", "chunks")}
+        code = [Bags.of(stored, field, n_terms) for field in CODE_FIELDS]
+        query = Bags.of(stored, "query", n_terms)
+        usable = (query.lengths[arrays["rows"]] > 1) & (code[0].lengths[arrays["rows"]] > 1)
+        arrays["rows"] = arrays["rows"][usable]
+        return cls(query=query, code=code, **names, **arrays)
 
 
 class Recipe(NamedTuple):
@@ -102,51 +67,115 @@ class Recipe(NamedTuple):
 
     Attributes:
         epochs: Passes over the pairs.
-        batch_size: Pairs in a batch: one right code and ``batch_size - 1`` wrong ones for each query.
+        batch_size: Pairs in a batch.
+        group_size: Pairs of one package that stand together.
         rate: Adam's largest learning rate; it rises for some steps and then falls to zero.
+        weights_rate: The logarithms of the weights learn so much faster than the vectors.
         dropout: Share of the terms of a text that are left out.
+        temperature: Of the softmax over a batch.
+        balance: Exponent to which a language's number of pairs is raised; 1 takes all as they are.
     """
 
-    epochs: int
-    batch_size: int
-    rate: float
-    dropout: float
+    epochs: float = 1
+    batch_size: int = 2048
+    group_size: int = 128
+    rate: float = 2e-3
+    weights_rate: float = 5.0
+    dropout: float = 0.05
+    temperature: float = 0.05
+    balance: float = 0.7
 
 
-def train(model: BagEncoder, queries: Bags, codes: Bags, rows: NDArray[np.int64], recipe: Recipe) -> None:
+def hold_out(package_names: Sequence[str], packages: NDArray[np.uint16]) -> NDArray[np.bool_]:
+    """Return which pairs are held out, shape (n_pairs,): those of packages chosen by a hash of their names."""
+    limit = round(_HELD_OUT_SHARE * 2**32)
+    chosen = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") < limit for name in package_names]
+    held_out: NDArray[np.bool_] = np.array(chosen)[packages]
+    return held_out
+
+
+def batches(
+    pairs: Pairs, rows: NDArray[np.int64], recipe: Recipe, rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the batches of one pass over some pairs."""
+    sizes = np.bincount(pairs.languages[rows], minlength=len(pairs.language_names))
+    # A pair of a language of n pairs is seen (largest n / n) ** (1 - balance) times on average; then all are scaled back.
+    times = (sizes.max() / np.maximum(sizes, 1)) ** (1 - recipe.balance)
+    times *= sizes.sum() / (sizes * times).sum()
+    wanted = times[pairs.languages[rows]]
+    repeated = np.repeat(rows, (wanted + rng.random(len(rows))).astype(np.int64))
+    shuffled = repeated[rng.permutation(len(repeated))]
+    grouped = shuffled[np.argsort(pairs.packages[shuffled], kind="stable")]
+    n_groups = len(grouped) // recipe.group_size
+    groups = grouped[: n_groups * recipe.group_size].reshape(n_groups, recipe.group_size)[rng.permutation(n_groups)]
+    a_batch = recipe.batch_size // recipe.group_size
+    for start in range(0, n_groups - a_batch + 1, a_batch):
+        yield groups[start : start + a_batch].reshape(-1)
+
+
+def loss_of(scores: Tensor, chunks: Tensor) -> Tensor:
+    """Return InfoNCE in both directions, where pairs of the same chunk are no negatives of one another."""
+    same = (chunks[:, None] == chunks[None, :]).fill_diagonal_(fill_value=False)
+    scores = scores.masked_fill(same, -1e4)
+    target = torch.arange(len(scores))
+    return (functional.cross_entropy(scores, target) + functional.cross_entropy(scores.T, target)) / 2
+
+
+def train(model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64], recipe: Recipe) -> None:
     """Train a model on pairs, given by their rows."""
-    epochs, batch_size, rate, dropout = recipe
     rng = np.random.default_rng(0)
-    optimiser = torch.optim.Adam(
-        [{"params": model.bag.parameters(), "lr": rate}, {"params": [model.log_weights], "lr": rate * _WEIGHTS_RATE}]
-    )
-    steps = epochs * (len(rows) // batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / _WARM_UP_STEPS) * (1 - step / steps)
-    )
-    target = torch.arange(batch_size)
+    weights = [model.log_weights, model.query_shift, model.log_fields]
+    learnt = [weight for weight in weights if weight.requires_grad]
+    optimisers: list[torch.optim.Optimizer] = [
+        torch.optim.SparseAdam([model.vectors], lr=recipe.rate),
+        torch.optim.Adam(learnt, lr=recipe.rate * recipe.weights_rate),
+    ]
+    steps = int(recipe.epochs * (len(rows) // recipe.batch_size))
+    schedules = [
+        torch.optim.lr_scheduler.LambdaLR(
+            optimiser, lambda step: min(1.0, (step + 1) / _WARM_UP_STEPS) * max(0.0, 1 - step / steps)
+        )
+        for optimiser in optimisers
+    ]
     started = time.perf_counter()
     losses: list[float] = []
-    for _ in range(epochs):
-        shuffled = rng.permutation(rows)
-        for start in range(0, len(rows) - batch_size + 1, batch_size):
-            batch = shuffled[start : start + batch_size]
-            sides = []
-            for bags in (queries, codes):
-                ids, dampened, offsets = bags.take(batch)
-                kept = torch.from_numpy(rng.random(len(ids), dtype=np.float32) >= dropout)
-                sides.append(model(ids, dampened * kept, offsets))
-            scores = sides[0] @ sides[1].T / _TEMPERATURE
-            loss = (functional.cross_entropy(scores, target) + functional.cross_entropy(scores.T, target)) / 2
-            optimiser.zero_grad()
+    while len(losses) < steps:
+        for batch in batches(pairs, rows, recipe, rng):
+            texts = (take(fields, batch, rng, recipe.dropout) for fields in ([pairs.query], pairs.code))
+            queries, codes = model(*texts)
+            chunks = torch.from_numpy(pairs.chunks[batch].astype(np.int64))
+            loss = loss_of(queries @ codes.T / recipe.temperature, chunks)
+            for optimiser in optimisers:
+                optimiser.zero_grad()
             torch.autograd.backward(loss)
-            optimiser.step()
-            schedule.step()
+            for step in (*optimisers, *schedules):
+                step.step()
             losses.append(loss.item())
             if len(losses) % _REPORT_STEPS == 0 or len(losses) == steps:
                 recent = np.mean(losses[-_REPORT_STEPS:])
                 elapsed_s = time.perf_counter() - started
                 print(f"step {len(losses)} of {steps}: loss {recent:.3f}, {elapsed_s:.0f} s", flush=True)
+            if len(losses) == steps:
+                break
+
+
+@torch.inference_mode()
+def measure(model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64]) -> dict[str, float]:
+    """Return the mean reciprocal rank of the right code among the pairs of its package and kind, by kind and in the mean."""
+    rng = np.random.default_rng(0)
+    found: dict[str, list[NDArray[np.float32]]] = {}
+    for package in np.unique(pairs.packages[rows]):
+        for kind, name in enumerate(KINDS):
+            chosen = rows[(pairs.packages[rows] == package) & (pairs.kinds[rows] == kind)]
+            chosen = rng.permutation(chosen)[:_HELD_OUT_PAIRS]
+            if len(chosen) < _FEWEST_HELD_OUT:
+                continue
+            queries, codes = model(take([pairs.query], chosen, None, 0), take(pairs.code, chosen, None, 0))
+            scores = queries @ codes.T
+            ranks = (scores >= scores.diagonal()[:, None]).sum(dim=1)
+            found.setdefault(name, []).append((1 / ranks).numpy())
+    figures = {name: round(float(np.concatenate(values).mean()), 4) for name, values in sorted(found.items())}
+    return {**figures, "mean": round(sum(figures.values()) / len(figures), 4)}
 
 
 def main() -> None:
@@ -154,49 +183,48 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("distilled", type=Path, help="npz file that distil.py wrote")
     parser.add_argument("pairs", type=Path, help="npz file that pairs.py wrote")
-    parser.add_argument("output", type=Path, help="folder to write")
-    parser.add_argument("--manifest", type=Path, required=True, help="manifest.json of the corpus, for the model card")
-    parser.add_argument("--name", default="coderag-words-v0")
-    parser.add_argument("--version", default="0.1.0")
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--batch-size", type=int, default=4096)
-    parser.add_argument("--rate", type=float, default=3e-3)
-    parser.add_argument("--dropout", type=float, default=0.15)
+    parser.add_argument("output", type=Path, help="npz file to write")
+    parser.add_argument("--terms", type=int, default=59_000, help="size of the vocabulary")
+    parser.add_argument("--dimension", type=int, default=256)
+    parser.add_argument(
+        "--shared-weights", action="store_true", help="terms weigh in questions what they weigh in code"
+    )
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS, help="kinds of pairs to train on")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
+    for name, value in Recipe()._asdict().items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     arguments = parser.parse_args()
-    torch.manual_seed(0)
+    torch.manual_seed(arguments.seed)
     torch.set_num_threads(arguments.threads)
 
     start = np.load(arguments.distilled)
-    pairs = np.load(arguments.pairs)
-    queries, codes, kinds = Bags.of(pairs, "query"), Bags.of(pairs, "code"), pairs["kinds"]
-    held_out = hold_out(pairs["package_names"].tolist(), pairs["packages"])
-    model = BagEncoder(start["vectors"], start["weights"])
-    rows = np.flatnonzero(~held_out)
-    print(f"{len(rows)} pairs to train on, {held_out.sum()} held out", flush=True)
-    figures: dict[str, Any] = {"distilled": measure(model, queries, codes, kinds, held_out)}
-    print(figures, flush=True)
-    recipe = Recipe(arguments.epochs, arguments.batch_size, arguments.rate, arguments.dropout)
-    train(model, queries, codes, rows, recipe)
-    figures["trained"] = measure(model, queries, codes, kinds, held_out)
-    print(figures, flush=True)
-    card = {
-        "name": arguments.name,
-        "version": arguments.version,
-        "training": "distilled, then contrastive",
-        "encoder": ENCODER,
-        "corpus": describe_sources(arguments.manifest),
-        "pairs": len(rows),
-        "recipe": recipe._asdict(),
-        "held_out_mrr": figures,
-    }
-    write_asset(
-        arguments.output,
-        terms=start["terms"].tolist(),
-        vectors=model.bag.weight.detach().numpy(),
-        weights=model.log_weights.detach().exp().numpy(),
-        card=card,
-    )
+    n_terms, dimension = min(arguments.terms, len(start["terms"])), arguments.dimension
+    vectors = start["vectors"][:n_terms, :dimension]  # principal components: the first are the best
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    model = BagEncoder(vectors, start["weights"][:n_terms], own_query_weights=not arguments.shared_weights)
+    pairs = Pairs.load(arguments.pairs, n_terms=n_terms)
+    held_out = hold_out(pairs.package_names, pairs.packages)[pairs.rows]
+    chosen = np.isin(pairs.kinds[pairs.rows], [KINDS.index(kind) for kind in arguments.kinds])
+    rows = pairs.rows[~held_out & chosen]
+    recipe = Recipe(*(getattr(arguments, name) for name in Recipe._fields))
+    print(f"{len(rows)} pairs to train on, {held_out.sum()} held out; {recipe}", flush=True)
+    figures: dict[str, Any] = {"distilled": measure(model, pairs, pairs.rows[held_out])}
+    print(figures["distilled"], flush=True)
+    train(model, pairs, rows, recipe)
+    figures["trained"] = measure(model, pairs, pairs.rows[held_out])
+    print(figures["trained"], flush=True)
+    with torch.inference_mode():
+        np.savez(
+            arguments.output,
+            terms=start["terms"][:n_terms],
+            vectors=model.vectors.numpy(),
+            weights=model.log_weights.exp().numpy(),
+            query_weights=(model.log_weights + model.query_shift).exp().numpy(),
+            field_weights=model.log_fields.exp().numpy(),
+            card=json.dumps({"pairs": len(rows), "recipe": recipe._asdict(), "held_out_mrr": figures}),
+        )
+    print("fields", dict(zip(CODE_FIELDS, model.log_fields.exp().tolist(), strict=True)))
 
 
 if __name__ == "__main__":

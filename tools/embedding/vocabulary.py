@@ -1,9 +1,10 @@
-"""Count a corpus's terms and choose the vocabulary: the terms of ``coderag.tokens`` that occur in most files.
+"""Count a corpus's terms and choose the vocabulary: the terms of ``coderag.tokens`` that occur in most packages.
 
+Packages count, not files: a name that one large project repeats in all its files helps nobody else's questions.
 A term's *surface form* is how it is spelled most often, in parts: ``parsing`` for the stem ``pars``, ``get user id``
 for the whole identifier ``=getuserid``. It is what a sentence encoder is shown (distil.py). Written is a table:
-the first line holds the number of files, each further one ``term, document frequency, surface form``, most frequent
-first.
+the first line holds the number of files, each further one ``term, files that have it, surface form``, the term of most
+packages first.
 """
 
 import argparse
@@ -15,11 +16,10 @@ from typing import NamedTuple
 
 from coderag.tokens import expand, raw_tokens, split_identifier, stem, whole_term
 
-_RAREST_PART = 3
-_RAREST_WHOLE = 10
-_RAREST_NUMBER = 20
+_RAREST_PART = 3  # packages
+_RAREST_WHOLE = 4
+_RAREST_NUMBER = 10
 _LONGEST_SURFACE = 40
-_CHUNK_FILES = 400
 
 FormCounts = dict[str, Counter[str]]
 
@@ -41,11 +41,11 @@ def surface_forms(raw: str) -> Iterator[tuple[str, str]]:
         yield whole_term(raw), " ".join(parts)
 
 
-def count_files(paths: list[Path]) -> tuple[Counter[str], FormCounts]:
-    """Count the files that have a term, and how often a distinct raw token of a file spells it in each way."""
+def count_package(folder: Path) -> tuple[Counter[str], FormCounts]:
+    """Count a package's files that have a term, and how often a distinct raw token of a file spells it in each way."""
     frequencies: Counter[str] = Counter()
     forms: FormCounts = defaultdict(Counter)
-    for path in paths:
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         distinct = set(raw_tokens(path.read_text("utf-8", "replace")))
         frequencies.update({term for raw in distinct for term in expand(raw)})
         for raw in distinct:
@@ -54,18 +54,26 @@ def count_files(paths: list[Path]) -> tuple[Counter[str], FormCounts]:
     return frequencies, dict(forms)
 
 
-def choose_vocabulary(frequencies: Counter[str], forms: FormCounts, *, size: int) -> list[Entry]:
-    """Return the most frequent terms, most frequent first; whole identifiers and numbers must be commoner than words.
+def choose_vocabulary(
+    packages: Counter[str], frequencies: Counter[str], forms: FormCounts, *, size: int
+) -> list[Entry]:
+    """Return the terms of most packages, in that order; whole identifiers and numbers must be commoner than words.
+
+    Args:
+        packages: Packages that have each term.
+        frequencies: Files that have it.
+        forms: How it is spelled.
+        size: Terms at most.
 
     Terms outside ASCII are left out: the encoder knows English, and gives all words of other scripts the same vector.
     """
     entries = []
-    for term, frequency in frequencies.items():
+    for term, n_packages in packages.items():
         rarest = _RAREST_NUMBER if term.isdigit() else _RAREST_WHOLE if term.startswith("=") else _RAREST_PART
-        if frequency >= rarest and term in forms and term.isascii():
+        if n_packages >= rarest and term in forms and term.isascii():
             surface = min(forms[term].items(), key=lambda item: (-item[1], item[0]))[0]
-            entries.append(Entry(term, frequency, surface))
-    return sorted(entries, key=lambda entry: (-entry.document_frequency, entry.term))[:size]
+            entries.append(Entry(term, frequencies[term], surface))
+    return sorted(entries, key=lambda entry: (-packages[entry.term], -entry.document_frequency, entry.term))[:size]
 
 
 def write_vocabulary(path: Path, entries: Iterable[Entry], *, n_files: int) -> None:
@@ -86,27 +94,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path, help="folder that collect.py wrote")
     parser.add_argument("output", type=Path, help="table to write")
-    parser.add_argument("--size", type=int, default=60_000, help="number of terms")
+    parser.add_argument("--size", type=int, default=62_000, help="number of terms")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
 
-    files = sorted(path for path in (arguments.corpus / "source").rglob("*") if path.is_file())
-    batches = [files[start : start + _CHUNK_FILES] for start in range(0, len(files), _CHUNK_FILES)]
+    folders = sorted(path for path in (arguments.corpus / "source").glob("*/*") if path.is_dir())
+    n_files = sum(path.is_file() for folder in folders for path in folder.rglob("*"))
+    packages: Counter[str] = Counter()
     frequencies: Counter[str] = Counter()
     forms: FormCounts = defaultdict(Counter)
     with Pool(arguments.processes) as pool:
-        for batch_frequencies, batch_forms in pool.imap(count_files, batches):
-            frequencies.update(batch_frequencies)
-            for term, counts in batch_forms.items():
+        for package_frequencies, package_forms in pool.imap(count_package, folders):
+            packages.update(package_frequencies.keys())
+            frequencies.update(package_frequencies)
+            for term, counts in package_forms.items():
                 forms[term].update(counts)
-    entries = choose_vocabulary(frequencies, forms, size=arguments.size)
-    write_vocabulary(arguments.output, entries, n_files=len(files))
+    entries = choose_vocabulary(packages, frequencies, forms, size=arguments.size)
+    write_vocabulary(arguments.output, entries, n_files=n_files)
     n_whole = sum(entry.term.startswith("=") for entry in entries)
-    print(
-        f"{len(files)} files, {len(frequencies)} terms; kept {len(entries)}, {n_whole} of them whole identifiers; ",
-        end="",
-    )
-    print(f"the rarest is in {entries[-1].document_frequency} files")
+    print(f"{n_files} files of {len(folders)} packages, {len(frequencies)} terms; ", end="")
+    rarest = packages[entries[-1].term]
+    print(f"kept {len(entries)}, {n_whole} of them whole identifiers; the rarest is in {rarest} packages")
 
 
 if __name__ == "__main__":

@@ -64,13 +64,19 @@ def test_vectors_have_length_one_and_the_shapes_of_chunks_and_files(model):
         np.testing.assert_allclose(lengths(part), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("field", ["names", "docs"])
-def test_names_and_docs_weigh_more_than_the_body(model, field):
-    in_body = {"body": {"delet": 2, "pars": 1}}
-    in_field = {"body": {"delet": 2}, field: {"pars": 1}}
-    chunks = model.embed_batch(batch([in_body, in_field])).chunks
+def test_what_a_chunk_declares_counts_beside_its_text(model):
+    plain = {"body": {"delet": 2, "pars": 1}}
+    declaring = {"body": {"delet": 2, "pars": 1}, "names": {"pars": 1}}
+    chunks = model.embed_batch(batch([plain, declaring], paths=({}, {}), file_of=[0, 1])).chunks
     parse = model.embed_query("parse", ["pars"])
     assert chunks[1] @ parse > chunks[0] @ parse
+
+
+def test_a_chunk_is_drawn_towards_what_its_file_is_about(model):
+    chunks = [{"body": {"delet": 1}}, {"body": {"password": 3}}, {"body": {"delet": 1}}]
+    vectors = model.embed_batch(batch(chunks, paths=({}, {}), file_of=[0, 0, 1])).chunks
+    password = model.embed_query("password", ["password"])
+    assert vectors[0] @ password > vectors[2] @ password
 
 
 def test_a_chunk_knows_its_path(model):
@@ -82,10 +88,11 @@ def test_a_chunk_knows_its_path(model):
     assert chunks[0] @ password > chunks[1] @ password
 
 
-def test_a_file_is_the_sum_of_its_chunks(model):
-    apart = batch([{"body": {"delet": 1}}, {"body": {"user": 2}}])
-    together = batch([{"body": {"delet": 1, "user": 2}}])
-    np.testing.assert_allclose(model.embed_batch(apart).files, model.embed_batch(together).files, atol=1e-6)
+def test_a_file_is_the_mean_of_its_chunks(model):
+    vectors = model.embed_batch(batch([{"body": {"delet": 1}}, {"body": {"user": 2}}], paths=({}, {}), file_of=[0, 1]))
+    together = model.embed_batch(batch([{"body": {"delet": 1}}, {"body": {"user": 2}}])).files[0]
+    mean = vectors.chunks.sum(axis=0)
+    np.testing.assert_allclose(together, mean / np.linalg.norm(mean), atol=1e-3)
 
 
 def test_a_question_is_nearest_to_the_chunk_that_has_its_words(model):

@@ -18,7 +18,7 @@ def model():
 
 
 def test_the_model_names_itself(model):
-    assert model.model_name == "coderag-words-v0"
+    assert model.model_name == "coderag-words"
     assert model.dimension == 256
     assert EmbeddedModel.class_name() == "EmbeddedModel"
     assert model.vectors.name == model.model_name

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from coderag.retrieval.analysis import analyze
-from coderag.retrieval.channels import WEIGHTS, find_symbols, search_channels, symbol_scores
+from coderag.retrieval.channels import WEIGHTS, find_symbols, search_channels, standing_out, symbol_scores
 from tests.support.corpora import make_corpus, row_named
 
 FILES = {
@@ -89,3 +89,17 @@ def test_one_letter_names_declare_nothing(corpus):
 def test_a_chunk_has_the_score_of_its_best_declaration(corpus):
     matches = find_symbols(corpus, analyze("`Session` `other.login`"))
     assert symbol_scores(corpus, matches)[row_named(corpus, "Session")] == 1
+
+
+def test_likeness_counts_from_what_is_ordinary_in_the_repository():
+    cosines = np.array([0.2] * 40 + [0.3] * 40 + [0.6], np.float32)
+    scores = standing_out(cosines)
+    assert scores[-1] > 0.2
+    assert not scores[:40].any()
+    assert scores[40] < 0.1 * scores[-1]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_few_chunks_say_nothing_of_what_is_ordinary(size):
+    cosines = np.linspace(0.1, 0.5, size, dtype=np.float32)
+    np.testing.assert_array_equal(standing_out(cosines), cosines)

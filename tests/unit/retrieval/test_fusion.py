@@ -38,8 +38,8 @@ def test_scores_are_weighted_means_of_shares_of_each_channels_best(corpus):
     )
     # Files: a has 4/8 lexical and 0.3/0.6 dense at best, b 8/8 lexical, c 0.6/0.6 dense.
     assert fused.files.tolist() == pytest.approx([(0.5 + 2 * 0.5 + 1) / 4, 1 / 4, 2 / 4])
-    # Chunks: lexical and dense count alike, a channel over files not at all.
-    assert fused.chunks.tolist() == pytest.approx([(0.25 + 0.5) / 2, 0.5 / 2, 1 / 2, 1 / 2])
+    # Chunks: dense counts double, a channel over files not at all.
+    assert fused.chunks.tolist() == pytest.approx([(0.25 + 2 * 0.5) / 3, 0.5 / 3, 1 / 3, 2 / 3])
 
 
 def test_ranks_are_summed_as_reciprocals_and_divided_by_the_best(corpus):

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Check the paraphrased questions: that each target is there, and that its question shares no identifier with it.
+
+usage: check_paraphrases.py --trees DIR [--only NAME ...]
+
+A question's words are its terms without stop words. Refused is a question with a word that is a part of the target's
+path or of its name, that is itself an identifier of the target's code, or more than a fifth of whose words are parts of
+identifiers in that code. Comments and strings are not identifiers. Exit code 1 if a question is refused.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tree_sitter import Node
+
+from coderag.ingestion.parsing.languages import detect_language, language_named
+from coderag.ingestion.parsing.trees import parse as parse_source
+from coderag.tokens import query_terms, split_identifier, stem
+
+QUESTIONS = Path(__file__).parents[2] / "evals/paraphrased/queries.jsonl"
+FEWEST_WORDS = 4
+_LARGEST_SHARE = 0.2  # of the question's words, that may be parts of longer identifiers
+_WHOLE = frozenset({"comment", "string"})
+
+
+def identifiers(node: Node, first: int, last: int) -> Iterator[str]:
+    """Yield the identifiers of a syntax tree that stand on the given lines (1-based, inclusive)."""
+    if node.end_point[0] + 1 < first or node.start_point[0] + 1 > last:
+        return
+    if any(word in node.type for word in _WHOLE) and "interpol" not in node.type:
+        return
+    if not node.child_count and node.is_named and node.text:
+        text = node.text.decode("utf-8", "replace")
+        if any(letter.isalpha() for letter in text):
+            yield text
+    for child in node.children:
+        yield from identifiers(child, first, last)
+
+
+def faults(item: dict[str, Any], tree: Path) -> list[str]:
+    """Return what is wrong with a question, nothing if it is sound."""
+    found = []
+    words = set(query_terms(item["query"]))
+    words = {word for word in words if not word.startswith("=")}
+    if len(words) < FEWEST_WORDS:
+        found.append(f"has {len(words)} words that count, fewer than {FEWEST_WORDS}")
+    for target in item["relevant"]:
+        path = tree / target["path"]
+        if not path.is_file():
+            found.append(f"{target['path']} is no file")
+            continue
+        data = path.read_bytes()
+        first, last = target["start_line"], target["end_line"]
+        if not 1 <= first <= last <= data.count(b"\n") + 1:
+            found.append(f"{target['path']} has no lines {first}-{last}")
+            continue
+        places = {stem(part) for part in split_identifier(f"{target['path']} {target['name']}".replace("/", " "))}
+        if shared := words & places:
+            found.append(f"shares {sorted(shared)} with the path or the name")
+        language = language_named(detect_language(target["path"]))
+        if language is None or not language.grammar:
+            found.append(f"{target['path']} is in no language with a grammar")
+            continue
+        root = parse_source(data, language, timeout_s=60).root_node
+        names = set(identifiers(root, first, last))
+        whole = {stem(name.lower()) for name in names}
+        parts = {stem(part) for name in names for part in split_identifier(name)}
+        if shared := words & whole:
+            found.append(f"has words that are identifiers of the code: {sorted(shared)}")
+        if len(shared := (words & parts) - whole) > _LARGEST_SHARE * len(words):
+            found.append(f"has too many words that are parts of identifiers: {sorted(shared)}")
+    return found
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trees", type=Path, required=True, help="one folder a repository, at its revision")
+    parser.add_argument("--only", nargs="*", help="names of repositories")
+    parser.add_argument("--questions", type=Path, default=QUESTIONS)
+    arguments = parser.parse_args()
+
+    items = [json.loads(line) for line in arguments.questions.read_text("utf-8").splitlines()]
+    items = [item for item in items if not arguments.only or item["repo"] in arguments.only]
+    refused = 0
+    for item in items:
+        for fault in faults(item, arguments.trees / item["repo"]):
+            refused += 1
+            print(f"{item['repo']}: {item['query']!r} {fault}")
+    print(f"{len(items)} questions, {refused} faults", file=sys.stderr)
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
