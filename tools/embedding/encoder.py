@@ -97,6 +97,12 @@ class BagEncoder(torch.nn.Module):
         sides = places.split([len(queries.ids), len(codes.ids)])
         return _sums(table, queries, sides[0], query_weights), _sums(table, codes, sides[1], code_weights)
 
+    def queries(self, texts: Texts) -> Tensor:
+        """Return normalised vectors of questions, shape (n_texts, dimension)."""
+        used, places = torch.unique(texts.ids, return_inverse=True)
+        weights = texts.values * (self.log_weights + self.query_shift)[texts.ids].exp()
+        return _sums(functional.embedding(used, self.vectors, sparse=True), texts, places, weights)
+
 
 def _sums(table: Tensor, texts: Texts, places: Tensor, weights: Tensor) -> Tensor:
     offsets = torch.searchsorted(texts.rows, torch.arange(texts.n_texts))

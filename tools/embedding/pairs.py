@@ -23,7 +23,7 @@ from coderag.tokens import STOP_WORDS, expand, path_terms, raw_tokens
 
 FIELDS = ("query", *CODE_FIELDS)
 
-_LONGEST_QUERY = 48  # terms
+LONGEST_QUERY = 48  # terms
 _LONGEST_CODE = 400  # terms
 _FEWEST_QUERY = 2
 _FEWEST_CODE = 5
@@ -108,11 +108,11 @@ def mine(folder: Path, *, id_of: dict[str, int]) -> Mined:
     counts = TermCounts(id_of)
     number_of: dict[tuple[str, int], int] = {}
     for pair in mine_package(folder):
-        query = counts.count(pair.query, most=_LONGEST_QUERY, never=STOP_WORDS)
+        query = counts.count(pair.query, most=LONGEST_QUERY, never=STOP_WORDS)
         body = counts.body(pair.code)
         if len(query) < _FEWEST_QUERY or len(body) < _FEWEST_CODE:
             continue
-        names = counts.count(pair.code.names, most=_LONGEST_QUERY)
+        names = counts.count(pair.code.names, most=LONGEST_QUERY)
         for rows, counted in zip(mined.fields, (query, body, names, counts.path(pair.code.path)), strict=True):
             rows.append(counted)
         mined.kinds.append(KINDS.index(pair.kind))

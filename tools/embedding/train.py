@@ -62,6 +62,28 @@ class Pairs(NamedTuple):
         return cls(query=query, code=code, **names, **arrays)
 
 
+class Teacher(NamedTuple):
+    """What teacher.py wrote: texts, and the encoder's vectors of them, float32 (n_texts, 384), of length 1."""
+
+    texts: Bags
+    vectors: Tensor
+
+    @classmethod
+    def load(cls, path: Path, *, n_terms: int) -> Self:
+        """Read the texts, over the first terms of the vocabulary."""
+        stored = np.load(path)
+        return cls(Bags.of(stored, "text", n_terms), torch.from_numpy(stored["vectors"].astype(np.float32)))
+
+    def loss(self, model: BagEncoder, rng: np.random.Generator, n_texts: int, temperature: float) -> Tensor:
+        """Return how far the model's likenesses of some texts are from the encoder's (Kullback-Leibler divergence)."""
+        chosen = rng.choice(len(self.vectors), n_texts, replace=False)
+        own = model.queries(take([self.texts], chosen, None, 0))
+        wanted = self.vectors[torch.from_numpy(chosen)]
+        itself = torch.eye(n_texts, dtype=torch.bool)
+        scores, targets = ((side @ side.T / temperature).masked_fill(itself, -1e4) for side in (own, wanted))
+        return functional.kl_div(scores.log_softmax(1), targets.log_softmax(1), log_target=True, reduction="batchmean")
+
+
 class Recipe(NamedTuple):
     """How to train.
 
@@ -74,6 +96,7 @@ class Recipe(NamedTuple):
         dropout: Share of the terms of a text that are left out.
         temperature: Of the softmax over a batch.
         balance: Exponent to which a language's number of pairs is raised; 1 takes all as they are.
+        teacher_weight: Of the encoder's likenesses in the loss.
     """
 
     epochs: float = 1
@@ -84,6 +107,7 @@ class Recipe(NamedTuple):
     dropout: float = 0.05
     temperature: float = 0.05
     balance: float = 0.7
+    teacher_weight: float = 1.0
 
 
 def hold_out(package_names: Sequence[str], packages: NDArray[np.uint16]) -> NDArray[np.bool_]:
@@ -121,8 +145,10 @@ def loss_of(scores: Tensor, chunks: Tensor) -> Tensor:
     return (functional.cross_entropy(scores, target) + functional.cross_entropy(scores.T, target)) / 2
 
 
-def train(model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64], recipe: Recipe) -> None:
-    """Train a model on pairs, given by their rows."""
+def train(
+    model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64], recipe: Recipe, teacher: Teacher | None = None
+) -> None:
+    """Train a model on pairs, given by their rows, and on the encoder's likenesses of texts."""
     rng = np.random.default_rng(0)
     weights = [model.log_weights, model.query_shift, model.log_fields]
     learnt = [weight for weight in weights if weight.requires_grad]
@@ -145,6 +171,9 @@ def train(model: BagEncoder, pairs: Pairs, rows: NDArray[np.int64], recipe: Reci
             queries, codes = model(*texts)
             chunks = torch.from_numpy(pairs.chunks[batch].astype(np.int64))
             loss = loss_of(queries @ codes.T / recipe.temperature, chunks)
+            if teacher is not None:
+                soft = teacher.loss(model, rng, recipe.batch_size // 2, recipe.temperature)
+                loss = loss + recipe.teacher_weight * soft
             for optimiser in optimisers:
                 optimiser.zero_grad()
             torch.autograd.backward(loss)
@@ -184,6 +213,7 @@ def main() -> None:
     parser.add_argument("distilled", type=Path, help="npz file that distil.py wrote")
     parser.add_argument("pairs", type=Path, help="npz file that pairs.py wrote")
     parser.add_argument("output", type=Path, help="npz file to write")
+    parser.add_argument("--teacher", type=Path, help="npz file that teacher.py wrote")
     parser.add_argument("--terms", type=int, default=59_000, help="size of the vocabulary")
     parser.add_argument("--dimension", type=int, default=256)
     parser.add_argument(
@@ -211,7 +241,8 @@ def main() -> None:
     print(f"{len(rows)} pairs to train on, {held_out.sum()} held out; {recipe}", flush=True)
     figures: dict[str, Any] = {"distilled": measure(model, pairs, pairs.rows[held_out])}
     print(figures["distilled"], flush=True)
-    train(model, pairs, rows, recipe)
+    teacher = Teacher.load(arguments.teacher, n_terms=n_terms) if arguments.teacher else None
+    train(model, pairs, rows, recipe, teacher)
     figures["trained"] = measure(model, pairs, pairs.rows[held_out])
     print(figures["trained"], flush=True)
     with torch.inference_mode():
