@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError
-from coderag.models.word_vectors import Entries, WordVectors
+from coderag.models.word_vectors import Field, WordVectors
 from coderag.privacy import MaskedPaths, PathMask
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
@@ -134,13 +134,12 @@ class EmbeddedDense:
 
     def embed_batch(self, batch: Batch) -> BatchVectors:
         """Return the vectors of a batch, from its counts alone."""
-        rows_of = self._rows_of(batch.terms)
-        fields = {"body": batch.counts.body, "names": batch.counts.names, "path": batch.path_counts[batch.file_of]}
-        parts = [self._entries(matrix, name, rows_of) for name, matrix in fields.items()]
-        entries = Entries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        chunks, files = self._words.embed_in_context(entries, batch.file_of, len(batch.paths))
-        paths = self._words.embed(self._entries(batch.path_counts, "path", rows_of), len(batch.paths))
-        return BatchVectors(chunks=chunks, files=files, paths=paths)
+        rows, weights = self._rows_of(batch.terms), self._words.field_weights
+        body, names, _ = batch.counts.matrices
+        fields = [Field(body, rows, weights["body"]), Field(names, rows, weights["names"])]
+        paths = Field(batch.path_counts, rows, weights["path"])
+        chunks, files = self._words.embed_chunks(fields, paths, batch.file_of)
+        return BatchVectors(chunks=chunks, files=files, paths=self._words.embed([paths]))
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question's terms."""
@@ -155,12 +154,6 @@ class EmbeddedDense:
         self._rows = np.concatenate([self._rows[:known], self._words.rows_of(terms[known:])])
         self._terms = terms
         return self._rows
-
-    def _entries(self, counts: sp.csr_matrix, field: str, rows_of: NDArray[np.int32]) -> Entries:
-        """Return what a field of texts has of each term."""
-        texts = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        weights = np.full(len(texts), self._words.field_weights[field])
-        return Entries(texts, rows_of[counts.indices], counts.data, weights)
 
 
 class ProviderDense:

@@ -24,34 +24,31 @@ ASSET = Path(__file__).with_name("assets") / "words-v1"
 """The word vectors of this release."""
 
 FloatArray = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 Side = Literal["code", "question"]
 
 CODE_FIELDS = ("body", "names", "path")
 UNIT = 1 << 15
-"""What `unit_integers` makes of a component of 1."""
+"""What a component of 1 is in whole numbers."""
 
 _FIELD_UNIT = 64  # a field weight of 1
 _LARGEST_COUNT = 1 << 12  # more of a term say no more
 _DAMPENED = np.rint(np.log1p(np.arange(_LARGEST_COUNT + 1)) * 256).astype(np.int64)
-_WEIGHT_BITS = 17  # of a text's weights together: times 127 that is a whole number which float32 holds exactly
-_SUM_BITS = 26  # of a component, so that the squares of a thousand of them fit into 64 bits
+_SPARE_BITS = 8  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 28 are kept
+_COMPONENT_BITS = 22  # so that the squares of up to 512 components have an exact sum
 
 
-class Entries(NamedTuple):
-    """Counted terms of texts.
+class Field(NamedTuple):
+    """Counted terms of one field of some texts.
 
     Attributes:
-        texts: int (n,), the text of each entry.
-        rows: int (n,), the row of its term in the table.
-        counts: (n,), how often it occurs there.
-        field_weights: int (n,), how much its field weighs, `WordVectors.field_weights`.
+        counts: (n_texts, n_terms), how often each text has each term.
+        rows: int (n_terms,), the row of each term in the table, -1 if it is unknown.
+        weight: How much the field weighs, see `WordVectors.field_weights`.
     """
 
-    texts: NDArray[np.integer]
+    counts: "sparse.csr_matrix[np.float32]"
     rows: NDArray[np.integer]
-    counts: NDArray[Any]
-    field_weights: NDArray[np.integer]
+    weight: int
 
 
 class WordVectors:
@@ -121,41 +118,44 @@ class WordVectors:
         """Return the row of each term in the table, -1 where a term is unknown."""
         return np.fromiter((self._row_of.get(term, -1) for term in terms), np.int32, len(terms))
 
-    def embed(self, entries: Entries, n_texts: int, side: Side = "code") -> FloatArray:
-        """Embed texts given by their counted terms.
+    def embed(self, fields: Sequence[Field], side: Side = "code") -> FloatArray:
+        """Embed texts given by the counted terms of their fields.
 
         Args:
-            entries: Those whose term is unknown (row -1) count nothing.
-            n_texts: Texts in all.
+            fields: Of the same texts each.
             side: Whether the texts are code or questions.
 
         Returns:
             float32 array, shape (n_texts, dim), each row of length 1, or zeros if no term is known.
         """
-        vectors: FloatArray = unit_vectors(self._sums(entries, n_texts, side)).astype(np.float32)
+        sums = np.sum([self._sums(field, side) for field in fields], axis=0)
+        vectors: FloatArray = unit_vectors(sums).astype(np.float32)
         return vectors
 
-    def embed_in_context(self, entries: Entries, file_of: NDArray[np.integer], n_files: int) -> tuple[FloatArray, ...]:
+    def embed_chunks(
+        self, fields: Sequence[Field], paths: Field, file_of: NDArray[np.integer]
+    ) -> tuple[FloatArray, FloatArray]:
         """Embed the chunks of some whole files, each with a share of what its file is about.
 
         Args:
-            entries: Of the chunks.
+            fields: Of the chunks.
+            paths: Of the files: a chunk's path is a field of it too.
             file_of: int (n_chunks,), the file of each chunk.
-            n_files: Files in all.
 
         Returns:
             float32 arrays, rows of length 1 or zero: the chunks (n_chunks, dim) and the files (n_files, dim), a file
             being the sum of its chunks.
         """
-        n_chunks = len(file_of)
-        own = _unit_integers(unit_vectors(self._sums(entries, n_chunks, "code")))
+        n_files, n_chunks = paths.counts.shape[0], len(file_of)
+        sums = sum((self._sums(field, "code") for field in fields), self._sums(paths, "code")[file_of])
+        own = np.rint(unit_vectors(sums) * UNIT)
         chunks_of: sparse.csr_matrix[np.float64] = sparse.csr_matrix(
             (np.ones(n_chunks), (file_of, np.arange(n_chunks))), shape=(n_files, n_chunks)
         )
-        files = unit_vectors((chunks_of @ own.astype(np.float64)).astype(np.int64))
-        shares = _unit_integers(files * self.context_share)[file_of]
-        chunks = unit_vectors(own + shares * own.any(axis=1, keepdims=True))  # what says nothing is like no question
-        return chunks.astype(np.float32), files.astype(np.float32)
+        files = unit_vectors(np.asarray(chunks_of @ own))
+        shares = np.rint(files * (self.context_share * UNIT))[file_of]
+        shares[~own.any(axis=1)] = 0  # what says nothing is like no question
+        return unit_vectors(own + shares).astype(np.float32), files.astype(np.float32)
 
     def embed_terms(self, terms: Sequence[str], side: Side = "question") -> FloatArray:
         """Embed one text given as its terms.
@@ -172,41 +172,44 @@ class WordVectors:
         Returns:
             float32 array, shape (len(texts), dim), in the order of ``texts``.
         """
+        column_of: dict[str, int] = {}
         counted = [Counter(terms) for terms in texts]
-        rows = self.rows_of([term for counts in counted for term in counts])
-        owners = np.repeat(np.arange(len(texts)), [len(counts) for counts in counted])
-        counts = np.array([count for counts in counted for count in counts.values()], np.int64)
-        weights = np.full(len(rows), self.field_weights["body"])
-        return self.embed(Entries(owners, rows, counts, weights), len(texts), side)
+        columns = [column_of.setdefault(term, len(column_of)) for counts in counted for term in counts]
+        values = np.array([count for counts in counted for count in counts.values()], np.float32)
+        ends = np.cumsum([0, *(len(counts) for counts in counted)])
+        shape = (len(texts), len(column_of))
+        counts: sparse.csr_matrix[np.float32] = sparse.csr_matrix((values, columns, ends), shape=shape)
+        return self.embed([Field(counts, self.rows_of(list(column_of)), self.field_weights["body"])], side)
 
-    def _sums(self, entries: Entries, n_texts: int, side: Side) -> IntArray:
-        """Return for each text the weighted sum of its rows, exactly, in a unit of the text's own."""
-        known = entries.rows >= 0
-        texts, words = entries.texts[known], entries.rows[known]
-        counts = np.minimum(entries.counts[known], _LARGEST_COUNT).astype(np.int64)
-        weights = self._weights[side][words].astype(np.int64) * _DAMPENED[counts] * entries.field_weights[known]
-        # Sums of whole numbers below 2^53 are exact in any order.
-        totals = np.bincount(texts, weights, minlength=n_texts)
-        shift = np.maximum(0, np.frexp(totals)[1] - _WEIGHT_BITS)
-        used, columns = np.unique(words, return_inverse=True)
-        scaled = (weights >> shift[texts]).astype(np.float32)
-        matrix = sparse.csr_matrix((scaled, (texts, columns)), shape=(n_texts, len(used)))
-        return np.asarray(matrix @ self._rows[used].astype(np.float32)).astype(np.int64)
+    def _sums(self, field: Field, side: Side) -> NDArray[np.float64]:
+        """Return for each text the weighted sum of its terms' rows: whole numbers, and exact ones, as they are below 2^53."""
+        counts = field.counts
+        used = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]))
+        rows = field.rows[used]
+        used, rows = used[rows >= 0], rows[rows >= 0]
+        place = np.zeros(counts.shape[1], np.int32)
+        place[used] = np.arange(len(used))
+        weights = np.zeros(counts.shape[1], np.int64)
+        weights[used] = self._weights[side][rows].astype(np.int64) * field.weight
+        dampened = _DAMPENED[np.minimum(counts.data, _LARGEST_COUNT).astype(np.int64)]
+        scaled = ((weights[counts.indices] * dampened) >> _SPARE_BITS).astype(np.float64)
+        if not len(used):
+            return np.zeros((counts.shape[0], self.dimension))
+        matrix: sparse.csr_matrix[np.float64] = sparse.csr_matrix(
+            (scaled, place[counts.indices], counts.indptr), shape=(counts.shape[0], len(used))
+        )
+        return np.asarray(matrix @ self._rows[rows].astype(np.float64))
 
 
-def unit_vectors(sums: IntArray) -> NDArray[np.float64]:
+def unit_vectors(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return vectors of whole numbers with length 1, or zero; the same on every platform.
 
     Only exact sums are made, and one square root and one division, which IEEE 754 rounds in one way.
     """
     largest = np.abs(sums).max(axis=1, initial=0)
-    shift = np.maximum(0, np.frexp(largest.astype(np.float64))[1] - _SUM_BITS)
-    sums = sums >> shift[:, None]
-    lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums).astype(np.float64))
+    scale = np.ldexp(1.0, -np.maximum(0, np.frexp(largest)[1] - _COMPONENT_BITS))
+    whole = np.rint(sums * scale[:, None])
+    lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole))
     lengths[lengths == 0] = 1
-    vectors: NDArray[np.float64] = sums / lengths[:, None]
+    vectors: NDArray[np.float64] = whole / lengths[:, None]
     return vectors
-
-
-def _unit_integers(vectors: NDArray[np.float64]) -> IntArray:
-    return np.rint(vectors * UNIT).astype(np.int64)

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
 from coderag.errors import ModelError
-from coderag.models.word_vectors import ASSET, Entries, WordVectors, unit_vectors
+from coderag.models.word_vectors import ASSET, Field, WordVectors, unit_vectors
 from coderag.tokens import TOKENIZER_VERSION, query_terms, text_terms
 
 DELETE_USER = "def delete_user(self, user_id):\n    user = self.users.pop(user_id)\n    self.session.delete(user)\n"
-PLATFORM_DIGEST = "f73710db798cc0f90f883c0ebcfd2341474428afd43b543c6a9b49a8240dc8cb"
+PLATFORM_DIGEST = "3996fffbeadd590c42a014e8b666ad852d7c57410657f73e4ab16244b862a64b"
 PARSE_JSON = "def parse_json(text):\n    decoder = JSONDecoder()\n    return decoder.decode(text)\n"
 
 
@@ -81,17 +82,14 @@ def test_related_words_are_nearer_than_unrelated_ones(vectors, question, near, f
     assert similarity(vectors, question, near) > similarity(vectors, question, far)
 
 
-def entries(*counted, field="body"):
-    """Entries of texts given as lists of (row, count), all of one field."""
-    texts = [text for text, rows in enumerate(counted) for _ in rows]
-    flat = [pair for rows in counted for pair in rows]
-    weight = {"body": 64, "names": 128, "path": 192}[field]
-    return Entries(
-        np.array(texts, np.int64),
-        np.array([row for row, _ in flat], np.int64),
-        np.array([count for _, count in flat], np.float32),
-        np.full(len(flat), weight),
-    )
+def field(*counted, weight=64):
+    """A field of texts given as lists of (row, count)."""
+    n_rows = max((row for rows in counted for row, _ in rows), default=0) + 1
+    counts = np.zeros((len(counted), n_rows), np.float32)
+    for text, rows in enumerate(counted):
+        for row, count in rows:
+            counts[text, row] = count
+    return Field(sparse.csr_matrix(counts), np.arange(n_rows), weight)
 
 
 def test_terms_are_looked_up_by_row_and_unknown_ones_have_none(tiny):
@@ -99,7 +97,7 @@ def test_terms_are_looked_up_by_row_and_unknown_ones_have_none(tiny):
 
 
 def test_counts_are_dampened_by_a_logarithm_and_vectors_have_length_one(tiny):
-    embedded = WordVectors.load(tiny).embed(entries([(0, 1)], [(0, 1), (1, 3)]), 2)
+    embedded = WordVectors.load(tiny).embed([field([(0, 1)], [(0, 1), (1, 3)])])
     raw = np.array([2 * np.log(2), 3 * np.log(4)])
     np.testing.assert_allclose(embedded, [[1, 0], raw / np.linalg.norm(raw)], atol=2e-3)
 
@@ -112,15 +110,18 @@ def test_terms_weigh_otherwise_in_questions_than_in_code(tiny):
 
 def test_a_field_that_weighs_more_turns_the_vector_towards_its_terms(tiny):
     loaded = WordVectors.load(tiny)
-    body, path = entries([(0, 1)]), entries([(1, 1)], field="path")
-    both = Entries(*(np.concatenate(column) for column in zip(body, path, strict=True)))
-    np.testing.assert_allclose(loaded.embed(both, 1), [[2 / 85**0.5, 9 / 85**0.5]], atol=1e-3)
+    embedded = loaded.embed([field([(0, 1)]), field([(1, 1)], weight=192)])
+    np.testing.assert_allclose(embedded, [[2 / 85**0.5, 9 / 85**0.5]], atol=1e-3)
+
+
+def test_a_column_whose_term_is_unknown_counts_nothing(tiny):
+    counts = sparse.csr_matrix(np.array([[5, 1]], np.float32))
+    assert WordVectors.load(tiny).embed([Field(counts, np.array([-1, 0]), 64)]).tolist() == [[1, 0]]
 
 
 def test_a_chunk_has_a_share_of_its_file_and_a_file_is_the_sum_of_its_chunks(tiny):
-    chunks, files = WordVectors.load(tiny).embed_in_context(
-        entries([(0, 1)], [(1, 1)], [(0, 1)]), np.array([0, 0, 1]), 2
-    )
+    chunks = [field([(0, 1)], [(1, 1)], [(0, 1)])]
+    chunks, files = WordVectors.load(tiny).embed_chunks(chunks, field([], []), np.array([0, 0, 1]))
     half = 1 / 2**0.5
     np.testing.assert_allclose(files, [[half, half], [1, 0]], atol=1e-4)
     mixed = np.array([1 + half / 2, half / 2])
@@ -135,8 +136,9 @@ def test_vectors_are_the_same_to_the_last_bit_on_every_platform():
     weights = np.array([[rng.randrange(1, 65_536) for _ in range(50)] for _ in range(2)], np.uint16)
     card = {"name": "n", "version": "1", "field_weights": {"body": 1, "names": 1.3, "path": 3}, "context_share": 0.3}
     table = WordVectors([f"w{number}" for number in range(50)], made, weights, card)
-    texts = entries(*([(rng.randrange(50), rng.randrange(1, 9000)) for _ in range(40)] for _ in range(30)))
-    chunks, files = table.embed_in_context(texts, np.arange(30) // 4, 8)
+    texts = field(*([(rng.randrange(50), rng.randrange(1, 9000)) for _ in range(40)] for _ in range(30)))
+    paths = field(*([(rng.randrange(50), 1), (rng.randrange(50), 2)] for _ in range(8)), weight=192)
+    chunks, files = table.embed_chunks([texts], paths, np.arange(30) // 4)
     digest = hashlib.sha256(chunks.astype("<f4").tobytes() + files.astype("<f4").tobytes()).hexdigest()
     assert digest == PLATFORM_DIGEST
 
@@ -150,7 +152,7 @@ def test_no_logarithm_of_a_count_is_so_near_a_half_that_platforms_could_round_it
     sums=arrays(np.int64, st.tuples(st.integers(1, 4), st.just(5)), elements=st.integers(-(2**50), 2**50)),
 )
 def test_every_vector_has_length_one_or_is_zero_and_keeps_its_direction(sums):
-    vectors = unit_vectors(sums)
+    vectors = unit_vectors(sums.astype(np.float64))
     for vector, given_row in zip(vectors, sums.astype(np.float64), strict=True):
         length = np.linalg.norm(given_row)
         assert np.linalg.norm(vector) == pytest.approx(1 if length else 0)
