@@ -35,6 +35,8 @@ def analyze(query: str, project: str = "") -> Analysis:
     question = query if symbol_query else _without_project(query, project)
     if intent == "documentation":
         question = _ABOUT_DOCUMENTS.sub(" ", question)
+    if not name and not entities and query.isascii() and query.strip().isidentifier():
+        name = query.strip()  # one bare word may be a name as well, whatever else it means
     if name and not any(name == entity["text"] for entity in entities):
         kind = "qualified_name" if any(separator in name for separator in (".", "::", "->", "#")) else "identifier"
         entities.insert(0, Entity(kind=kind, text=name))

@@ -22,7 +22,7 @@ WEIGHTS = {
     "dense": 1.5,
     "names": 0.5,
     "dense_file": 0.5,
-    "dense_path": 0.7,
+    "dense_path": 1.0,
     "docs": 0.25,
 }
 """Share of each channel in `scores` fusion, hand-set in the study; a learned ranker lost to them under cross-validation."""
@@ -60,9 +60,12 @@ def search_channels(
     """
     terms = corpus.known_terms([*analysis["terms"], *analysis["expanded_terms"]])
     scale = _DENSE_FOR_SYMBOLS if analysis["symbol_query"] else 1.0
+    cosines = corpus.vectors @ vector
     channels = [
         Channel("lexical", "chunk", corpus.body.score(terms), WEIGHTS["lexical"]),
-        Channel("dense", "chunk", standing_out(corpus.vectors @ vector), WEIGHTS["dense"] * scale),
+        Channel(
+            "dense", "chunk", cosines if analysis["symbol_query"] else standing_out(cosines), WEIGHTS["dense"] * scale
+        ),
         Channel("names", "chunk", corpus.names.score(terms), WEIGHTS["names"]),
         Channel("dense_file", "file", corpus.file_vectors @ vector, WEIGHTS["dense_file"] * scale),
         Channel("dense_path", "file", corpus.path_vectors @ vector, WEIGHTS["dense_path"] * scale),
@@ -79,7 +82,11 @@ def standing_out(cosines: FloatArray) -> FloatArray:
     """
     if len(cosines) < _FEWEST_ORDINARY:
         return cosines
-    beyond: FloatArray = np.maximum(cosines - (cosines.mean() + cosines.std()), np.float32(0))
+    mean, best = cosines.mean(), cosines.max()
+    ordinary = min(
+        mean + cosines.std(), (mean + best) / 2
+    )  # where half of a repository is alike, half still stands out
+    beyond: FloatArray = np.maximum(cosines - ordinary, np.float32(0)).astype(np.float32)
     return beyond
 
 

@@ -11,8 +11,8 @@ from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]
 
-_CHUNK_WEIGHTS = {"lexical": 1.0, "dense": 2.0, "names": 0.5}
-"""Share of each channel in the choice among the chunks of a file."""
+_CHUNK_CHANNELS = frozenset({"lexical", "dense", "names"})
+"""Channels that have a part in the choice among the chunks of a file, with their weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ def fuse_scores(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
     for channel in channels:
         values = normalise(channel.values)
         files += channel.weight / total * (corpus.file_max(values) if channel.level == "chunk" else values)
-        if share := _CHUNK_WEIGHTS.get(channel.name):
-            chunks += share * values
-            chunk_total += share
+        if channel.name in _CHUNK_CHANNELS:
+            chunks += np.float32(channel.weight) * values
+            chunk_total += channel.weight
     chunks /= np.float32(max(chunk_total, 1.0))
     return FusedScores(chunks=chunks, files=files)
 

@@ -38,7 +38,7 @@ def test_scores_are_weighted_means_of_shares_of_each_channels_best(corpus):
     )
     # Files: a has 4/8 lexical and 0.3/0.6 dense at best, b 8/8 lexical, c 0.6/0.6 dense.
     assert fused.files.tolist() == pytest.approx([(0.5 + 2 * 0.5 + 1) / 4, 1 / 4, 2 / 4])
-    # Chunks: dense counts double, a channel over files not at all.
+    # Chunks: a channel over files has no part.
     assert fused.chunks.tolist() == pytest.approx([(0.25 + 2 * 0.5) / 3, 0.5 / 3, 1 / 3, 2 / 3])
 
 
