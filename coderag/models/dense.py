@@ -49,11 +49,11 @@ class Batch:
     path_counts: sp.csr_matrix
 
     @property
-    def chunks_of_files(self) -> sp.csr_matrix:
+    def chunks_of_files(self) -> sp.csc_matrix:
         """float32 (n_files, n_chunks), 1 where a chunk is of a file."""
-        ones = np.ones(len(self.file_of), np.float32)
-        shape = (len(self.paths), len(self.file_of))
-        return sp.csr_matrix((ones, (self.file_of, np.arange(len(self.file_of)))), shape=shape)
+        n_chunks = len(self.file_of)
+        ones, ends = np.ones(n_chunks, np.float32), np.arange(n_chunks + 1)
+        return sp.csc_matrix((ones, self.file_of, ends), shape=(len(self.paths), n_chunks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,9 @@ class EmbeddedDense:
         """Return the vectors of a batch, from its counts alone."""
         rows, weights = self._rows_of(batch.terms), self._words.field_weights
         body, names, _ = batch.counts.matrices
-        fields = [Field(body, rows, weights["body"]), Field(names, rows, weights["names"])]
-        paths = Field(batch.path_counts, rows, weights["path"])
-        chunks, files = self._words.embed_chunks(fields, paths, batch.file_of)
-        return BatchVectors(chunks=chunks, files=files, paths=self._words.embed([paths]))
+        fields = [Field(body, weights["body"]), Field(names, weights["names"])]
+        paths = Field(batch.path_counts, weights["path"])
+        return BatchVectors(*self._words.embed_chunks(fields, paths, rows, batch.chunks_of_files))
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question's terms."""

@@ -10,6 +10,7 @@ Nothing here imports LlamaIndex, which takes seconds: `coderag.models.embedded` 
 import json
 from collections import Counter
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -26,14 +27,13 @@ ASSET = Path(__file__).with_name("assets") / "words-v1"
 FloatArray = NDArray[np.float32]
 Side = Literal["code", "question"]
 
-CODE_FIELDS = ("body", "names", "path")
 UNIT = 1 << 15
 """What a component of 1 is in whole numbers."""
 
 _FIELD_UNIT = 64  # a field weight of 1
 _LARGEST_COUNT = 1 << 12  # more of a term say no more
-_DAMPENED = np.rint(np.log1p(np.arange(_LARGEST_COUNT + 1)) * 256).astype(np.int64)
-_SPARE_BITS = 8  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 28 are kept
+_DAMPENED = np.rint(np.log1p(np.arange(_LARGEST_COUNT + 1)) * 256)
+_SPARE = 1 << 8  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 28 are kept
 _COMPONENT_BITS = 22  # so that the squares of up to 512 components have an exact sum
 
 
@@ -41,13 +41,11 @@ class Field(NamedTuple):
     """Counted terms of one field of some texts.
 
     Attributes:
-        counts: (n_texts, n_terms), how often each text has each term.
-        rows: int (n_terms,), the row of each term in the table, -1 if it is unknown.
+        counts: (n_texts, n_terms), how often each text has each term; may end before the vocabulary does.
         weight: How much the field weighs, see `WordVectors.field_weights`.
     """
 
     counts: "sparse.csr_matrix[np.float32]"
-    rows: NDArray[np.integer]
     weight: int
 
 
@@ -74,14 +72,15 @@ class WordVectors:
             weights: uint16 array, shape (2, n_terms): how much each term's row counts in code and in questions.
             card: The model card, with ``name``, ``version``, ``field_weights`` and ``context_share``.
         """
-        self._rows = rows
-        self._weights: dict[Side, NDArray[np.uint16]] = {"code": weights[0], "question": weights[1]}
+        self._rows = np.asarray(rows)  # a memory map itself is slow to index
+        known = np.pad(weights.astype(np.float64), [(0, 0), (0, 1)])  # the last, which -1 takes, is 0
+        self._weights: dict[Side, NDArray[np.float64]] = {"code": known[0], "question": known[1]}
         self._row_of = {term: row for row, term in enumerate(terms)}
         self.card = card
         self.name = str(card["name"])
         self.version = str(card["version"])
         self.dimension = int(rows.shape[1])
-        self.field_weights = {name: round(card["field_weights"][name] * _FIELD_UNIT) for name in CODE_FIELDS}
+        self.field_weights = {name: round(weight * _FIELD_UNIT) for name, weight in card["field_weights"].items()}
         self.context_share = float(card["context_share"])
 
     @classmethod
@@ -116,46 +115,55 @@ class WordVectors:
 
     def rows_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """Return the row of each term in the table, -1 where a term is unknown."""
-        return np.fromiter((self._row_of.get(term, -1) for term in terms), np.int32, len(terms))
+        return np.fromiter(map(self._row_of.get, terms, repeat(-1)), np.int32, len(terms))
 
-    def embed(self, fields: Sequence[Field], side: Side = "code") -> FloatArray:
+    def embed(self, fields: Sequence[Field], rows: NDArray[np.integer], side: Side = "code") -> FloatArray:
         """Embed texts given by the counted terms of their fields.
 
         Args:
             fields: Of the same texts each.
+            rows: int (n_terms,), the row of each term in the table, -1 if it is unknown; see `rows_of`.
             side: Whether the texts are code or questions.
 
         Returns:
             float32 array, shape (n_texts, dim), each row of length 1, or zeros if no term is known.
         """
-        sums = np.sum([self._sums(field, side) for field in fields], axis=0)
-        vectors: FloatArray = unit_vectors(sums).astype(np.float32)
+        first, *others = self._sums(fields, rows, side)
+        vectors: FloatArray = unit_vectors(sum(others, first)).astype(np.float32)
         return vectors
 
     def embed_chunks(
-        self, fields: Sequence[Field], paths: Field, file_of: NDArray[np.integer]
-    ) -> tuple[FloatArray, FloatArray]:
+        self,
+        fields: Sequence[Field],
+        paths: Field,
+        rows: NDArray[np.integer],
+        chunks_of_files: "sparse.csc_matrix[np.float32]",
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Embed the chunks of some whole files, each with a share of what its file is about.
 
         Args:
             fields: Of the chunks.
             paths: Of the files: a chunk's path is a field of it too.
-            file_of: int (n_chunks,), the file of each chunk.
+            rows: int (n_terms,), the row of each term in the table, -1 if it is unknown; see `rows_of`.
+            chunks_of_files: (n_files, n_chunks), 1 where a chunk is of a file; each is of one.
 
         Returns:
-            float32 arrays, rows of length 1 or zero: the chunks (n_chunks, dim) and the files (n_files, dim), a file
-            being the sum of its chunks.
+            float32 arrays, rows of length 1 or zero: the chunks (n_chunks, dim), and the files and the paths
+            (n_files, dim), a file being the sum of its chunks.
         """
-        n_files, n_chunks = paths.counts.shape[0], len(file_of)
-        sums = sum((self._sums(field, "code") for field in fields), self._sums(paths, "code")[file_of])
-        own = np.rint(unit_vectors(sums) * UNIT)
-        chunks_of: sparse.csr_matrix[np.float64] = sparse.csr_matrix(
-            (np.ones(n_chunks), (file_of, np.arange(n_chunks))), shape=(n_files, n_chunks)
-        )
-        files = unit_vectors(np.asarray(chunks_of @ own))
-        shares = np.rint(files * (self.context_share * UNIT))[file_of]
-        shares[~own.any(axis=1)] = 0  # what says nothing is like no question
-        return unit_vectors(own + shares).astype(np.float32), files.astype(np.float32)
+        file_of = chunks_of_files.indices
+        path_sums, own, *others = self._sums([paths, *fields], rows, "code")
+        for sums in (path_sums[file_of], *others):
+            own += sums
+        own = unit_vectors(own)
+        own *= UNIT
+        np.rint(own, out=own)
+        files = unit_vectors(np.asarray(chunks_of_files @ own))
+        says_nothing = ~own.any(axis=1)  # what says nothing is like no question
+        own += np.rint(files * (self.context_share * UNIT))[file_of]
+        own[says_nothing] = 0
+        chunks = _of_length_one(own)
+        return chunks.astype(np.float32), files.astype(np.float32), unit_vectors(path_sums).astype(np.float32)
 
     def embed_terms(self, terms: Sequence[str], side: Side = "question") -> FloatArray:
         """Embed one text given as its terms.
@@ -163,7 +171,10 @@ class WordVectors:
         Returns:
             float32 array, shape (dim,), of length 1, or zeros if no term is known.
         """
-        vector: FloatArray = self.embed_term_lists([terms], side)[0]
+        known = [(self._row_of[term], count) for term, count in Counter(terms).items() if term in self._row_of]
+        rows, counts = np.array(known, np.intp).reshape(-1, 2).T
+        scaled = self._scaled(rows, counts, self.field_weights["body"], side)
+        vector: FloatArray = unit_vectors((scaled @ self._rows[rows])[None])[0].astype(np.float32)
         return vector
 
     def embed_term_lists(self, texts: Sequence[Sequence[str]], side: Side = "code") -> FloatArray:
@@ -179,37 +190,55 @@ class WordVectors:
         ends = np.cumsum([0, *(len(counts) for counts in counted)])
         shape = (len(texts), len(column_of))
         counts: sparse.csr_matrix[np.float32] = sparse.csr_matrix((values, columns, ends), shape=shape)
-        return self.embed([Field(counts, self.rows_of(list(column_of)), self.field_weights["body"])], side)
+        return self.embed([Field(counts, self.field_weights["body"])], self.rows_of(list(column_of)), side)
 
-    def _sums(self, field: Field, side: Side) -> NDArray[np.float64]:
-        """Return for each text the weighted sum of its terms' rows: whole numbers, and exact ones, as they are below 2^53."""
-        counts = field.counts
-        used = np.flatnonzero(np.bincount(counts.indices, minlength=counts.shape[1]))
-        rows = field.rows[used]
-        used, rows = used[rows >= 0], rows[rows >= 0]
-        place = np.zeros(counts.shape[1], np.int32)
+    def _sums(self, fields: Sequence[Field], rows: NDArray[np.integer], side: Side) -> list[NDArray[np.float64]]:
+        """Return for each field the weighted sums of its texts' rows: whole numbers, exact ones as they are below 2^53.
+
+        One product makes them all, so that a row which several fields use is taken from the table once.
+        """
+        stacked = [field.counts for field in fields]
+        taken = rows[np.concatenate([counts.indices for counts in stacked])]
+        values = np.concatenate([counts.data for counts in stacked])
+        weights = np.repeat([field.weight for field in fields], [counts.nnz for counts in stacked])
+        lengths = np.concatenate([np.diff(counts.indptr) for counts in stacked])
+        ends = np.zeros(len(lengths) + 1, np.int32)
+        np.cumsum(lengths, out=ends[1:])
+        is_used = np.zeros(len(self), np.bool_)  # unknown terms, at -1, take the last row, and none of it
+        is_used[taken] = True
+        used = np.flatnonzero(is_used)
+        place = np.empty(len(self), np.int32)
         place[used] = np.arange(len(used))
-        weights = np.zeros(counts.shape[1], np.int64)
-        weights[used] = self._weights[side][rows].astype(np.int64) * field.weight
-        dampened = _DAMPENED[np.minimum(counts.data, _LARGEST_COUNT).astype(np.int64)]
-        scaled = ((weights[counts.indices] * dampened) >> _SPARE_BITS).astype(np.float64)
-        if not len(used):
-            return np.zeros((counts.shape[0], self.dimension))
         matrix: sparse.csr_matrix[np.float64] = sparse.csr_matrix(
-            (scaled, place[counts.indices], counts.indptr), shape=(counts.shape[0], len(used))
+            (self._scaled(taken, values, weights, side), place[taken], ends), shape=(len(lengths), len(used))
         )
-        return np.asarray(matrix @ self._rows[rows].astype(np.float64))
+        matrix.eliminate_zeros()
+        sums = np.asarray(matrix @ self._rows[used].astype(np.float64))
+        return np.split(sums, np.cumsum([counts.shape[0] for counts in stacked[:-1]]))
+
+    def _scaled(
+        self, rows: NDArray[np.integer], counts: NDArray[np.number], weights: NDArray[np.integer] | int, side: Side
+    ) -> NDArray[np.float64]:
+        """Return how often each row of the table is added: whole numbers, 0 for the row -1."""
+        dampened = _DAMPENED[np.minimum(counts, _LARGEST_COUNT).astype(np.intp)]
+        scaled: NDArray[np.float64] = np.floor(self._weights[side][rows] * dampened * (weights / _SPARE))
+        return scaled
 
 
 def unit_vectors(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return vectors of whole numbers with length 1, or zero; the same on every platform.
 
-    Only exact sums are made, and one square root and one division, which IEEE 754 rounds in one way.
+    Only exact sums are made, and one square root and one division, which IEEE 754 rounds in one way. What is given is
+    overwritten: a second array of the size would cost more than the arithmetic.
     """
     largest = np.abs(sums).max(axis=1, initial=0)
-    scale = np.ldexp(1.0, -np.maximum(0, np.frexp(largest)[1] - _COMPONENT_BITS))
-    whole = np.rint(sums * scale[:, None])
-    lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole))
+    sums *= np.ldexp(1.0, -np.maximum(0, np.frexp(largest)[1] - _COMPONENT_BITS))[:, None]
+    return _of_length_one(np.rint(sums, out=sums))
+
+
+def _of_length_one(whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide rows of whole numbers, of at most `_COMPONENT_BITS` each, by their length, in place."""
+    lengths = np.sqrt(np.vecdot(whole, whole))
     lengths[lengths == 0] = 1
-    vectors: NDArray[np.float64] = whole / lengths[:, None]
-    return vectors
+    whole /= lengths[:, None]
+    return whole

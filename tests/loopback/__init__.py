@@ -4,6 +4,7 @@ A server answers as the real one would; `LoopbackServer.next` queues replies tha
 """
 
 import json
+import re
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -127,8 +128,8 @@ class LoopbackServer:
 
 
 def bag_of_words(text: str, dimension: int) -> list[float]:
-    """Return a vector in which texts that share words are near each other; not normalised."""
+    """Return a vector in which texts that share words are near each other, code too; not normalised."""
     vector = [0.0] * dimension
-    for word in text.lower().split():
+    for word in re.findall(r"[a-z]+|[0-9]+", text.lower()):
         vector[crc32(word.encode()) % dimension] += 1.0
     return vector

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,53 @@ def test_what_gives_no_licence_is_left_out(licence, free):
     from collect import _NO_LICENCE
 
     assert bool(_NO_LICENCE.match(licence)) is not free
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "licence"),
+    [
+        ("LICENSE", "Copyright (c) Someone.\n\nPermission is hereby granted, free of charge, to any person", "MIT"),
+        ("p-1.0.dist-info/licenses/LICENSE.rst", "Redistribution and use in source and binary forms, with", "BSD"),
+        (
+            "p-1.0.dist-info/COPYING",
+            "                 GNU LESSER GENERAL PUBLIC LICENSE\n under the GNU General",
+            "LGPL",
+        ),
+        ("LICENCE.md", "All rights reserved. Do not copy.", ""),
+        ("vendored/LICENSE", "MIT License", ""),
+    ],
+)
+def test_a_licence_that_is_not_declared_is_read_from_the_packages_own_licence_file(path, text, licence):
+    from collect import licence_of_files
+
+    assert licence_of_files({"README.md": b"MIT License", path: text.encode()}) == licence
+
+
+@pytest.mark.parametrize(
+    ("declared", "file", "skipped", "licence"),
+    [
+        ("ISC", "MIT License", "", "ISC"),
+        ("", "MIT License", "", "MIT"),
+        ("UNLICENSED", "MIT License", "no licence", "UNLICENSED"),
+        ("", "All rights reserved.", "no licence", ""),
+    ],
+)
+def test_a_package_is_taken_with_the_licence_it_declares_or_carries(tmp_path, declared, file, skipped, licence):
+    from collect import Exclusions, collect_package
+
+    contents = tmp_path / "package"
+    contents.mkdir()
+    (contents / "package.json").write_text(json.dumps({"version": "1.2.0", "license": declared}))
+    (contents / "LICENSE").write_text(file)
+    (contents / "index.js").write_text("export function sum(a, b) {\n  return a + b\n}\n" * 5)
+    downloads = tmp_path / "corpus" / "downloads" / "npm" / "sum"
+    downloads.mkdir(parents=True)
+    with tarfile.open(downloads / "sum-1.2.0.tgz", "w:gz") as archive:
+        archive.add(contents, "package")
+    (downloads / ".complete").touch()
+    package = collect_package("npm", "sum", corpus=tmp_path / "corpus", exclusions=Exclusions([]), limits={})
+    assert (package.version, package.skipped, package.licence) == ("1.2.0", skipped, licence)
+    assert (tmp_path / "corpus" / "source" / "npm" / "sum" / "index.js").exists() is (not skipped)
 
 
 def test_an_asset_gives_back_what_was_trained(tmp_path):

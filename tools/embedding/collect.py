@@ -10,7 +10,8 @@ The names come from a TOML file with one table per ecosystem (``pypi``, ``npm``,
 
 A package may be allowed more than the usual sample (``[megabytes]`` in the TOML file). A name that an evaluation-only list
 contains is refused, and so are vendored copies of those projects in other packages; refused too are the projects of
-``evals/paraphrased``. What declares no licence, or none that lets others use it, is left out.
+``evals/paraphrased``. A licence is what the package declares, else what its licence file is the text of; what has none that
+lets others use it is left out.
 """
 
 import argparse
@@ -52,6 +53,19 @@ _NOT_WRITTEN_HERE = re.compile(
 _TEST_FOLDER = re.compile(r"(^|/)(tests?|testing|__tests__|specs?|testdata|examples?)/", re.IGNORECASE)
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx")
 _NO_LICENCE = re.compile(r"^\s*(?:unlicensed|proprietary|see licen[cs]e.*)?\s*$", re.IGNORECASE)
+_LICENCE_FILE = re.compile(r"(.*\.dist-info/(licenses/)?)?(licen[cs]e|copying)[^/]*", re.IGNORECASE)
+_LICENCE_TEXTS = {
+    "Apache-2.0": r"Apache License",
+    "MPL-2.0": r"Mozilla Public License",
+    "AGPL": r"GNU Affero General Public License",
+    "LGPL": r"GNU (Lesser|Library) General Public License",
+    "GPL": r"GNU General Public License",
+    "MIT": r"MIT Licen[cs]e|Permission is hereby granted, free of charge",
+    "BSD": r"BSD (\d-Clause )?Licen[cs]e|Redistribution and use in source and binary forms",
+    "ISC": r"ISC Licen[cs]e|Permission to use, copy, modify, and/or distribute",
+    "HPND": r"Permission to use, copy, modify, and distribute",
+    "Unlicense": r"This is free and unencumbered software",
+}
 _PARAPHRASED = Path(__file__).parents[2] / "evals" / "paraphrased" / "repos.json"
 _MODULE_FORMAT = re.compile(r"(^|/)(esm|cjs|es|es2015|esnext|commonjs|module|dist|build)/")
 _LARGEST_FILE = 300_000
@@ -214,6 +228,14 @@ def _describe_wheel(files: dict[str, bytes]) -> tuple[str, str]:
     return str(message.get("Version", "")), str(licence)[:_LONGEST_LICENCE]
 
 
+def licence_of_files(files: Mapping[str, bytes]) -> str:
+    """Return the licence that the first telling line of a package's own licence file names or is part of, or nothing."""
+    own = [files[path].decode("utf-8", "replace") for path in sorted(files) if _LICENCE_FILE.fullmatch(path)]
+    lines = (line for text in own for line in text.splitlines())
+    known = (name for line in lines for name, words in _LICENCE_TEXTS.items() if re.search(words, line, re.IGNORECASE))
+    return next(known, "")
+
+
 def collect_package(
     ecosystem: Ecosystem, requirement: str, *, corpus: Path, exclusions: Exclusions, limits: Mapping[str, int]
 ) -> Package:
@@ -229,7 +251,8 @@ def collect_package(
     try:
         archives = _fetch(ecosystem, requirement, corpus / "downloads" / ecosystem / label)
         files = {path: data for archive in archives for path, data in read_archive(archive)}
-        version, licence = _describe(ecosystem, files, archives)
+        version, declared = _describe(ecosystem, files, archives)
+        licence = declared or licence_of_files(files)
     except (OSError, ValueError, IndexError, subprocess.SubprocessError, tarfile.TarError, zipfile.BadZipFile) as error:
         return Package(ecosystem=ecosystem, name=name, skipped=str(error)[:200])
     if ecosystem in {"npm", "pypi"} and _NO_LICENCE.match(licence):

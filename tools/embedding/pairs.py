@@ -6,7 +6,6 @@ can be held out. Pairs whose code is a near-duplicate of an earlier pair's of th
 smallest hashes of terms are the same (MinHash, Broder 1997), which copies with a few changed lines share.
 """
 
-import argparse
 from array import array
 from collections import Counter
 from functools import partial
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from layout import CODE_FIELDS, KINDS
+from layout import CODE_FIELDS, KINDS, corpus_parser, package_folders
 from mining import Code, mine_package
 from vocabulary import read_vocabulary
 
@@ -131,15 +130,13 @@ def signature(counted: Counter[int]) -> bytes:
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path, help="folder that collect.py wrote")
+    parser = corpus_parser(__doc__)
     parser.add_argument("vocabulary", type=Path, help="table that vocabulary.py wrote")
     parser.add_argument("output", type=Path, help="npz file to write")
-    parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
 
     id_of = {entry.term: row for row, entry in enumerate(read_vocabulary(arguments.vocabulary)[1])}
-    packages = sorted(path for path in (arguments.corpus / "source").glob("*/*") if path.is_dir())
+    packages = package_folders(arguments.corpus)
     fields = tuple(Rows() for _ in FIELDS)
     kept: list[bool] = []
     kinds: list[int] = []

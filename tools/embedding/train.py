@@ -29,6 +29,7 @@ _REPORT_STEPS = 50
 _HELD_OUT_SHARE = 0.05  # of the packages
 _HELD_OUT_PAIRS = 1_000  # of a package and kind
 _FEWEST_HELD_OUT = 50
+_ENCODED_AT_ONCE = 8192
 
 
 class Pairs(NamedTuple):
@@ -97,6 +98,7 @@ class Recipe(NamedTuple):
         temperature: Of the softmax over a batch.
         balance: Exponent to which a language's number of pairs is raised; 1 takes all as they are.
         teacher_weight: Of the encoder's likenesses in the loss.
+        hard_share: Share of the groups that are made of pairs alike: their wrong answers are the hardest of a package.
     """
 
     epochs: float = 1
@@ -108,6 +110,7 @@ class Recipe(NamedTuple):
     temperature: float = 0.05
     balance: float = 0.7
     teacher_weight: float = 1.0
+    hard_share: float = 0.0
 
 
 def hold_out(package_names: Sequence[str], packages: NDArray[np.uint16]) -> NDArray[np.bool_]:
@@ -118,10 +121,34 @@ def hold_out(package_names: Sequence[str], packages: NDArray[np.uint16]) -> NDAr
     return held_out
 
 
+def bring_together(vectors: NDArray[np.float32], group_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return an order in which texts that are alike stand together: halved along random directions, down to a group.
+
+    Args:
+        vectors: float32 (n_texts, dimension).
+    """
+    parts = [np.arange(len(vectors))]
+    while len(parts[0]) > group_size:
+        halves = []
+        for part in parts:
+            first, second = vectors[rng.choice(part, 2)]
+            halves += np.array_split(part[np.argsort(vectors[part] @ (first - second))], 2)
+        parts = halves
+    return np.concatenate(parts)
+
+
 def batches(
-    pairs: Pairs, rows: NDArray[np.int64], recipe: Recipe, rng: np.random.Generator
+    pairs: Pairs,
+    rows: NDArray[np.int64],
+    recipe: Recipe,
+    rng: np.random.Generator,
+    code_vectors: NDArray[np.float16] | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the batches of one pass over some pairs."""
+    """Yield the batches of one pass over some pairs.
+
+    Args:
+        code_vectors: Of the codes of all pairs, to bring those together that are alike; float16 (n_pairs, dimension).
+    """
     sizes = np.bincount(pairs.languages[rows], minlength=len(pairs.language_names))
     # A pair of a language of n pairs is seen (largest n / n) ** (1 - balance) times on average; then all are scaled back.
     times = (sizes.max() / np.maximum(sizes, 1)) ** (1 - recipe.balance)
@@ -130,6 +157,12 @@ def batches(
     repeated = np.repeat(rows, (wanted + rng.random(len(rows))).astype(np.int64))
     shuffled = repeated[rng.permutation(len(repeated))]
     grouped = shuffled[np.argsort(pairs.packages[shuffled], kind="stable")]
+    if code_vectors is not None:
+        ends = np.flatnonzero(np.diff(pairs.packages[grouped])) + 1
+        for package in np.split(np.arange(len(grouped)), ends):
+            if len(package) > recipe.group_size and rng.random() < recipe.hard_share:
+                order = bring_together(code_vectors[grouped[package]].astype(np.float32), recipe.group_size, rng)
+                grouped[package] = grouped[package[order]]
     n_groups = len(grouped) // recipe.group_size
     groups = grouped[: n_groups * recipe.group_size].reshape(n_groups, recipe.group_size)[rng.permutation(n_groups)]
     a_batch = recipe.batch_size // recipe.group_size
@@ -165,8 +198,9 @@ def train(
     ]
     started = time.perf_counter()
     losses: list[float] = []
+    code_vectors = encode_codes(model, pairs) if recipe.hard_share else None
     while len(losses) < steps:
-        for batch in batches(pairs, rows, recipe, rng):
+        for batch in batches(pairs, rows, recipe, rng, code_vectors):
             texts = (take(fields, batch, rng, recipe.dropout) for fields in ([pairs.query], pairs.code))
             queries, codes = model(*texts)
             chunks = torch.from_numpy(pairs.chunks[batch].astype(np.int64))
@@ -186,6 +220,15 @@ def train(
                 print(f"step {len(losses)} of {steps}: loss {recent:.3f}, {elapsed_s:.0f} s", flush=True)
             if len(losses) == steps:
                 break
+
+
+@torch.inference_mode()
+def encode_codes(model: BagEncoder, pairs: Pairs) -> NDArray[np.float16]:
+    """Return the vectors of all pairs' codes as the model has them now, float16 (n_pairs, dimension)."""
+    n_pairs = len(pairs.chunks)
+    parts = np.array_split(np.arange(n_pairs), max(1, n_pairs // _ENCODED_AT_ONCE))
+    vectors = (model(take([pairs.query], part, None, 0), take(pairs.code, part, None, 0))[1] for part in parts)
+    return np.concatenate([part.numpy().astype(np.float16) for part in vectors])
 
 
 @torch.inference_mode()

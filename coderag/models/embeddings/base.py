@@ -1,10 +1,14 @@
-"""The base of the embedding classes that LlamaIndex lacks."""
+"""The bases of the embedding classes that LlamaIndex lacks."""
 
 import asyncio
 from abc import abstractmethod
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
+import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
+from numpy.typing import NDArray
 
 Vector = list[float]
 InputType = Literal["query", "document"]
@@ -12,6 +16,11 @@ InputType = Literal["query", "document"]
 
 class QueryDocumentEmbedding(BaseEmbedding):
     """Embeds questions and the texts that they are to find in one way, told apart by a word."""
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name in LlamaIndex's records."""
+        return cls.__name__
 
     @abstractmethod
     def _embed(self, texts: list[str], input_type: InputType) -> list[Vector]:
@@ -28,3 +37,25 @@ class QueryDocumentEmbedding(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> Vector:
         return await asyncio.to_thread(self._get_query_embedding, query)
+
+
+class FolderEmbedding(QueryDocumentEmbedding):
+    """Runs a model of a folder in this process.
+
+    Args:
+        prompts: Put before questions and texts.
+    """
+
+    _prompts: Mapping[InputType, str] = PrivateAttr()
+
+    def __init__(self, *, prompts: Mapping[InputType, str], **fields: Any) -> None:  # noqa: ANN401  # checked by pydantic
+        super().__init__(**fields)
+        self._prompts = prompts
+
+    @abstractmethod
+    def _encode(self, texts: list[str], prompt: str) -> NDArray[np.floating]:
+        """Return the vectors of texts with a prompt before each, shape (len(texts), dimension)."""
+
+    def _embed(self, texts: list[str], input_type: InputType) -> list[Vector]:
+        listed: list[Vector] = self._encode(texts, self._prompts[input_type]).tolist()
+        return listed

@@ -4,7 +4,7 @@ from typing import Any
 
 from llama_index.embeddings.ollama import OllamaEmbedding as LlamaIndexOllamaEmbedding
 
-Vector = list[float]
+from coderag.models.embeddings.base import Vector
 
 
 class OllamaEmbedding(LlamaIndexOllamaEmbedding):

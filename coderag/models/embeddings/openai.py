@@ -4,7 +4,7 @@ from typing import Any
 
 from llama_index.embeddings.openai_like import OpenAILikeEmbedding
 
-Vector = list[float]
+from coderag.models.embeddings.base import Vector
 
 
 class OpenAICompatibleEmbedding(OpenAILikeEmbedding):

@@ -4,39 +4,39 @@ LlamaIndex's ``HuggingFaceEmbedding`` is not used: it replaces the prompts that 
 that are no folder on the hub, and repeats what failed for good after waits of seconds.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
+from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
-from coderag.models.embeddings.base import InputType, QueryDocumentEmbedding, Vector
+from coderag.models.embeddings.base import FolderEmbedding
 
 
-class SentenceTransformersEmbedding(QueryDocumentEmbedding):
+class SentenceTransformersEmbedding(FolderEmbedding):
     """Runs a model in this process. Nothing is downloaded, and no code of the folder is run.
 
     Args:
         folder: As `SentenceTransformer.save` writes it.
-        prompts: Put before questions and texts; poolings that leave out prompts do so.
         device: Such as ``cpu`` or ``cuda``.
         dimension: Components of a vector; None is all. Fewer suit models trained for it only.
         max_tokens: Texts are cut to it where the model would read more; None leaves the model's own window.
         inner_batch: Texts that are computed at once.
+        fields: Of `FolderEmbedding`; poolings that leave out prompts do so.
     """
 
     _model: SentenceTransformer = PrivateAttr()
-    _prompts: Mapping[InputType, str] = PrivateAttr()
     _inner_batch: int = PrivateAttr()
 
     def __init__(
         self,
         folder: Path,
         *,
-        prompts: Mapping[InputType, str],
         device: str = "cpu",
         dimension: int | None = None,
         max_tokens: int | None = None,
@@ -49,19 +49,13 @@ class SentenceTransformersEmbedding(QueryDocumentEmbedding):
         if max_tokens is not None:
             model.max_seq_length = min(max_tokens, model.max_seq_length or max_tokens)
         self._model = model
-        self._prompts = prompts
         self._inner_batch = inner_batch
 
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name in LlamaIndex's records."""
-        return "SentenceTransformersEmbedding"
-
-    def _embed(self, texts: list[str], input_type: InputType) -> list[Vector]:
-        prompt = self._prompts[input_type]
-        vectors = self._model.encode(texts, prompt=prompt, batch_size=self._inner_batch, show_progress_bar=False)
-        listed: list[Vector] = vectors.tolist()
-        return listed
+    def _encode(self, texts: list[str], prompt: str) -> NDArray[np.floating]:
+        vectors: NDArray[np.floating] = self._model.encode(
+            texts, prompt=prompt, batch_size=self._inner_batch, show_progress_bar=False
+        )
+        return vectors
 
 
 @contextmanager

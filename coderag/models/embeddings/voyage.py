@@ -29,11 +29,6 @@ class VoyageEmbedding(QueryDocumentEmbedding):
         super().__init__(**fields)
         self._client = client
 
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name in LlamaIndex's records."""
-        return "VoyageEmbedding"
-
     def _embed(self, texts: list[str], input_type: InputType) -> list[Vector]:
         body = {"input": texts, "model": self.model_name, "input_type": input_type, "truncation": True}
         if self.output_dimension is not None:

@@ -15,6 +15,7 @@ from coderag.errors import ModelError
 from coderag.models.word_vectors import ASSET, Field, WordVectors, unit_vectors
 from coderag.tokens import TOKENIZER_VERSION, query_terms, text_terms
 
+BOTH = np.array([0, 1])
 DELETE_USER = "def delete_user(self, user_id):\n    user = self.users.pop(user_id)\n    self.session.delete(user)\n"
 PLATFORM_DIGEST = "3996fffbeadd590c42a014e8b666ad852d7c57410657f73e4ab16244b862a64b"
 PARSE_JSON = "def parse_json(text):\n    decoder = JSONDecoder()\n    return decoder.decode(text)\n"
@@ -82,14 +83,19 @@ def test_related_words_are_nearer_than_unrelated_ones(vectors, question, near, f
     assert similarity(vectors, question, near) > similarity(vectors, question, far)
 
 
-def field(*counted, weight=64):
-    """A field of texts given as lists of (row, count)."""
-    n_rows = max((row for rows in counted for row, _ in rows), default=0) + 1
+def field(*counted, weight=64, n_rows=2):
+    """A field of texts given as lists of (row, count), whose terms are numbered as in the table."""
     counts = np.zeros((len(counted), n_rows), np.float32)
     for text, rows in enumerate(counted):
         for row, count in rows:
             counts[text, row] = count
-    return Field(sparse.csr_matrix(counts), np.arange(n_rows), weight)
+    return Field(sparse.csr_matrix(counts), weight)
+
+
+def chunks_of_files(*file_of):
+    """Which chunks, given by the file of each, are of which file."""
+    n_chunks, n_files = len(file_of), max(file_of) + 1
+    return sparse.csc_matrix((np.ones(n_chunks, np.float32), file_of, np.arange(n_chunks + 1)), (n_files, n_chunks))
 
 
 def test_terms_are_looked_up_by_row_and_unknown_ones_have_none(tiny):
@@ -97,7 +103,7 @@ def test_terms_are_looked_up_by_row_and_unknown_ones_have_none(tiny):
 
 
 def test_counts_are_dampened_by_a_logarithm_and_vectors_have_length_one(tiny):
-    embedded = WordVectors.load(tiny).embed([field([(0, 1)], [(0, 1), (1, 3)])])
+    embedded = WordVectors.load(tiny).embed([field([(0, 1)], [(0, 1), (1, 3)])], BOTH)
     raw = np.array([2 * np.log(2), 3 * np.log(4)])
     np.testing.assert_allclose(embedded, [[1, 0], raw / np.linalg.norm(raw)], atol=2e-3)
 
@@ -110,23 +116,42 @@ def test_terms_weigh_otherwise_in_questions_than_in_code(tiny):
 
 def test_a_field_that_weighs_more_turns_the_vector_towards_its_terms(tiny):
     loaded = WordVectors.load(tiny)
-    embedded = loaded.embed([field([(0, 1)]), field([(1, 1)], weight=192)])
+    embedded = loaded.embed([field([(0, 1)]), field([(1, 1)], weight=192)], BOTH)
     np.testing.assert_allclose(embedded, [[2 / 85**0.5, 9 / 85**0.5]], atol=1e-3)
+
+
+def test_a_field_counted_before_the_vocabulary_grew_is_that_of_the_whole_one(tiny):
+    loaded = WordVectors.load(tiny)
+    short, whole, names = field([(0, 1)], n_rows=1), field([(0, 1)]), field([(1, 1)])
+    np.testing.assert_array_equal(loaded.embed([short, names], BOTH), loaded.embed([whole, names], BOTH))
 
 
 def test_a_column_whose_term_is_unknown_counts_nothing(tiny):
     counts = sparse.csr_matrix(np.array([[5, 1]], np.float32))
-    assert WordVectors.load(tiny).embed([Field(counts, np.array([-1, 0]), 64)]).tolist() == [[1, 0]]
+    assert WordVectors.load(tiny).embed([Field(counts, 64)], np.array([-1, 0])).tolist() == [[1, 0]]
 
 
 def test_a_chunk_has_a_share_of_its_file_and_a_file_is_the_sum_of_its_chunks(tiny):
-    chunks = [field([(0, 1)], [(1, 1)], [(0, 1)])]
-    chunks, files = WordVectors.load(tiny).embed_chunks(chunks, field([], []), np.array([0, 0, 1]))
+    body = field([(0, 1)], [(0, 1)], [(1, 1)])
+    chunks, files, _ = WordVectors.load(tiny).embed_chunks([body], field([], []), BOTH, chunks_of_files(0, 1, 0))
     half = 1 / 2**0.5
     np.testing.assert_allclose(files, [[half, half], [1, 0]], atol=1e-4)
     mixed = np.array([1 + half / 2, half / 2])
     np.testing.assert_allclose(chunks[0], mixed / np.linalg.norm(mixed), atol=1e-4)
-    np.testing.assert_allclose(chunks[2], [1, 0], atol=1e-4)
+    np.testing.assert_allclose(chunks[1], [1, 0], atol=1e-4)
+
+
+def test_the_path_of_a_file_has_a_vector_and_counts_in_each_of_its_chunks(tiny):
+    loaded = WordVectors.load(tiny)
+    body, paths = field([(0, 1)], [(0, 1)], [(0, 1)]), field([(1, 1)], [])
+    chunks, _, places = loaded.embed_chunks([body], paths, BOTH, chunks_of_files(0, 0, 1))
+    np.testing.assert_array_equal(places, loaded.embed([paths], BOTH))
+    np.testing.assert_allclose(chunks, [[2 / 13**0.5, 3 / 13**0.5]] * 2 + [[1, 0]], atol=1e-3)
+
+
+def test_a_chunk_without_known_words_gets_no_share_of_its_file(tiny):
+    chunks, _, _ = WordVectors.load(tiny).embed_chunks([field([(0, 1)], [])], field([]), BOTH, chunks_of_files(0, 0))
+    assert chunks.tolist() == [[1, 0], [0, 0]]
 
 
 def test_vectors_are_the_same_to_the_last_bit_on_every_platform():
@@ -136,9 +161,9 @@ def test_vectors_are_the_same_to_the_last_bit_on_every_platform():
     weights = np.array([[rng.randrange(1, 65_536) for _ in range(50)] for _ in range(2)], np.uint16)
     card = {"name": "n", "version": "1", "field_weights": {"body": 1, "names": 1.3, "path": 3}, "context_share": 0.3}
     table = WordVectors([f"w{number}" for number in range(50)], made, weights, card)
-    texts = field(*([(rng.randrange(50), rng.randrange(1, 9000)) for _ in range(40)] for _ in range(30)))
-    paths = field(*([(rng.randrange(50), 1), (rng.randrange(50), 2)] for _ in range(8)), weight=192)
-    chunks, files = table.embed_chunks([texts], paths, np.arange(30) // 4)
+    texts = field(*([(rng.randrange(50), rng.randrange(1, 9000)) for _ in range(40)] for _ in range(30)), n_rows=50)
+    paths = field(*([(rng.randrange(50), 1), (rng.randrange(50), 2)] for _ in range(8)), weight=192, n_rows=50)
+    chunks, files, _ = table.embed_chunks([texts], paths, np.arange(50), chunks_of_files(*np.arange(30) // 4))
     digest = hashlib.sha256(chunks.astype("<f4").tobytes() + files.astype("<f4").tobytes()).hexdigest()
     assert digest == PLATFORM_DIGEST
 
@@ -183,11 +208,11 @@ def test_no_texts_give_no_vectors(vectors):
     assert vectors.embed_term_lists([]).shape == (0, 256)
 
 
-def test_a_batch_gives_what_single_texts_give(vectors):
+def test_a_batch_gives_what_single_texts_give_to_the_last_bit(vectors):
     texts = [text_terms(text) for text in (DELETE_USER, "", PARSE_JSON, "user user user session")]
     batch = vectors.embed_term_lists(texts)
     for row, terms in zip(batch, texts, strict=True):
-        np.testing.assert_allclose(row, vectors.embed_terms(terms, "code"), atol=1e-6)
+        np.testing.assert_array_equal(row, vectors.embed_terms(terms, "code"))
 
 
 def test_the_order_of_words_does_not_matter_to_the_last_bit(vectors):
