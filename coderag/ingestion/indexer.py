@@ -27,13 +27,16 @@ from coderag.privacy import PathMask
 from coderag.schema import FileRecord, IndexProgress, IndexReport
 from coderag.settings import Settings
 from coderag.stores.content_cache import ContentCache
+from coderag.stores.facts_bytes import PackedFacts
+from coderag.stores.graph_tables import GraphTables
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
 from coderag.stores.manifest import Manifest, manifest_of, write_manifest
 from coderag.stores.pointer import EmbeddingInfo, Pointer
+from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 
-PIPELINE_VERSION = 2
+PIPELINE_VERSION = 3
 """Raised when the same file would give other chunks or vectors; indexes of another version are built anew."""
 
 Progress = Callable[[IndexProgress], None]
@@ -56,19 +59,30 @@ class Indexer:
         store: Where the index lives.
         model: The dense model.
         progress: Called as the run goes on.
+        graph_builder: Makes the code graph; without it there is none.
 
     Attributes:
         found: What the scan of the run found.
     """
 
     def __init__(
-        self, root: Path, settings: Settings, store: IndexStore, model: DenseModel, progress: Progress | None = None
+        self,
+        root: Path,
+        settings: Settings,
+        store: IndexStore,
+        model: DenseModel,
+        progress: Progress | None = None,
+        *,
+        graph_builder: GraphBuilder | None = None,
     ) -> None:
         self._root = root
         self._settings = settings
         self._ingestion = settings.ingestion
         self._store = store
         self._model = model
+        self._graph_builder = graph_builder
+        self._facts: dict[str, PackedFacts] = {}
+        self._edges = 0
         self._progress = progress or (lambda _: None)
         self._repository = settings.project or root.name
         self._n_workers = number_of_workers(settings.ingestion.workers)
@@ -126,7 +140,9 @@ class Indexer:
         if is_other:
             self._reembedded = f"the embedding model changed from {recorded} to {configured}"
             writer.reset()
-        if fingerprint_of(last.pointer) != self._fingerprint or (is_other and self._ingestion.transformations):
+        lacks_graph = self._graph_builder is not None and "facts" not in last.pointer.tables
+        has_other_chunks = fingerprint_of(last.pointer) != self._fingerprint
+        if lacks_graph or has_other_chunks or (is_other and self._ingestion.transformations):
             writer.reset()
             return None
         return last
@@ -306,6 +322,8 @@ class Indexer:
             if was_indexed:
                 writer.remove([record.path])
             self._records[record.path] = record
+            if record.path in result.facts:
+                self._facts[record.path] = result.facts[record.path]
             self._tally.note(record, old)
 
     def _commit(
@@ -317,18 +335,34 @@ class Indexer:
         checked_ns: int,
     ) -> int:
         """Make the next generation, if anything changed, and return the number of the current one."""
-        root_hash = f"{self._fingerprint}:{content_tree(records).root}"
+        linking = self._graph_builder.version if self._graph_builder else ""
+        root_hash = f"{self._fingerprint}:{content_tree(records).root}:{linking}"
         pointer = None if last is None else last.pointer
         if pointer is None or self._reembedded or self._tally.changes_index or pointer.root_hash != root_hash:
             self._progress(IndexProgress("commit", 0, 1))
+            graph = self._linked(last, records, linking)
             with self._timed("commit"):
                 embedding = self._model.info
-                contents, places = self._file_vectors(writer, records, embedding)
-                pointer = writer.commit(records, contents, places, embedding=embedding, root_hash=root_hash).pointer
-        elif not changes.changed:
-            return pointer.generation
+                vectors = self._file_vectors(writer, records, embedding)
+                committed = writer.commit(records, *vectors, embedding=embedding, root_hash=root_hash, graph=graph)
+                pointer = committed.pointer
+        else:
+            self._edges = pointer.edges
+            if not changes.changed:
+                return pointer.generation
         write_manifest(self._store.directory, pointer, Manifest(records, checked_ns, changes.tree.to_record()))
         return pointer.generation
+
+    def _linked(self, last: Snapshot | None, records: Sequence[FileRecord], linking: str) -> GraphTables | None:
+        """Return the code graph of the next generation."""
+        if self._graph_builder is None:
+            return None
+        with self._timed("link"):
+            base = None if last is None else last.graph()._replace(facts=last.facts())
+            relink = last is not None and last.pointer.root_hash.rpartition(":")[2] != linking
+            graph = self._graph_builder.build(base, records, self._facts, relink=relink)
+        self._edges = len(graph.edges)
+        return graph
 
     def _file_vectors(
         self, writer: IndexWriter, records: Sequence[FileRecord], embedding: EmbeddingInfo
@@ -357,7 +391,7 @@ class Indexer:
             files=dict(Counter(record.outcome for record in records)),
             chunks=sum(record.chunks for record in indexed),
             symbols=sum(record.symbols for record in indexed),
-            edges=0,
+            edges=self._edges,
             lines=sum(record.lines for record in indexed),
             added=len(tally.added) - renamed,
             changed=len(tally.changed),

@@ -16,10 +16,12 @@ from pathlib import PurePosixPath
 from typing import Final, TypedDict
 
 from coderag.collector import collector_paused
+from coderag.facts import FileFacts
 from coderag.ingestion.parsing.blocks import lay_out_blocks
 from coderag.ingestion.parsing.declarations import CALLABLE, CLASS_LIKE, CONTAINERS, Declaration, Syntax, read_syntax
 from coderag.ingestion.parsing.doc_comments import clean_comment, clean_docstring, signature_of
 from coderag.ingestion.parsing.embedded import lay_out_embedded
+from coderag.ingestion.parsing.facts import read_embedded_facts, read_facts
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, Language
 from coderag.ingestion.parsing.layout import Piece
 from coderag.ingestion.parsing.line_layout import make_layout
@@ -28,8 +30,10 @@ from coderag.ingestion.parsing.sections import DOCUMENTS, lay_out_sections
 from coderag.ingestion.parsing.spans import MOST_CALLS, Span
 from coderag.ingestion.parsing.splitting import split_lines, statement_lines
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS, Strategy
+from coderag.ingestion.parsing.text_facts import read_text_facts
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts
 from coderag.schema import ChunkMetadata, ChunkStrategy, SymbolRecord, module_of
+from coderag.stores.facts_bytes import PackedFacts, pack_facts
 from coderag.token_counts import estimate_tokens, exceeds
 
 MAX_TOKENS: Final = 800
@@ -53,12 +57,14 @@ class ParsedFile:
     """A file as chunks, in order.
 
     Attributes:
+        facts: What the code graph is made of, as bytes.
         note: What is wrong with the file, such as a syntax error; empty if nothing is.
     """
 
     path: str
     language: str
     chunks: Sequence[ParsedChunk]
+    facts: PackedFacts
     note: str = ""
 
 
@@ -147,9 +153,9 @@ def _parse_file(
     known = LANGUAGES.get(language) or LANGUAGES[TEXT]
     note = f"{trouble}; cut by lines" if trouble else ""
     if (known.scripts or known.cells) and not note and strategy.name == "declaration":
-        chunks, note = _embedded_chunks(path, data, starts, known, role, strategy, timeout_s)
+        chunks, facts, note = _embedded_chunks(path, data, starts, known, role, strategy, timeout_s)
         if chunks:
-            return ParsedFile(path, language, chunks, note)
+            return ParsedFile(path, language, chunks, pack_facts(facts), note)
     if known.query and not note and not (known.data and len(data) > _LARGEST_TREE_OF_DATA):
         try:
             syntax = read_syntax(data, known, timeout_s=timeout_s)
@@ -157,14 +163,17 @@ def _parse_file(
             note = f"{error}; cut by lines"
         else:
             builder = _CodeChunks(path, data, starts, syntax, known, role, strategy)
-            return ParsedFile(path, language, builder.build(), syntax.note)
+            facts = read_facts(syntax, data, known)
+            if known.data:
+                facts = replace(facts, settings=read_text_facts(text, language).settings)
+            return ParsedFile(path, language, builder.build(), pack_facts(facts), syntax.note)
     if language in DOCUMENTS and strategy.name != "window":
         spans = lay_out_sections(data, starts, language, max_tokens=strategy.max_tokens, min_tokens=strategy.min_tokens)
     else:
         spans, problem = lay_out_blocks(data, starts, known, strategy, timeout_s=timeout_s, use_tree=not note)
         note = note or problem
     chunks = [_chunk_of_span(path, data, starts, language, role, span) for span in spans]
-    return ParsedFile(path, language, chunks, note)
+    return ParsedFile(path, language, chunks, pack_facts(read_text_facts(text, language)), note)
 
 
 def _embedded_chunks(
@@ -175,8 +184,8 @@ def _embedded_chunks(
     role: str,
     strategy: Strategy,
     timeout_s: float | None,
-) -> tuple[list[ParsedChunk], str]:
-    """Return the chunks of a file in which other languages stand, and what is wrong with it."""
+) -> tuple[list[ParsedChunk], FileFacts, str]:
+    """Return the chunks of a file in which other languages stand, the facts of its code, and what is wrong with it."""
     limits = {"max_tokens": strategy.max_tokens, "min_tokens": strategy.min_tokens}
     layout = lay_out_embedded(data, starts, known, **limits, timeout_s=timeout_s)
     builders = {
@@ -195,7 +204,8 @@ def _embedded_chunks(
             chunks.append(chunk)
     bounds = [0, *(chunk.metadata["start_byte"] for chunk in chunks[1:]), len(data)]
     chunks = [_stretched(chunk, data, starts, *span) for chunk, span in zip(chunks, pairwise(bounds), strict=False)]
-    return chunks, layout.note
+    facts = read_embedded_facts(layout.syntaxes, data, known.name)
+    return chunks, facts, layout.note
 
 
 def _stretched(chunk: ParsedChunk, data: bytes, starts: Sequence[int], start: int, end: int) -> ParsedChunk:

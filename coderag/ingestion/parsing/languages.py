@@ -5,7 +5,7 @@ The table is data: ``queries/languages.toml`` beside the query files.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -35,6 +35,7 @@ class Language:
         data: Whether it is one of structured data: there are no branches in it, no names to be found by patterns, and a
             large file is a table, for which a tree is of no use.
         query: Query files in ``queries/``, read as one; empty if there is none.
+        graph: The same for what the code graph needs.
         deepest: How many blocks may lie in one another before its grammar crashes the process; 0 if that is no matter.
         crashes: Whether its grammar can crash the process on malformed text; it is then used in worker processes only.
         alternatives: Languages that share its extensions, by name, and a pattern that only a text in them has: at its
@@ -57,6 +58,7 @@ class Language:
     shebangs: tuple[str, ...] = ()
     grammar: str = ""
     query: tuple[str, ...] = ()
+    graph: tuple[str, ...] = ()
     deepest: int = 0
     crashes: bool = False
     code: bool = False
@@ -74,15 +76,27 @@ class Language:
 
     def read_query(self) -> str:
         """Return the text of its query files; empty if there are none."""
-        return "\n".join((_QUERIES / name).read_text(encoding="utf-8") for name in self.query)
+        return _read_files(self.query)
+
+    def read_graph_query(self) -> str:
+        """Return the text of its query files for the code graph; empty if there are none."""
+        return _read_files(self.graph)
 
 
 _QUERIES = resources.files("coderag.ingestion.parsing") / "queries"
 
 
+def _read_files(names: Iterable[str]) -> str:
+    return "\n".join((_QUERIES / name).read_text(encoding="utf-8") for name in names)
+
+
+def read_toml(name: str) -> dict[str, Any]:
+    """Return one of the tables beside the query files."""
+    return tomllib.loads((_QUERIES / name).read_text(encoding="utf-8"))
+
+
 def _read_table() -> dict[str, Language]:
-    table = tomllib.loads((_QUERIES / "languages.toml").read_text(encoding="utf-8"))
-    return {name: _read_row(name, row) for name, row in table.items()}
+    return {name: _read_row(name, row) for name, row in read_toml("languages.toml").items()}
 
 
 def _read_row(name: str, row: Mapping[str, Any]) -> Language:

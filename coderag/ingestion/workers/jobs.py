@@ -24,6 +24,7 @@ from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.schema import FileRecord
 from coderag.stores.arrow import chunk_columns
 from coderag.stores.content_cache import ContentCache
+from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.field_counts import FieldCounts
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class JobResult:
         counts, path_counts: Term counts of the chunks, and of the paths of files with chunks, in order.
         new_terms: The terms that this run's results of the same worker did not have before; they are the last columns.
         parsed: The files and their texts, where chunks are not wanted as columns.
+        facts: Of each file that was parsed, by its path.
         fresh: What was parsed and is not in the cache, by its key.
         seconds: By stage.
         worker: Tells apart whose columns of counts these are.
@@ -110,6 +112,7 @@ class JobResult:
     path_counts: "sp.csr_matrix | None" = None
     new_terms: list[str] = field(default_factory=list)
     parsed: list[tuple[ParsedFile, str]] = field(default_factory=list)
+    facts: dict[str, PackedFacts] = field(default_factory=dict)
     fresh: dict[str, bytes] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     worker: str = ""
@@ -180,6 +183,7 @@ class JobRunner:
                 note=parsed.note,
             )
         )
+        result.facts[parsed.path] = parsed.facts
         if not self._settings.as_columns:
             result.parsed.append((parsed, source.text))
         return parsed

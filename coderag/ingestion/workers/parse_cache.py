@@ -11,6 +11,7 @@ import orjson
 
 from coderag.ingestion.parsing.chunking import ParsedChunk, ParsedFile
 from coderag.schema import ChunkMetadata, SymbolRecord
+from coderag.stores.facts_bytes import PackedFacts, unpack_body, unpack_interface
 
 NAMESPACE: Final = "parsed"
 """Where parsed files lie in the content cache."""
@@ -30,7 +31,9 @@ def pack(parsed: ParsedFile) -> bytes:
         for chunk in parsed.chunks
     ]
     languages = [chunk.metadata["language"] for chunk in parsed.chunks]
-    return orjson.dumps([parsed.language, parsed.note, languages, rows])
+    facts = parsed.facts
+    chunks = orjson.dumps([parsed.language, parsed.note, languages, rows])
+    return b"\n".join((chunks, facts.interface, facts.body, facts.digest.hex().encode()))  # no JSON has a line break
 
 
 def unpack(packed: bytes, text: str) -> ParsedFile:
@@ -44,14 +47,18 @@ def unpack(packed: bytes, text: str) -> ParsedFile:
     """
     data = text.encode("utf-8", "surrogatepass")
     try:
-        language, note, languages, rows = orjson.loads(packed)
+        stored_chunks, interface, body, digest = packed.split(b"\n")
+        language, note, languages, rows = orjson.loads(stored_chunks)
+        facts = PackedFacts(interface, body, bytes.fromhex(digest.decode()))
+        unpack_interface(interface)
+        unpack_body(body)
         _require({type(language), type(note), *map(type, languages)} == {str})
         chunks = [_chunk(row, language, data) for row, language in zip(rows, languages, strict=True)]
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError("not a parsed file") from error
     bounds = (chunks[0].metadata["start_byte"], chunks[-1].metadata["end_byte"]) if chunks else (0, 0)
     _require(bounds == (0, len(data)))
-    return ParsedFile("", language, chunks, note)
+    return ParsedFile("", language, chunks, facts, note)
 
 
 def _chunk(row: list[Any], language: str, data: bytes) -> ParsedChunk:

@@ -99,7 +99,17 @@ def places(value, path=()):
         yield from places(entry, (*path, key))
 
 
-PACKED = json.loads(parse_cache.pack(parsed()))
+def loaded(packed):
+    """Return the parts of a packed file: its chunks, the two halves of its facts, and their digest."""
+    *parts, digest = packed.split(b"\n")
+    return [*map(json.loads, parts), digest.decode()]
+
+
+def dumped(parts):
+    return b"\n".join([*(json.dumps(part).encode() for part in parts[:-1]), str(parts[-1]).encode()])
+
+
+PACKED = loaded(parse_cache.pack(parsed()))
 PLACES = [path for path in places(PACKED) if path]
 
 
@@ -110,8 +120,8 @@ def test_a_value_of_another_type_is_refused(path, value):
     for key in path[:-1]:
         inner = inner[key]
     was, inner[path[-1]] = inner[path[-1]], value
-    file = read(json.dumps(packed).encode())
-    assert file is None or type(value) is type(was)
+    file = read(dumped(packed))
+    assert file is None or type(value) is type(was) or path == (len(PACKED) - 1,)
 
 
 @given(st.sampled_from(PLACES))
@@ -121,7 +131,7 @@ def test_a_missing_value_is_refused(path):
     for key in path[:-1]:
         inner = inner[key]
     del inner[path[-1]]
-    if read(json.dumps(packed).encode()) is not None:
+    if read(dumped(packed)) is not None:
         assert isinstance(inner, list)  # one import or symbol less
 
 

@@ -1,0 +1,65 @@
+"""Which part of a text an offset is in, where parts lie in one another: declarations, blocks, bodies of functions."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Nested:
+    """Spans of which one may lie in another.
+
+    Args:
+        starts: Of each, in order.
+        ends: Of each, exclusive.
+        outer: Position of the one around each; -1 if there is none.
+    """
+
+    def __init__(self, starts: Sequence[int], ends: Sequence[int], outer: Sequence[int]) -> None:
+        self._bounds, self._innermost = [0], [-1]  # from each bound on, up to the next, one span is the innermost
+        for position, start in enumerate(starts):
+            following = starts[position + 1] if position + 1 < len(starts) else max(ends) + 1
+            bound, inner = start, position
+            while bound < following:
+                while inner >= 0 and ends[inner] <= bound:
+                    inner = outer[inner]
+                self._bounds.append(bound)
+                self._innermost.append(inner)
+                if inner < 0:
+                    break
+                bound = ends[inner]
+
+    def around(self, offset: int) -> int:
+        """Return the position of the innermost span around an offset; -1 if there is none."""
+        return self._innermost[bisect_right(self._bounds, offset) - 1]
+
+
+class Part(NamedTuple):
+    """A part of a text: bytes ``[start, end)``, and its first and last line, 1-based."""
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+
+
+class Parts:
+    """Parts that lie in or beside one another.
+
+    Args:
+        parts: In any order.
+    """
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._parts = sorted(set(parts), key=lambda part: (part.start, -part.end))
+        outers: list[int] = []
+        for part in self._parts:
+            outer = len(outers) - 1
+            while outer >= 0 and self._parts[outer].end < part.end:
+                outer = outers[outer]
+            outers.append(outer)
+        self._nested = Nested([part.start for part in self._parts], [part.end for part in self._parts], outers)
+
+    def around(self, offset: int) -> Part | None:
+        """Return the innermost part around an offset; None if there is none."""
+        position = self._nested.around(offset)
+        return self._parts[position] if position >= 0 else None

@@ -1,0 +1,112 @@
+"""The definitions of a file with what is found out of them, and which of them a place in the text is in."""
+
+from bisect import bisect_left, bisect_right
+
+from tree_sitter import Node
+
+from coderag.facts import MODULE_SCOPE, Definition
+from coderag.ingestion.parsing.declarations import CLASS_LIKE, DATA, Declaration, Syntax
+from coderag.ingestion.parsing.enclosing import Nested
+from coderag.ingestion.parsing.source_text import SourceText
+
+
+class Scopes:
+    """The definitions of a file: one for each name of each declaration, numbered in their order.
+
+    Attributes:
+        names, kinds, parents: See `coderag.facts.Definition`; one a definition.
+        owners, returns, modifiers, parameters: The same; to be changed as they are found out.
+    """
+
+    def __init__(self, syntax: Syntax, source: SourceText) -> None:
+        self.names: list[str] = []
+        self.kinds: list[str] = []
+        self.parents: list[int] = []
+        self.owners: list[str] = []
+        self._qualified_names: list[str] = []
+        self._lines: list[tuple[int, int]] = []
+        self._declarations = syntax.all
+        self._starts = [declaration.start for declaration in syntax.all]
+        self._first: dict[Declaration, int] = {}  # the position of its first name
+        for declaration in syntax.all:
+            self._define(declaration, source)
+        self.returns = [""] * len(self.names)
+        self.modifiers = [""] * len(self.names)
+        self.parameters = [""] * len(self.names)
+        self._scopes = [*self._first.values(), MODULE_SCOPE]
+        positions = {declaration: position for position, declaration in enumerate(syntax.all)}
+        self._nested = Nested(
+            self._starts,
+            [declaration.end for declaration in syntax.all],
+            [-1 if one.parent is None else positions[one.parent] for one in syntax.all],
+        )
+
+    def definitions(self) -> list[Definition]:
+        """Return the definitions with all that was found out of them."""
+        first_lines, last_lines = zip(*self._lines, strict=True) if self._lines else ((), ())
+        columns = (self.names, self._qualified_names, self.kinds, self.parents, first_lines, last_lines)
+        return list(map(Definition, *columns, self.owners, self.returns, self.modifiers, self.parameters))
+
+    def at(self, offset: int) -> int:
+        """Return the scope that an offset is in."""
+        return self._scopes[self._nested.around(offset)]
+
+    def of(self, declaration: Declaration) -> int:
+        """Return the scope of a declaration."""
+        return self._first[declaration]
+
+    def declaration_at(self, offset: int) -> Declaration | None:
+        """Return the innermost declaration around an offset; None if there is none."""
+        position = self._nested.around(offset)
+        return self._declarations[position] if position >= 0 else None
+
+    def decorated_at(self, offset: int) -> int:
+        """Return the scope of the declaration of which a decorator or modifier is at an offset: around it, or below."""
+        following = bisect_right(self._starts, offset)
+        if following < len(self._starts) and self._declarations[following].outer_start <= offset:
+            return self._scopes[following]
+        return self.at(offset)
+
+    def binding_at(self, offset: int, name: str, *, member: bool) -> int:
+        """Return the scope in which a name is bound: that of a function, a type or the file.
+
+        Of a variable never; of a field or property if it is bound inside of it.
+        """
+        declaration = self.declaration_at(offset)
+        while declaration is not None:
+            is_its_name = declaration.kind in DATA and (
+                member or declaration.kind != "field" or name in declaration.names
+            )
+            is_method_of = member and declaration.kind not in CLASS_LIKE and declaration.parent is not None
+            if not is_its_name and not is_method_of:
+                break
+            declaration = declaration.parent
+        return MODULE_SCOPE if declaration is None else self._first[declaration]
+
+    def outermost_inside(self, body: Node) -> list[int]:
+        """Return the scopes of the declarations that are in a node, but in no other declaration in it."""
+        first, last = bisect_left(self._starts, body.start_byte), bisect_left(self._starts, body.end_byte)
+        inside = self._declarations[first:last]
+        return [self.of(one) for one in inside if one.parent is None or one.parent.start < body.start_byte]
+
+    def modules_around(self, scope: int) -> list[str]:
+        """Return the names of the modules around a scope in its file, from the outermost one."""
+        names = []
+        while scope != MODULE_SCOPE:
+            if self.kinds[scope] == "namespace":
+                names.append(self.names[scope])
+            scope = self.parents[scope]
+        return names[::-1]
+
+    def _define(self, declaration: Declaration, source: SourceText) -> None:
+        parent = MODULE_SCOPE if declaration.parent is None else self.of(declaration.parent)
+        self._first[declaration] = len(self.names)
+        lines = source.line(declaration.start), source.line(max(declaration.start, declaration.end - 1))
+        before = declaration.qualified_name[: len(declaration.qualified_name) - len(declaration.name)]
+        for name in declaration.names:
+            self.names.append(name)
+            self.kinds.append(declaration.kind)
+            self.parents.append(parent)
+            self.owners.append(declaration.receiver)
+            self._qualified_names.append(before + name)
+            self._lines.append(lines)

@@ -1,0 +1,370 @@
+"""What a file says of names, see `coderag.facts`: one query a language, beside that for declarations.
+
+Capture convention of the ``*.graph.scm`` files; each match is one fact:
+
+``@call``, ``@new``, ``@read``, ``@decorator``
+    An expression that is called (without its arguments), the type that is instantiated, a name that is mentioned as a
+    value, a decorator. Taken as a chain, see `coderag.ingestion.parsing.chains`.
+``@type``
+    A type as written: each name in it is a reference.
+``@base``, ``@base.inherits``, ``@base.implements``
+    What the innermost declaration around it extends or implements.
+``@import.module``
+    What is imported from, as written; none for what a file exports of its own. With it ``@import.name``, what is taken;
+    ``@import.alias``, its name here; ``@import.all``, all that there is; ``@import.default``, the name that its default
+    export gets here; ``@import.namespace``, the name that the module itself gets here; ``@import.exported``, anything that
+    shows that the name is passed on.
+``@import.tree``, ``@import.submodule``
+    A tree of paths, see import_trees.py; the name of a module that is another file.
+``@bind``, ``@bind.member``, ``@bind.type``
+    A name of a value in the scope around it, or in the type around that scope; or one of a type parameter, whose bound is its
+    value. With it ``@typed``, its type;
+    or ``@value``, its value; ``@elements``, what it is an element of; ``@entered``, the context manager that it comes from;
+    ``@made``, the type that it is an instance of; ``@value.0``, ``@value.1`` ..., the tuple of which it is that part;
+    ``@typed.elements``, the type of its elements; ``@whole`` or ``@typed.whole``, a value, or its type, of which it is the
+    member ``@key``, by default of its own name. Without any of them the name only hides outer ones. ``@from`` is where the
+    name begins to have that type or value, if that is not where the name stands.
+``@bind.entry``
+    A name in the variable around it, of which it is a member.
+``@block``, ``@function``
+    A part of the text outside of which names that are bound in it are unknown; the body of a function that may have no
+    name: what it returns is not what the declaration around it returns.
+``@returns``, ``@returns.item``, ``@return``
+    The type that the function around it returns; one of several, in their order; a value that it returns.
+``@parameter``
+    The type of one of the parameters of the method around it.
+``@modifier``
+    A word, or the chain of a decorator, that changes what the declaration around or below it means.
+``@arity``
+    The list of parameters of the function around it, where overloads are told apart by their number.
+``@type_parameters``
+    The list of type parameters of the declaration around it, where types of one name are told apart by their number.
+``@anonymous``
+    The type that the functions in a body beside it belong to, which has no name: ``new Runnable() { ... }``.
+``@package``
+    The package or namespace of the file.
+
+A capture whose name begins with ``_`` is for the query's own predicates.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from itertools import starmap
+from operator import attrgetter
+
+from tree_sitter import Node, Query, QueryCursor
+
+from coderag.facts import MODULE_SCOPE, Base, FileFacts, Import, Reference, ReferenceKind
+from coderag.ingestion.parsing.chains import COUNTED, Chains
+from coderag.ingestion.parsing.declarations import Syntax
+from coderag.ingestion.parsing.enclosing import Part, Parts
+from coderag.ingestion.parsing.fact_bindings import Bindings, first_names
+from coderag.ingestion.parsing.fact_imports import Imports
+from coderag.ingestion.parsing.fact_scopes import Scopes
+from coderag.ingestion.parsing.import_trees import from_file
+from coderag.ingestion.parsing.languages import LANGUAGES, Language
+from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
+from coderag.ingestion.parsing.stage_clock import stages
+from coderag.ingestion.parsing.trees import grammar
+
+_MATCH_LIMIT = 1 << 16
+_TYPE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|\\)[^\W\d][\w$]*)*")
+_SEPARATOR = re.compile(r"::|\\")
+_RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
+_LONGEST_RECEIVER = 40  # bytes that are looked at
+_LINE = attrgetter("line")
+_PARAMETERS = frozenset({"parameter", "formal_parameter", "spread_parameter"})
+_PATHS_LEAD_OUT = frozenset({"rust"})  # grammars in whose paths ``super`` is the module around
+
+
+def read_facts(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
+    """Return the facts of a file whose syntax was read."""
+    with stages.measure("facts"):
+        return _Reader(syntax, data, language).read() if language.graph else _read_plain(syntax, data, language)
+
+
+def read_embedded_facts(syntaxes: Mapping[str, Syntax], data: bytes, language: str) -> FileFacts:
+    """Return the facts of a file in which other languages stand: those of the one that declares and calls most.
+
+    Args:
+        syntaxes: By language; all are of the whole file.
+        language: The file's own.
+    """
+    if not syntaxes:
+        return FileFacts(language)
+    main = max(syntaxes, key=lambda name: len(syntaxes[name].all) + len(syntaxes[name].calls))
+    return replace(read_facts(syntaxes[main], data, LANGUAGES[main]), language=language)
+
+
+def _read_plain(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
+    """Return the facts of a language without a query for them: what the chunks are made with tells enough."""
+    source = SourceText(data)
+    scopes = Scopes(syntax, source)
+    references = []
+    for start, end in syntax.calls:
+        chain = _RECEIVER.sub(_as_chain, data[max(0, start - _LONGEST_RECEIVER) : start]) + data[start:end]
+        references.append(Reference(scopes.at(start), "call", chain.decode("utf-8", "replace"), source.line(start)))
+    return FileFacts(
+        language.name,
+        definitions=scopes.definitions(),
+        imports=[Import(module, "", "", MODULE_SCOPE, source.line(start)) for start, module in syntax.imports],
+        bases=[Base(scopes.of(one), name, source.line(one.start)) for one in syntax.all for name in one.bases],
+        references=references,
+    )
+
+
+@cache
+def _compile(language: Language) -> Query:
+    return Query(grammar(language.grammar), language.read_graph_query())
+
+
+class _Reader:
+    """Reads the facts of one file."""
+
+    def __init__(self, syntax: Syntax, data: bytes, language: Language) -> None:
+        self._root = syntax.root
+        self._language = language
+        self._source = SourceText(data)
+        self._scopes = Scopes(syntax, self._source)
+        self._chains = Chains(self._source, language.grammar)
+        self._imports = Imports(self._source, self._scopes, language.grammar)
+        self._bindings = Bindings(self._source, self._scopes, self._chains)
+        self._package = ""
+        self._bases: dict[Base, None] = {}
+        self._references: dict[tuple[int, str, str, int], None] = {}
+        self._mentioned: set[tuple[int, str]] = set()  # a name read twice in a scope is one reference
+        self._types_end = 0  # of the last type that was read
+        self._blocks: list[Part] = []
+        self._functions: list[Part] = []
+        self._functions_around = Parts(())
+        self._bound: list[Captures] = []  # what is bound and returned waits for all blocks and functions
+        self._returned: list[tuple[Callable[[Captures], None], Captures]] = []
+
+    def read(self) -> FileFacts:
+        """Return the facts."""
+        read_one = self._readers()
+        for _, captures in QueryCursor(_compile(self._language), match_limit=_MATCH_LIMIT).matches(self._root):
+            for capture in captures:
+                if capture in read_one:
+                    read_one[capture](captures)
+                    break
+        blocks, self._functions_around = Parts(self._blocks), Parts(self._functions)
+        for captures in self._bound:
+            self._bindings.read(captures, blocks)
+        for read, captures in self._returned:
+            read(captures)
+        self._bindings.settle(self._imports.named)
+        heads = first_names({chain for _, _, chain, _ in self._references})
+        heads |= first_names({one.value for one in self._bindings.local})
+        return FileFacts(
+            self._language.name,
+            self._package,
+            self._scopes.definitions(),
+            sorted(self._imports.found, key=_LINE),
+            sorted(self._bases, key=_LINE),
+            sorted(self._bindings.outside, key=_LINE),
+            sorted((one for one in self._bindings.local if one.name in heads), key=_LINE),
+            sorted(starmap(Reference, self._references), key=_LINE),
+        )
+
+    def _readers(self) -> dict[str, Callable[[Captures], None]]:
+        """Return for each capture that a fact has what reads the fact."""
+        imports, bindings = self._imports, self._bindings
+        return {
+            **{f"import.{part}": imports.read for part in ("module", "name", "alias", "all", "default", "namespace")},
+            "import.tree": imports.read_tree,
+            "import.submodule": imports.read_submodule,
+            **{kind: partial(self._read_use, kind) for kind in ("call", "new")},
+            "read": self._read_mention,
+            "decorator": self._read_decorator,
+            "call.tokens": self._read_tokens,
+            **{f"base{relation}": partial(self._read_base, relation) for relation in ("", ".inherits", ".implements")},
+            **dict.fromkeys(("bind", "bind.member", "bind.type"), self._bound.append),
+            "bind.item": bindings.read_item,
+            "bind.entry": bindings.read_entry,
+            **dict.fromkeys(("block", "function"), self._read_part),
+            "type": self._read_type,
+            "returns": partial(self._put_off, self._read_returned_type),
+            "returns.item": self._read_returned_item,
+            "parameter": self._read_parameter,
+            "return": partial(self._put_off, self._read_returned_value),
+            "modifier": self._read_modifier,
+            "arity": self._read_arity,
+            "type_parameters": self._read_type_parameters,
+            "anonymous": self._read_anonymous,
+            "package": self._read_package,
+        }
+
+    # Names used
+
+    def _read_use(self, kind: ReferenceKind, captures: Captures) -> None:
+        for node in captures[kind]:
+            text, offset = self._chains.of(node)
+            if not text:
+                continue
+            scope = self._scopes.at(node.start_byte)
+            if kind == "call" and text.endswith("()") and self._chains.shape(node) in COUNTED:
+                text = text[:-2]  # the call itself, not only what is called
+            line = self._source.line(offset)
+            for chain in text.split("|") if "|" in text else (text,):
+                self._references[scope, kind, self._from_file(chain, scope), line] = None
+
+    def _read_mention(self, captures: Captures) -> None:
+        for node in captures["read"]:
+            text, offset = self._chains.of(node)
+            if not text:
+                continue
+            scope = self._scopes.at(node.start_byte)
+            for chain in text.split("|") if "|" in text else (text,):
+                if (scope, chain) not in self._mentioned:
+                    self._mentioned.add((scope, chain))
+                    self._references[scope, "read", self._from_file(chain, scope), self._source.line(offset)] = None
+
+    def _read_decorator(self, captures: Captures) -> None:
+        for node in captures["decorator"]:
+            text, offset = self._chains.of(node)
+            scope = self._scopes.decorated_at(node.start_byte)
+            for chain in filter(None, text.split("|")):
+                self._references[scope, "decorator", chain.removesuffix("()"), self._source.line(offset)] = None
+
+    def _read_tokens(self, captures: Captures) -> None:
+        """Read a call among the tokens of a macro call."""
+        for node in captures["call.tokens"]:
+            text, offset = self._chains.of_tokens(node)
+            if text:
+                scope = self._scopes.at(node.start_byte)
+                self._references[scope, "call", self._from_file(text, scope), self._source.line(offset)] = None
+
+    def _from_file(self, chain: str, scope: int) -> str:
+        """Return a chain that leads out of a module inside the file as seen from the file's own module."""
+        if not chain.startswith("super.") or self._language.grammar not in _PATHS_LEAD_OUT:
+            return chain
+        return ".".join(from_file(chain.split("."), self._scopes.modules_around(scope)))
+
+    def _read_type(self, captures: Captures) -> None:
+        for node in captures["type"]:
+            end = node.end_byte
+            if end <= self._types_end:  # a part of one that was read
+                continue
+            self._types_end = end
+            start = node.start_byte
+            scope = self._scopes.at(start)
+            for chain in self._names_of_type(node):
+                mention = (scope, f"<{chain}")
+                if mention not in self._mentioned:
+                    self._mentioned.add(mention)
+                    self._references[scope, "type", chain, self._source.line(start)] = None
+
+    def _names_of_type(self, node: Node) -> list[str]:
+        if self._chains.shape(node) == "generic":
+            return [self._chains.of(node)[0]]
+        text = self._source.of(node)
+        return [text] if text.isidentifier() else [_SEPARATOR.sub(".", name) for name in _TYPE_NAME.findall(text)]
+
+    def _read_base(self, relation: str, captures: Captures) -> None:
+        for node in captures[f"base{relation}"]:
+            text, offset = self._chains.of(node)
+            name = text.removesuffix("[]").removesuffix("()")
+            if name and (scope := self._scopes.at(node.start_byte)) != MODULE_SCOPE:
+                self._bases[Base(scope, name, self._source.line(offset), relation.removeprefix("."))] = None
+
+    # What is known of declarations
+
+    def _put_off(self, read: Callable[[Captures], None], captures: Captures) -> None:
+        self._returned.append((read, captures))
+
+    def _read_part(self, captures: Captures) -> None:
+        for capture, parts in (("block", self._blocks), ("function", self._functions)):
+            for node in captures.get(capture, ()):
+                start, end = node.start_byte, node.end_byte
+                parts.append(Part(start, end, self._source.line(start), self._source.line(end)))
+
+    def _is_of_declaration(self, node: Node) -> bool:
+        """Return whether the innermost function around a node is a declaration, not one without a name inside it."""
+        function = self._functions_around.around(node.start_byte)
+        declaration = self._scopes.declaration_at(node.start_byte)
+        return function is None or (declaration is not None and function.start <= (declaration.body or (0,))[0])
+
+    def _read_returned_type(self, captures: Captures) -> None:
+        for node in captures["returns"]:
+            declaration = self._scopes.declaration_at(node.start_byte)
+            bodies = [(body.start_byte, body.end_byte) for body in captures.get("function", ())]
+            if declaration is not None and (not bodies or declaration.body in bodies):
+                self._scopes.returns[self._scopes.of(declaration)] = self._source.type_of(node)
+
+    def _read_returned_item(self, captures: Captures) -> None:
+        """Read one of several types that a function returns: of ``A`` and ``B``, ``(A, B)``."""
+        returns = self._scopes.returns
+        for node, scope in self._placed(captures["returns.item"]):
+            item, before = self._source.type_of(node), returns[scope]
+            returns[scope] = f"{before[:-1]}, {item})" if before else f"({item})"
+
+    def _read_parameter(self, captures: Captures) -> None:
+        parameters = self._scopes.parameters
+        for node, scope in self._placed(captures["parameter"]):
+            item, before = self._source.type_of(node), parameters[scope]
+            parameters[scope] = f"{before}, {item}" if before else item
+
+    def _read_returned_value(self, captures: Captures) -> None:
+        returns = self._scopes.returns
+        for node, scope in self._placed(captures["return"]):
+            known = returns[scope]
+            if known and not (known.startswith("=") and len(known) < LONGEST_TYPE):
+                continue
+            text = self._chains.of(node)[0]
+            if text and self._is_of_declaration(node):
+                chains = dict.fromkeys([*known.removeprefix("=").split("|"), *text.split("|")])
+                returns[scope] = "=" + "|".join(filter(None, chains))
+
+    def _read_modifier(self, captures: Captures) -> None:
+        for node in captures["modifier"]:
+            self._add_modifier(self._scopes.decorated_at(node.start_byte), self._source.of(node))
+
+    def _read_arity(self, captures: Captures) -> None:
+        for node, scope in self._placed(captures["arity"]):
+            self._add_modifier(scope, _arity(node))
+
+    def _read_type_parameters(self, captures: Captures) -> None:
+        for node, scope in self._placed(captures["type_parameters"]):
+            self._add_modifier(scope, f"`{len(node.named_children)}")
+
+    def _add_modifier(self, scope: int, word: str) -> None:
+        if scope != MODULE_SCOPE:
+            self._scopes.modifiers[scope] = f"{self._scopes.modifiers[scope]} {word}".strip()
+
+    def _read_anonymous(self, captures: Captures) -> None:
+        for node in captures["anonymous"]:
+            body = node.parent.named_children[-1] if node.parent is not None else node
+            for scope in self._scopes.outermost_inside(body):
+                self._scopes.owners[scope] = self._chains.of(node)[0]
+
+    def _read_package(self, captures: Captures) -> None:
+        self._package = self._package or _SEPARATOR.sub(".", self._source.of(captures["package"][0]))
+
+    def _placed(self, nodes: list[Node]) -> list[tuple[Node, int]]:
+        """Return those of some nodes that are in a declaration, each with its scope."""
+        placed = [(node, self._scopes.at(node.start_byte)) for node in nodes]
+        return [(node, scope) for node, scope in placed if scope != MODULE_SCOPE]
+
+
+def _as_chain(match: re.Match[bytes]) -> bytes:
+    """Return what stands before a called name as the beginning of its chain: a receiver that is one name, or an unknown one."""
+    return b"" if not match[2] else (match[1] or b"?") + b"."
+
+
+def _arity(parameters: Node) -> str:
+    """Return how many arguments a list of parameters takes, see `coderag.facts.Definition.modifiers`."""
+    least = most = 0
+    is_open = parameters.child_by_field_name("type") is not None  # ``params`` in C#
+    for one in parameters.named_children:
+        if one.is_extra or one.type not in _PARAMETERS:
+            continue
+        words = {child.type for child in one.children}
+        if one.type == "spread_parameter":
+            return f"/{least}+"
+        least, most = least + ("=" not in words), most + 1
+    if is_open:
+        return f"/{least}+"
+    return f"/{least}" if least == most else f"/{least}-{most}"

@@ -1,0 +1,102 @@
+"""Facts of files without declarations: names that a document mentions, and what configuration says of modules."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from coderag.facts import FileFacts, Mention
+from coderag.ingestion.parsing.sections import DOCUMENTS
+
+_LARGEST_SETTINGS: Final = 200_000  # characters; what configures modules is written by people
+_INLINE_CODE = re.compile(r"``?([^`\n]{2,100})``?")
+_NAME = re.compile(r"~?([^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*)(?:\(.*\))?$")
+_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r",(?=\s*[}\]])")
+_GO_MODULE = re.compile(r"\s*(?://[^\n]*\s*)*module\s+(\S+)")
+_GO_REQUIRED = re.compile(r"^\s*(?:require\s+)?([\w.-]+/\S+)\s+v\d", re.MULTILINE)
+_GO_REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:/\S*)?)\s*$", re.MULTILINE)
+_USING = re.compile(r"""<Using\s+Include\s*=\s*["']([\w.]+)["']""")
+
+_JSON_SETTINGS: Final = {
+    "compilerOptions": ("baseUrl", "paths", "rootDir", "rootDirs", "outDir"),
+    "autoload": ("psr-4",),
+    "autoload-dev": ("psr-4",),
+}
+_JSON_KEYS: Final = (
+    "name", "main", "module", "types", "typings", "exports", "imports", "source", "workspaces", "extends", "references",
+)  # fmt: skip
+_TOML_TABLES: Final = ("package", "workspace", "lib", "dependencies", "bin")  # Cargo's
+
+
+def read_text_facts(text: str, language: str) -> FileFacts:
+    """Return the facts of a document or a file of data."""
+    if language in DOCUMENTS:
+        return FileFacts(language, mentions=_mentions(text))
+    if len(text) <= _LARGEST_SETTINGS:
+        return FileFacts(language, settings=read_module_settings(text, language))
+    return FileFacts(language)
+
+
+def read_module_settings(text: str, language: str) -> dict[str, Any]:
+    """Return what a file says of how modules are found, by its form alone; empty if nothing.
+
+    It is that of a ``tsconfig.json``, ``package.json`` or ``composer.json``, a ``Cargo.toml``, a ``go.mod``, or of a project of
+    .NET.
+    """
+    try:
+        if language == "json":
+            return _json_settings(text)
+        if language == "toml" and ("[package]" in text or "[workspace]" in text):
+            return _toml_settings(text)
+    except (ValueError, RecursionError):
+        return {}
+    if language == "xml" and "<Project" in text:
+        return {"project_usings": _USING.findall(text)}
+    if (module := _GO_MODULE.match(text)) and ("\ngo " in text or "\nrequire" in text):
+        required = sorted(set(_GO_REQUIRED.findall(text)))
+        return {
+            "go_module": module[1].strip('"`'),
+            "go_required": required,
+            "replaced": dict(_GO_REPLACED.findall(text)),
+        }
+    return {}
+
+
+def _json_settings(text: str) -> dict[str, Any]:
+    if not any(f'"{key}"' in text for key in (*_JSON_SETTINGS, *_JSON_KEYS)):
+        return {}
+    stored = json.loads(_LAST_COMMA.sub("", _COMMENT.sub(lambda match: match[1] or "", text)))
+    if not isinstance(stored, dict):
+        return {}
+    settings = {key: stored[key] for key in _JSON_KEYS if key in stored}
+    for section, names in _JSON_SETTINGS.items():
+        if isinstance(values := stored.get(section), Mapping):
+            settings[section] = {name: values[name] for name in names if name in values}
+    return settings if settings.keys() - {"name"} or "version" in stored else {}
+
+
+def _toml_settings(text: str) -> dict[str, Any]:
+    stored = tomllib.loads(text)
+    settings: dict[str, Any] = {}
+    for table in _TOML_TABLES:
+        values = stored.get(table)
+        if isinstance(values, Mapping):
+            settings[table] = {
+                name: value for name, value in values.items() if name in ("name", "path", "members", "edition")
+                or (isinstance(value, Mapping) and "path" in value)
+            }  # fmt: skip
+    return json.loads(json.dumps(settings, default=str))  # type: ignore[no-any-return]
+
+
+def _mentions(text: str) -> list[Mention]:
+    """Return the names in inline code of a document, each at its first line."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if "`" not in line:
+            continue
+        for code in _INLINE_CODE.findall(line):
+            if (name := _NAME.match(code.strip())) and len(name[1]) > 2:
+                found.setdefault(name[1].replace("::", ".").replace("#", "."), number)
+    return [Mention(name, line) for name, line in found.items()]
