@@ -5,6 +5,8 @@
     CodeRAGError
     ├── ConfigurationError            settings that cannot be used: file, line and key are in the message
     ├── InvalidQueryError             an empty or over-long question
+    │   ├── UnknownNameError          no declaration, file or package has that name
+    │   └── AmbiguousNameError        several have it
     ├── IngestionError                a repository that cannot be indexed
     │   └── UnsupportedLanguageError  a language without a query file
     ├── StoreError                    the index on disk
@@ -21,6 +23,12 @@
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
 each class to an exit code.
 """
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coderag.graph_results import Declaration
 
 
 class CodeRAGError(Exception):
@@ -44,6 +52,22 @@ class ConfigurationError(CodeRAGError):
 
 class InvalidQueryError(CodeRAGError):
     """A question that cannot be asked."""
+
+
+class UnknownNameError(InvalidQueryError):
+    """Nothing in the index has the name."""
+
+
+class AmbiguousNameError(InvalidQueryError):
+    """Several declarations have the name.
+
+    Attributes:
+        candidates: Those declarations, the most used first.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", candidates: "Sequence[Declaration]" = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.candidates = tuple(candidates)
 
 
 class IngestionError(CodeRAGError):

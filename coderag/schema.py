@@ -49,6 +49,22 @@ Relation = Literal[
 ]
 """How a related chunk is related to a primary one, read as "this chunk is the … of it"."""
 
+GraphRelation = Literal[
+    "caller", "callee", "imports", "imported_by", "base", "derived", "interface_of", "implementation", "override",
+    "overridden", "user", "used", "test_for", "tested", "documentation", "documented",
+]  # fmt: skip
+"""How a declaration is related to another in the code graph, read as "this one is the … of it"; a ``user`` names it as a
+type, a decorator or a value."""
+
+EdgeRelation = Literal[
+    "imports", "calls", "instantiates", "references", "inherits", "implements", "overrides", "tests", "documents",
+]  # fmt: skip
+"""What an edge of the code graph says, read as "the source … the target". That a file defines a declaration and one contains
+another follows from the nodes."""
+
+RESOLVED: Final = 0.5
+"""Confidence from which on an edge is one; below, its target is one of several candidates."""
+
 Evidence = Literal["found", "weak", "not_found"]
 
 
@@ -186,6 +202,9 @@ class IndexStatus:
         embedding: The model of its vectors, as ``provider/model``.
         configured: The model that the settings name, likewise; another one takes the next run of indexing to switch to.
         languages: Indexed files by language.
+        edges: Of the code graph, those that are sure enough to be ones.
+        linked: Those languages of which the code graph follows imports, types and receivers; of the others it binds names
+            only within a file and what it imports.
         outcomes: Files by outcome; ``skipped`` and ``failed`` say why.
         notes: ``(path, note)`` of indexed files with something to know, such as syntax errors.
         added, changed, removed: Paths that differ on disk from this generation.
@@ -209,6 +228,8 @@ class IndexStatus:
     changed: Sequence[str]
     removed: Sequence[str]
     configured: str = ""
+    edges: int = 0
+    linked: Sequence[str] = ()
 
     @property
     def other_model(self) -> bool:
@@ -350,16 +371,23 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class GraphNeighbour:
-    """A declaration at the other end of a relation.
+    """A declaration, file or external package at the other end of a relation.
 
     Attributes:
-        line: The line of evidence, such as the call.
-        resolver: Who resolved it (``scope``, ``import``, ``unique_name``), or ``unresolved``.
-        confidence: 0 to 1.
+        path: Its file; empty for what is outside the repository, whose lines are 0.
+        evidence: The file with the evidence, such as the call: that of the neighbour or of the declaration that it is
+            reached from.
+        line: The line of evidence, in that file.
+        kind: One of `Kind`, or ``file`` or ``external``.
+        resolver: Who resolved it.
+        confidence: 0 to 1: of the least sure step from the declaration that was asked for; below `RESOLVED` it is one of
+            several candidates.
         depth: Number of steps from the declaration that was asked for.
+        via: Qualified name of what it is related to: the declaration one step nearer, or one that stands for it, such as
+            the method that it overrides.
     """
 
-    relation: Relation
+    relation: GraphRelation
     path: str
     line: int
     start_line: int
@@ -369,6 +397,9 @@ class GraphNeighbour:
     resolver: str
     confidence: float
     depth: int = 1
+    via: str = ""
+    evidence: str = ""
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)

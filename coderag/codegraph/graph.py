@@ -1,334 +1,335 @@
-"""Who defines, calls, extends and imports what, by name and by imports between files.
+"""Questions to the code graph, by name: who calls, imports, extends, tests what, and what that leads to."""
 
-A call is bound to a declaration only within its file, along an import, or within a package that needs none; what is left is
-listed as unresolved with a low confidence, never presented as an edge. Types of receivers are not looked at.
-"""
-
-import re
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Final, get_args
 
-from coderag.codegraph.imports import ImportResolver
-from coderag.schema import GraphNeighbour, Relation, SymbolRecord
-from coderag.stores.corpus import Corpus
-from coderag.stores.symbol_table import SymbolMatch, split_qualified
+import numpy as np
 
-_PACKAGE_SCOPE = frozenset({"go", "java", "kotlin", "c_sharp", "scala", "swift"})
-"""Languages in which files of one folder see one another without an import."""
+from coderag.codegraph.cycles import Level
+from coderag.codegraph.cycles import cycles as find_cycles
+from coderag.codegraph.kin import DISPATCHED, FUNCTION_KINDS, TYPE_KINDS, Kin
+from coderag.codegraph.names import NodeNames
+from coderag.codegraph.relations import BASES, CALLS, NOUNS, USES
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.codegraph.targets import MODULE_KINDS, Targets
+from coderag.codegraph.walks import Routes, StandIns, Step, breadth_first, shortest_path
+from coderag.errors import InvalidQueryError
+from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
+from coderag.schema import RESOLVED, GraphNeighbour, Kind
+from coderag.stores.graph_tables import FILE_KIND
 
-CONFIDENCE = {"scope": 0.9, "import": 0.8, "package": 0.7, "unresolved": 0.2}
-"""How surely a reference by name means a declaration, by what binds them."""
-
-RESOLVED = 0.5
-"""Confidence from which a reference counts as an edge."""
-
-_CALLED = frozenset({"function", "method", "macro", "class", "struct"})
-_MOST_DECLARATIONS = 20  # of one name; a name declared more often says nothing
-_MOST_REFERENCES = 200
+_CALLABLE = FUNCTION_KINDS | TYPE_KINDS
+_ABSTRACT = frozenset({"interface", "trait"})
+_DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
+_OVERRIDES = ("overrides",)
+_TEST_DEPTH = 3  # calls between a test and what it tests without naming it
 
 
 class CodeGraph:
-    """The relations of one generation, computed from its chunks when first asked for.
+    """The code graph of one generation, asked by name.
+
+    A name is one of a declaration, plain (``login``) or qualified in any language's way (``Session.login``); a path or the
+    end of one; a module's dotted name; a package; ``path:line``; or ``path::name``. Overloads, and a declaration with its
+    header or stub, count as one. Results come nearest first, of equally near ones the surest. With ``candidates`` what is
+    not resolved is listed too, and less sure than `coderag.schema.RESOLVED`.
+
+    Every method that takes a name raises `UnknownNameError` if nothing has it, and `AmbiguousNameError` if several
+    declarations have it that could be meant; `permissive` takes all of them, and finds nothing where there is none.
 
     Args:
-        corpus: The open index.
+        symbols: The nodes and edges.
+        permissive: Whether an ambiguous or unknown name is no error.
     """
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
+    def __init__(self, symbols: SymbolGraph, *, permissive: bool = False) -> None:
+        self.symbols = symbols
+        self._is_permissive = permissive
 
-    def callers(self, name: str) -> list[GraphNeighbour]:
-        """Return what calls a function, method or type, the surest first."""
-        return self._references(name, self._calls, "caller")
+    @cached_property
+    def permissive(self) -> "CodeGraph":
+        """The same graph where an ambiguous name means all declarations of it, and an unknown one none."""
+        graph = CodeGraph(self.symbols, permissive=True)
+        graph.kin, graph.targets = self.kin, self.targets
+        return graph
 
-    def derived(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
-        """Return what extends or implements a type, nearest and surest first.
+    @cached_property
+    def kin(self) -> Kin:
+        """What counts as one declaration."""
+        return Kin(self.symbols)
+
+    @cached_property
+    def targets(self) -> Targets:
+        """What names mean."""
+        return Targets(self.symbols, self.kin, NodeNames(self.symbols))
+
+    # Calls
+
+    def callers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return what calls a function, or instantiates a type.
+
+        A call of a method that it overrides may be one of it: such callers have a confidence of 0.6 at most.
+        """
+        starts = self._with_files(self._nodes(name, _CALLABLE))
+        return self._walk(starts, {"in": CALLS}, depth, self.kin.users_of, candidates=candidates)
+
+    def callees(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return what a function, or anything in a type or file, calls or instantiates."""
+        starts = self._with_members(self._nodes(name, _CALLABLE))
+        return self._walk(starts, {"out": CALLS}, depth, self.kin.used_by, candidates=candidates)
+
+    def references(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return what names a declaration without calling it: as a type, a decorator, a value, or to pass it on."""
+        return self._walk(self._nodes(name), {"in": ("references",)}, 1, self._same, candidates=candidates)
+
+    def users(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return what calls, instantiates, names, extends or implements a declaration."""
+        starts = self._with_files(self._nodes(name))
+        return self._walk(starts, {"in": USES}, depth, self.kin.users_of, candidates=candidates)
+
+    def uses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return what a declaration, or anything inside it, calls, instantiates, names, extends or implements."""
+        starts = self._with_members(self._nodes(name))
+        return self._walk(starts, {"out": USES}, depth, self.kin.used_by, candidates=candidates)
+
+    # Imports
+
+    def imports(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the files, declarations and packages that a file, or the file of a declaration, imports."""
+        starts = self._nodes(name, {FILE_KIND})
+        return self._walk(starts, {"out": ("imports",)}, depth, self.kin.whole_file, candidates=candidates)
+
+    def importers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the files that import a file, a package or a declaration.
+
+        If none imports the declaration itself, or a type around it, those that import its file, with a confidence of 0.6
+        at most.
+        """
+        starts = self._nodes(name, MODULE_KINDS)
+        found = self._importers(starts, depth, self._imported_with, candidates=candidates)
+        return found or self._importers(starts, depth, self._imported_beside, candidates=candidates)
+
+    def _importers(
+        self, starts: Sequence[int], depth: int, first: StandIns, *, candidates: bool
+    ) -> list[GraphNeighbour]:
+        def stand_ins(node: int) -> Iterable[tuple[int, float]]:
+            return first(node) if node in starts else self.kin.whole_file(node)
+
+        listed = {self.symbols.file_of(node) for node in starts}
+        found = []
+        for step in self._steps(starts, {"in": ("imports",)}, depth, stand_ins, candidates=candidates):
+            file = self.symbols.file_of(step.far)
+            if file is not None and file not in listed:
+                listed.add(file)
+                found.append(self._neighbour(step, file))
+        return found
+
+    def _imported_with(self, node: int) -> Iterable[tuple[int, float]]:
+        """Yield what imports a node when it is imported: what is in a file, the types around a declaration."""
+        if self.symbols.kinds[node] == FILE_KIND:
+            yield from self.kin.whole_file(node)
+            return
+        for other in self.kin.same(node):
+            for outer in (other, *self.symbols.around(other)):
+                yield outer, 1.0
+
+    def _imported_beside(self, node: int) -> Iterable[tuple[int, float]]:
+        file = self.symbols.file_of(node)
+        return () if file is None else ((file, DISPATCHED),)
+
+    # Types
+
+    def bases(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the types that a type extends or implements."""
+        return self._walk(self._nodes(name, TYPE_KINDS), {"out": BASES}, depth, self._same, candidates=candidates)
+
+    def subclasses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the types that extend or implement a type."""
+        return self._walk(self._nodes(name, TYPE_KINDS), {"in": BASES}, depth, self._same, candidates=candidates)
+
+    def implementations(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return what implements a type, its subclasses that are no interfaces; or the methods that override a method."""
+        starts = self._nodes(name, TYPE_KINDS, {"method"})
+        routes: Routes = {"in": (*BASES, "overrides")}
+        found = self._walk(starts, routes, depth, self._same, candidates=candidates)
+        return [neighbour for neighbour in found if neighbour.kind not in _ABSTRACT]
+
+    def overrides(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the methods that override a method."""
+        return self._walk(self._nodes(name, {"method"}), {"in": _OVERRIDES}, depth, self._same, candidates=candidates)
+
+    def overridden(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the methods that a method overrides."""
+        return self._walk(self._nodes(name, {"method"}), {"out": _OVERRIDES}, depth, self._same, candidates=candidates)
+
+    # Tests, documents, and what may break
+
+    def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the tests of a declaration or file; if none tests it itself, those that call it on the way."""
+        starts = self._with_members(self._nodes(name))
+        direct = self._walk(starts, {"in": ("tests",)}, 1, self._same, candidates=candidates)
+        calling = (
+            [] if direct else self._walk(starts, {"in": CALLS}, _TEST_DEPTH, self.kin.users_of, candidates=candidates)
+        )
+        return direct or [replace(one, relation="test_for") for one in calling if one.role == "test"]
+
+    def documents(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the documents that name a declaration."""
+        return self._walk(self._nodes(name), {"in": ("documents",)}, 1, self._same, candidates=candidates)
+
+    def impact(self, name: str, depth: int = 3, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return what may break when a declaration, or a file, changes.
+
+        That is what calls it, names it, extends or overrides it, tests it, and so on from there; likewise for its members;
+        and the files that import it, if nothing in them is listed already.
+        """
+        named = self._nodes(name)
+        routes: Routes = {"in": (*USES, "overrides", "tests")}
+        users = self._walk(self._with_members(named), routes, depth, self.kin.users_of, candidates=candidates)
+        listed = {user.path for user in users}
+        files = self._importers(named, 1, self._imported_with, candidates=candidates)
+        direct = [user for user in users if user.depth == 1]
+        return [*direct, *(file for file in files if file.path not in listed), *users[len(direct) :]]
+
+    # The whole
+
+    def path(self, start: str, end: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """Return the steps of a shortest way from one declaration or file to another; empty if there is none.
+
+        Calls come first. If they do not lead there, a call of a method may go on in those that override it, with a
+        confidence of 0.6 at most; then other uses and imports are followed as well.
+        """
+        ends = self._with_members(self._nodes(end))
+        starts = sorted({*self._with_members(self._nodes(start))} - {*ends})
+        least = _least(candidates=candidates)
+        for relations, stand_ins in (
+            (CALLS, self.kin.used_by),
+            (CALLS, self.kin.run_by),
+            ((*USES, "imports"), self.kin.run_by),
+        ):
+            if steps := shortest_path(self.symbols, starts, ends, {"out": relations}, least=least, stand_ins=stand_ins):
+                return [self._neighbour(step) for step in steps]
+        return []
+
+    def cycles(self, level: Level = "files") -> list[GraphCycle]:
+        """Return the groups of files that import, or of declarations that call, one another, the smallest first.
+
+        Raises:
+            InvalidQueryError: There is no such level.
+        """
+        if level not in get_args(Level):
+            raise InvalidQueryError(f"there are no cycles of {level!r}", hint=f"Give {' or '.join(get_args(Level))}.")
+        found = find_cycles(self.symbols, ("imports",) if level == "files" else CALLS, level)
+        return [
+            GraphCycle(
+                members=[self.targets.declaration(node).name for node in cycle.nodes],
+                steps=[
+                    self._neighbour(Step(edge, "out", number, edge.confidence))
+                    for number, edge in enumerate(cycle.edges, 1)
+                ],
+            )
+            for cycle in sorted(found, key=lambda cycle: (len(cycle.nodes), cycle.nodes))
+        ]
+
+    def hotspots(self, limit: int = 20, kind: str | None = None) -> list[Hotspot]:
+        """Return what is most central, first.
 
         Args:
-            name: The type.
-            depth: 1 for the types that name it, 2 for those that name these too, and so on.
+            limit: How many, at most.
+            kind: Kind of declaration, ``file`` or ``external``; None for all declarations.
+
+        Raises:
+            InvalidQueryError: There is no such kind, or the limit is below 1.
         """
-        return self._walk(name, depth, lambda start: self._references(start, self._bases, "derived"))
+        symbols = self.symbols
+        if limit < 1:
+            raise InvalidQueryError(f"limit is {limit}; it must be 1 or more")
+        if kind is not None and kind not in _DECLARED | MODULE_KINDS:
+            known = ", ".join(sorted(_DECLARED | MODULE_KINDS))
+            raise InvalidQueryError(f"nothing is of kind {kind!r}", hint=f"Give one of {known}.")
+        kinds = MODULE_KINDS if kind is None else (kind,)
+        listed = np.array([(word in kinds) != (kind is None) for word in symbols.kinds.words], bool)
+        nodes = np.flatnonzero(listed[symbols.kinds.codes]) if symbols.n_nodes else np.zeros(0, np.int64)
+        best = nodes[np.lexsort((nodes, -symbols.centralities[nodes]))][:limit]
+        return [self._hotspot(node) for node in best.tolist()]
 
-    def callees(self, name: str) -> list[GraphNeighbour]:
-        """Return the declarations in this repository that a function calls."""
-        return self._targets(name, self._list_column("calls"), "callee", _CALLED)
+    def outline(self, path: str) -> list[OutlineEntry]:
+        """Return what a file or declaration declares, nested, in order."""
+        nodes = self._nodes(path, {FILE_KIND})
+        return [self._entry(child) for node in nodes[:1] for child in self.symbols.children(node)]
 
-    def bases(self, name: str) -> list[GraphNeighbour]:
-        """Return the types in this repository that a type extends or implements."""
-        return self._targets(name, self._list_column("bases"), "base", None)
+    # Inside
 
-    def importers(self, name: str) -> list[GraphNeighbour]:
-        """Return the files that import the file where a name is declared, or the file or folder of that path."""
-        files = {self.file_of_row(match.row) for match in self._corpus.symbols.find(name) if match.quality >= RESOLVED}
-        files |= self._files_named(name)
-        importing = {other for file in files for other in self.imported_by[file]}
-        return [self._file_neighbour(file, "imported_by") for file in sorted(importing)]
+    def _nodes(self, name: str, *preferred: Collection[str]) -> list[int]:
+        """Return the nodes that a name means: of kinds that can be meant, else of any declaration before modules."""
+        find = self.targets.all if self._is_permissive else self.targets.one
+        return find(name, *preferred, _DECLARED, {FILE_KIND})
 
-    def _walk(self, name: str, depth: int, step: Callable[[str], list[GraphNeighbour]]) -> list[GraphNeighbour]:
-        """Follow a relation; only what is resolved is followed further."""
-        found: dict[tuple[str, str], GraphNeighbour] = {}
-        frontier = [name]
-        for distance in range(1, depth + 1):
-            reached = [neighbour for start in frontier for neighbour in step(start)]
-            frontier = []
-            for neighbour in reached:
-                key = (neighbour.path, neighbour.qualified_name)
-                if key not in found and neighbour.qualified_name != name:
-                    found[key] = replace(neighbour, depth=distance)
-                    if neighbour.confidence >= RESOLVED:
-                        frontier.append(neighbour.qualified_name)
-        return list(found.values())
+    def _with_files(self, nodes: Sequence[int]) -> list[int]:
+        """Return the nodes with all that is in those of them that are files."""
+        files = [node for node in nodes if self.symbols.kinds[node] == FILE_KIND]
+        return sorted({*nodes, *(inside for file in files for inside in self.symbols.nodes_of_file(file))})
 
-    def tests(self, name: str) -> list[GraphNeighbour]:
-        """Return what calls a declaration from a test file."""
-        test_files = {self._corpus.paths[file] for file in self._corpus.files_by_role.get("test", ())}
-        return [
-            replace(neighbour, relation="test_for")
-            for neighbour in [*self.callers(name), *self.derived(name)]
-            if neighbour.path in test_files
-        ]
+    def _with_members(self, nodes: Sequence[int]) -> list[int]:
+        """Return the nodes with all that is inside them."""
+        return [*nodes, *self.kin.members(nodes)]
 
-    def impact(self, name: str, depth: int = 3) -> list[GraphNeighbour]:
-        """Return what may break when a declaration changes: callers of callers, derived types, importing files."""
-        users = self._walk(name, depth, lambda start: [*self.callers(start), *self.derived(start)])
-        found = {(user.path, user.qualified_name): user for user in users if user.confidence >= RESOLVED}
-        for neighbour in self.importers(name):
-            found.setdefault((neighbour.path, neighbour.qualified_name), neighbour)
-        return list(found.values())
+    def _same(self, node: int) -> Iterable[tuple[int, float]]:
+        return ((other, 1.0) for other in self.kin.same(node))
 
-    # Chunks
-
-    def called_declarations(self, row: int) -> Iterator[tuple[SymbolMatch, float]]:
-        """Yield the declarations that a chunk calls, with the confidence; calls that stay unresolved are left out."""
-        for name in self._list_column("calls")[row]:
-            for match in self._corpus.symbols.find(name)[:_MOST_DECLARATIONS]:
-                confidence = CONFIDENCE[self._binding(row, [match])]
-                if match.quality == 1 and match.kind in _CALLED and confidence >= RESOLVED:
-                    yield match, confidence
-
-    def calling_rows(self, row: int) -> Iterator[tuple[int, float]]:
-        """Yield the chunks that call what a chunk declares, with the confidence."""
-        for symbol in self._corpus.members[row]:
-            if symbol["kind"] in _CALLED:
-                for other in self._calls.get(symbol["name"], ())[:_MOST_REFERENCES]:
-                    if other != row:
-                        yield other, CONFIDENCE[self._row_binding(other, row)]
-
-    # Files
-
-    def file_of_row(self, row: int) -> int:
-        """Return the number of a chunk's file."""
-        return int(self._corpus.file_of[row])
-
-    @cached_property
-    def imports(self) -> list[frozenset[int]]:
-        """For each file, the files of the repository that it imports."""
-        corpus = self._corpus
-        resolver = ImportResolver(corpus.paths)
-        languages = corpus.column("language")
-        found: list[set[int]] = [set() for _ in range(corpus.n_files)]
-        for row, imported in enumerate(self._list_column("imports")):
-            file = self.file_of_row(row)
-            for name in imported:
-                found[file].update(resolver.resolve(file, name, languages[row]))
-        return [frozenset(files - {file}) for file, files in enumerate(found)]
-
-    @cached_property
-    def imported_by(self) -> list[frozenset[int]]:
-        """For each file, the files that import it."""
-        found: list[set[int]] = [set() for _ in range(self._corpus.n_files)]
-        for file, imported in enumerate(self.imports):
-            for other in imported:
-                found[other].add(file)
-        return [frozenset(files) for files in found]
-
-    def _files_named(self, name: str) -> set[int]:
-        """Return the files that a path, or a module's dotted name, means."""
-        wanted = name.strip("/")
-        as_path = "/".join(split_qualified(wanted))
-        return {
-            file
-            for file, path in enumerate(self._corpus.paths)
-            if path == wanted or path.rsplit(".", 1)[0].endswith(f"/{as_path}") or path.rsplit(".", 1)[0] == as_path
-        }
-
-    # References
-
-    @cached_property
-    def _calls(self) -> dict[str, list[int]]:
-        return _inverted(self._list_column("calls"))
-
-    @cached_property
-    def _bases(self) -> dict[str, list[int]]:
-        return _inverted(self._list_column("bases"))
-
-    def _list_column(self, name: str) -> list[list[str]]:
-        columns = self._columns
-        if name not in columns:
-            columns[name] = self._corpus.snapshot.chunks([name])[name].to_pylist()
-        return columns[name]
-
-    @cached_property
-    def _columns(self) -> dict[str, list[list[str]]]:
-        return {}
-
-    def _references(self, name: str, rows_of: dict[str, list[int]], relation: Relation) -> list[GraphNeighbour]:
-        """Return the chunks that refer to a name, each with the line and how surely it means the declaration."""
-        last = (split_qualified(name) or [name])[-1]
-        matches = self._corpus.symbols.find(name)
-        best = max((match.quality for match in matches), default=0.0)
-        definitions = [match for match in matches if match.quality == best]
-        owners = [scope for match in definitions for scope in split_qualified(match.qualified_name)[-2:-1]]
-        rows = rows_of.get(last, [])[:_MOST_REFERENCES]
-        found: dict[tuple[str, str], GraphNeighbour] = {}
-        for row, text in zip(rows, self._corpus.texts(rows), strict=True):
-            resolver = self._binding(row, definitions)
-            for line in reference_lines(text, last, owners if len(owners) == len(definitions) else None):
-                neighbour = self._neighbour(row, int(self._corpus.start_lines[row]) + line, relation, resolver)
-                if not any(_is_declaration(neighbour, match, self._corpus) for match in definitions):
-                    found.setdefault((neighbour.path, neighbour.qualified_name), neighbour)
-        return sorted(found.values(), key=lambda neighbour: (-neighbour.confidence, neighbour.path, neighbour.line))
-
-    def _targets(
-        self, name: str, names_of: Sequence[Sequence[str]], relation: Relation, kinds: frozenset[str] | None
+    def _walk(
+        self, starts: Sequence[int], routes: Routes, depth: int, stand_ins: StandIns, *, candidates: bool
     ) -> list[GraphNeighbour]:
-        found: dict[tuple[int, str], GraphNeighbour] = {}
-        for source in self._corpus.symbols.find(name):
-            if source.quality < RESOLVED:
-                continue
-            for target in self._names_within(source, names_of):
-                for match in self._corpus.symbols.find(target):
-                    resolver = self._binding(source.row, [match])
-                    own = (match.row, match.qualified_name) == (source.row, source.qualified_name)
-                    if resolver != "unresolved" and not own and (kinds is None or match.kind in kinds):
-                        found.setdefault((match.row, match.qualified_name), self._declared(match, relation, resolver))
-        return sorted(found.values(), key=lambda neighbour: -neighbour.confidence)
+        return [self._neighbour(step) for step in self._steps(starts, routes, depth, stand_ins, candidates=candidates)]
 
-    def _names_within(self, source: SymbolMatch, names_of: Sequence[Sequence[str]]) -> Iterator[str]:
-        """Yield the names noted for a declaration's chunks that are in its own lines: chunks are shared, or parts."""
-        starts, ends = self._corpus.start_lines, self._corpus.end_lines
-        rows = [
-            row
-            for row in self._corpus.chunk_rows(self.file_of_row(source.row))
-            if starts[row] <= source.end_line and source.start_line <= ends[row]
-        ]
-        for row, text in zip(rows, self._corpus.texts(rows), strict=True):
-            skipped = max(source.start_line - int(starts[row]), 0)
-            own = "\n".join(text.split("\n")[skipped : source.end_line - int(starts[row]) + 1])
-            declared = source.start_line - int(starts[row]) - skipped
-            for name in names_of[row]:
-                if any(name != source.name or line != declared for line in reference_lines(own, name, None)):
-                    yield name
+    def _steps(
+        self, starts: Sequence[int], routes: Routes, depth: int, stand_ins: StandIns, *, candidates: bool
+    ) -> list[Step]:
+        if depth < 1:
+            raise InvalidQueryError(f"depth is {depth}; it must be 1 or more")
+        least = _least(candidates=candidates)
+        return breadth_first(self.symbols, starts, routes, depth, least=least, stand_ins=stand_ins)
 
-    def _binding(self, row: int, definitions: Iterable[SymbolMatch]) -> str:
-        """Return what binds a reference in a chunk to one of the declarations, the surest, or ``unresolved``."""
-        bindings = (self._row_binding(row, definition.row) for definition in definitions)
-        return max(bindings, key=CONFIDENCE.__getitem__, default="unresolved")
-
-    def _row_binding(self, row: int, declaring: int) -> str:
-        """Return what binds a reference in one chunk to a declaration in another."""
-        corpus = self._corpus
-        file, other = self.file_of_row(row), self.file_of_row(declaring)
-        if other == file:
-            return "scope"
-        if other in self.imports[file]:
-            return "import"
-        same_folder = corpus.paths[file].rpartition("/")[0] == corpus.paths[other].rpartition("/")[0]
-        return "package" if same_folder and corpus.column("language")[row] in _PACKAGE_SCOPE else "unresolved"
-
-    def _neighbour(self, row: int, line: int, relation: Relation, resolver: str) -> GraphNeighbour:
-        """Return the innermost declaration around a line of a chunk."""
-        corpus = self._corpus
-        rows = corpus.chunk_rows(self.file_of_row(row))
-        # Of two windows with the line, the one that accounts for it.
-        row = bisect_right(corpus.start_lines, line, rows.start, rows.stop) - 1
-        inner = self._innermost(row, line)
+    def _neighbour(self, step: Step, shown: int | None = None) -> GraphNeighbour:
+        """Return a step as a result; `shown` is listed in the place of the node that it leads to."""
+        node = self.symbols.node(step.far if shown is None else shown)
         return GraphNeighbour(
-            relation=relation,
-            path=corpus.value("path", row),
-            line=line,
-            start_line=inner["start_line"] if inner else int(corpus.start_lines[row]),
-            end_line=inner["end_line"] if inner else int(corpus.end_lines[row]),
-            qualified_name=inner["qualified_name"] if inner else corpus.value("qualified_name", row),
-            kind=inner["kind"] if inner else corpus.value("kind", row),
-            resolver=resolver,
-            confidence=CONFIDENCE[resolver],
+            relation=NOUNS[step.edge.relation, step.direction],
+            path=node.path,
+            line=step.edge.line,
+            start_line=node.start_line,
+            end_line=node.end_line,
+            qualified_name=node.qualified_name,
+            kind=node.kind,
+            resolver=step.edge.resolver,
+            confidence=step.confidence,
+            depth=step.depth,
+            via=self.symbols.qualified_names[step.near].as_py(),
+            evidence=self.symbols.paths[step.edge.source],
+            role=node.role,
         )
 
-    def _innermost(self, row: int, line: int) -> SymbolRecord | None:
-        """Return the innermost declaration around a line of a chunk; None if there is none, or the chunk is of it."""
-        corpus = self._corpus
-        name = corpus.value("qualified_name", row)
-        if all(symbol["qualified_name"] != name for symbol in corpus.members[row]):
-            first = row  # the chunk is a part of what it is named after
-        else:
-            first = int(corpus.file_starts[corpus.file_of[row]])
-        for holder in range(row, first - 1, -1):
-            around = [symbol for symbol in corpus.members[holder] if symbol["start_line"] <= line <= symbol["end_line"]]
-            if around:
-                return min(around, key=lambda symbol: symbol["end_line"] - symbol["start_line"])
-        return None
-
-    def _declared(self, match: SymbolMatch, relation: Relation, resolver: str) -> GraphNeighbour:
-        return GraphNeighbour(
-            relation=relation,
-            path=self._corpus.value("path", match.row),
-            line=match.start_line,
-            start_line=match.start_line,
-            end_line=match.end_line,
-            qualified_name=match.qualified_name,
-            kind=match.kind,
-            resolver=resolver,
-            confidence=CONFIDENCE[resolver],
+    def _hotspot(self, id: int) -> Hotspot:  # noqa: A002 - as of `SymbolGraph.node`
+        node = self.symbols.node(id)
+        routes: tuple[Routes, Routes] = ({"in": (*USES, "imports")}, {"out": (*USES, "imports")})
+        users, used = (len(breadth_first(self.symbols, [id], route)) for route in routes)
+        return Hotspot(
+            path=node.path,
+            start_line=node.start_line,
+            end_line=node.end_line,
+            qualified_name=node.qualified_name,
+            kind=node.kind,
+            centrality=round(node.centrality, 4),
+            users=users,
+            uses=used,
         )
 
-    def _file_neighbour(self, file: int, relation: Relation) -> GraphNeighbour:
-        path = self._corpus.paths[file]
-        return GraphNeighbour(
-            relation=relation,
-            path=path,
-            line=1,
-            start_line=1,
-            end_line=int(self._corpus.file_lines[file]),
-            qualified_name=path,
-            kind="module",
-            resolver="import",
-            confidence=CONFIDENCE["import"],
-        )
+    def _entry(self, id: int) -> OutlineEntry:  # noqa: A002 - as of `SymbolGraph.node`
+        node = self.symbols.node(id)
+        children = [self._entry(child) for child in self.symbols.children(id)]
+        return OutlineEntry(node.name, node.qualified_name, node.kind, node.start_line, node.end_line, children)
 
 
-def _inverted(lists: Sequence[Sequence[str]]) -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = defaultdict(list)
-    for row, names in enumerate(lists):
-        for name in names:
-            rows[name].append(row)
-    return rows
-
-
-_RECEIVER = re.compile(r"([A-Z]\w*)(?:<[^<>]*>)?\s*(?:::|\.)\s*$")
-
-
-def reference_lines(text: str, name: str, owners: Collection[str] | None) -> Iterator[int]:
-    """Yield the 0-based lines of a text that refer to a name.
-
-    Args:
-        text: Source of a chunk.
-        name: The name, as a whole word.
-        owners: Types that declare it, if it is a member: ``Other.name`` then means something else.
-    """
-    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    for number, line in enumerate(text.split("\n")):
-        for match in word.finditer(line):
-            receiver = _RECEIVER.search(line, 0, match.start())
-            if owners is None or receiver is None or receiver[1] in owners or receiver[1] == "Self":
-                yield number
-                break
-
-
-def _is_declaration(neighbour: GraphNeighbour, match: SymbolMatch, corpus: Corpus) -> bool:
-    """Whether a line with a name is where the name is declared, not where it is used."""
-    return neighbour.path == corpus.value("path", match.row) and neighbour.line == match.start_line
+def _least(*, candidates: bool) -> float:
+    return 0.0 if candidates else RESOLVED

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.errors import (
+    AmbiguousNameError,
     CodeRAGError,
     ConfigurationError,
     IndexLockedError,
@@ -23,6 +24,7 @@ from coderag.errors import (
     RetrievalError,
     StorageFullError,
     StoreError,
+    UnknownNameError,
     UnsupportedLanguageError,
 )
 
@@ -44,6 +46,8 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
     {
         CodeRAGError: ErrorRow(1, "an error without a code of its own"),
         InvalidQueryError: ErrorRow(2, "wrong usage: the command line or the query"),
+        UnknownNameError: ErrorRow(2, "wrong usage: the command line or the query"),
+        AmbiguousNameError: ErrorRow(2, "wrong usage: the command line or the query"),
         ConfigurationError: ErrorRow(3, "settings, or the folder to work on, cannot be used"),
         IngestionError: ErrorRow(4, "the repository cannot be indexed"),
         UnsupportedLanguageError: ErrorRow(4, "the repository cannot be indexed"),

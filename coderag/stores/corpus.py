@@ -154,6 +154,19 @@ class Corpus:
         )
 
     @cached_property
+    def file_centrality(self) -> FloatArray:
+        """How much of the repository's code uses each file, 0 to 1: the largest PageRank of it and what it declares."""
+        nodes = self.snapshot.graph().nodes
+        ranks = nodes["centrality"].to_numpy()
+        paths = nodes["path"].combine_chunks()
+        file_of = {path: file for file, path in enumerate(self.paths)}
+        numbers = np.array([file_of.get(path, -1) for path in paths.dictionary.to_pylist()], np.int64)
+        files = numbers[paths.indices.to_numpy()] if len(nodes) else np.zeros(0, np.int64)
+        centrality = np.zeros(self.n_files, np.float32)
+        np.maximum.at(centrality, files[files >= 0], ranks[files >= 0])
+        return centrality
+
+    @cached_property
     def file_lines(self) -> IntArray:
         """The number of lines of each file."""
         return np.maximum.reduceat(self.end_lines, self.file_starts) if self.n_chunks else self.end_lines

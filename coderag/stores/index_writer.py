@@ -22,6 +22,7 @@ from coderag.schema import FileRecord
 from coderag.stores import arrow
 from coderag.stores.disk import make_own_directory, storage_errors, utf8
 from coderag.stores.field_counts import FieldCounts
+from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables
 from coderag.stores.lexical_files import RowIds, remove_generation_arrays, write_generation_arrays
 from coderag.stores.pointer import (
     FORMAT_DIRECTORY,
@@ -82,6 +83,7 @@ class IndexWriter:
         self._lock: filelock.BaseFileLock | None = None
         self._chunks = LanceTable(table_path(directory, "chunks"))
         self._files = LanceTable(table_path(directory, "files"))
+        self._graph = {name: LanceTable(table_path(directory, name)) for name in GRAPH_TABLES}
         self._previous: Pointer | None = None
         self._broken: StoreError | None = None
         self._terms: Sequence[str] | None  # None: those of the base
@@ -169,6 +171,7 @@ class IndexWriter:
         *,
         embedding: EmbeddingInfo,
         root_hash: str = "",
+        graph: GraphTables | None = None,
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> Snapshot:
         """Make the changes the current generation, durably, and return it.
@@ -180,7 +183,8 @@ class IndexWriter:
             path_vectors: Likewise, by path.
             embedding: The model of all vectors.
             root_hash: Root of the Merkle tree over the files.
-            arrays: More arrays that belong to this generation, such as the code graph's, by a name of letters, digits,
+            graph: The code graph of all files. It is not carried over from `base`.
+            arrays: More arrays that belong to this generation, by a name of letters, digits,
                 ``_``, ``.`` and ``-``; `Snapshot.arrays` gives them back. They are not carried over from `base`.
 
         Raises:
@@ -197,7 +201,7 @@ class IndexWriter:
             message = f"{wrong[0]!r} cannot be the name of an array"
             raise StoreError(message)
         try:
-            pointer = self._commit(arrow.files_to_table(files, contents, paths), embedding, root_hash, attached)
+            pointer = self._commit(arrow.files_to_table(files, contents, paths), graph, embedding, root_hash, attached)
         except BaseException:
             # Lance may be a version ahead of the pointer now: what follows must begin anew.
             self._broken = StoreError("A commit failed before", hint="Run the command again.")
@@ -382,10 +386,15 @@ class IndexWriter:
         ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
         return version, RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
 
-    def _replace_files(self, files: "pa.Table") -> int:
-        """Write the table of files and return its version."""
-        self._files.rewind(None)
-        return self._files.replace(files)
+    def _replace_tables(self, files: "pa.Table", graph: GraphTables | None) -> dict[str, int]:
+        """Write the table of files and those of the graph, whole, and return their versions."""
+        rows = {"files": files, **(graph._asdict() if graph else {})}
+        versions = {}
+        for name, table in {"files": self._files, **self._graph}.items():
+            if name in rows:
+                table.rewind(None)
+                versions[name] = table.replace(rows[name])
+        return versions
 
     def _merged_counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts of the kept rows."""
@@ -393,21 +402,27 @@ class IndexWriter:
         return FieldCounts.concat([*parts, *self._counts], len(self._vocabulary()), kept)
 
     def _commit(
-        self, files: "pa.Table", embedding: EmbeddingInfo, root_hash: str, arrays: Mapping[str, NDArray[Any]]
+        self,
+        files: "pa.Table",
+        graph: GraphTables | None,
+        embedding: EmbeddingInfo,
+        root_hash: str,
+        arrays: Mapping[str, NDArray[Any]],
     ) -> Pointer:
         generation = self._next_generation()
         lexical = f"lexical-{generation:06d}"
         kept = self._kept_rows()
         with ThreadPoolExecutor(2) as threads:  # Lance works without Python's lock
             chunks = threads.submit(self._commit_chunks, kept, embedding.dimension)
-            replaced = threads.submit(self._replace_files, files)
+            replaced = threads.submit(self._replace_tables, files, graph)
             counts = self._merged_counts(kept)
-            (chunk_version, ids), file_version = chunks.result(), replaced.result()
-        written = self._chunks.written_since(self._started_ns) + self._files.written_since(self._started_ns)
+            (chunk_version, ids), versions = chunks.result(), replaced.result()
+        tables = [self._chunks, self._files, *(self._graph[name] for name in versions if name in self._graph)]
+        written = [path for table in tables for path in table.written_since(self._started_ns)]
         write_generation_arrays(self._root / lexical, counts, self._vocabulary(), ids, arrays, sync_too=written)
         pointer = Pointer(
             generation=generation,
-            tables={"chunks": chunk_version, "files": file_version},
+            tables={"chunks": chunk_version, **versions},
             lexical=lexical,
             embedding=embedding,
             tokenizer=TOKENIZER_VERSION,
@@ -416,6 +431,7 @@ class IndexWriter:
             root_hash=root_hash,
             chunks=len(counts),
             files=files.num_rows,
+            edges=0 if graph is None else graph.edges.num_rows,
             retained=self._still_retained(),
         )
         write_pointer(self._directory, pointer)
@@ -446,8 +462,9 @@ class IndexWriter:
         """Delete what belongs to no retained generation; failing at it fails nothing."""
         kept: tuple[Pointer | RetiredGeneration, ...] = (pointer, *pointer.retained)
         try:
-            self._chunks.keep_only([generation.tables["chunks"] for generation in kept])
-            self._files.keep_only([generation.tables["files"] for generation in kept])
+            for name, table in {"chunks": self._chunks, "files": self._files, **self._graph}.items():
+                if table.path.exists():
+                    table.keep_only([generation.tables[name] for generation in kept if name in generation.tables])
             with storage_errors(f"clean up {self._root}"):
                 for entry in list(self._root.iterdir()):
                     if entry.name.startswith("lexical-") and entry.name not in {one.lexical for one in kept}:

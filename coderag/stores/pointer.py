@@ -13,6 +13,7 @@ from typing import Any
 
 from coderag.errors import IndexVersionError, StoreError
 from coderag.stores.disk import replace_file, storage_errors
+from coderag.stores.graph_tables import GRAPH_TABLES
 
 FORMAT_VERSION = 1
 """Part of the directory's name; a change that old code cannot read takes the next number."""
@@ -66,7 +67,7 @@ class Pointer:
         created: When it was committed, ISO 8601 in UTC.
         repository: Name of the indexed repository.
         root_hash: Root of the Merkle tree over the files; empty if the writer gave none.
-        chunks, files: Number of rows.
+        chunks, files, edges: Number of rows.
         retained: Earlier generations whose files still exist, newest first.
     """
 
@@ -80,6 +81,7 @@ class Pointer:
     root_hash: str = ""
     chunks: int = 0
     files: int = 0
+    edges: int = 0
     retained: tuple[RetiredGeneration, ...] = field(default=())
 
 
@@ -131,6 +133,7 @@ def _parse(raw: dict[str, Any]) -> Pointer:
         root_hash=str(raw.get("root_hash", "")),
         chunks=int(raw.get("chunks", 0)),
         files=int(raw.get("files", 0)),
+        edges=int(raw.get("edges", 0)),
         retained=tuple(
             RetiredGeneration(
                 int(old["generation"]), _versions(old["tables"]), str(old["lexical"]), str(old["retired"])
@@ -147,7 +150,9 @@ def _parse(raw: dict[str, Any]) -> Pointer:
 
 
 def _versions(raw: dict[str, Any]) -> dict[str, int]:
-    return {"chunks": int(raw["chunks"]), "files": int(raw["files"])}
+    return {"chunks": int(raw["chunks"]), "files": int(raw["files"])} | {
+        name: int(raw[name]) for name in GRAPH_TABLES if name in raw
+    }
 
 
 def _refuse_other_formats(index_directory: Path) -> None:

@@ -1,13 +1,15 @@
 """What other parts need of the index, so that a test or another store can stand in for it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.schema import FileRecord
+from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.field_counts import FieldCounts
+from coderag.stores.graph_tables import GraphTables
 from coderag.stores.pointer import Pointer
 
 if TYPE_CHECKING:
@@ -56,6 +58,30 @@ class IndexSnapshot(Protocol):
         """Return rows and cosines of the nearest chunks, best first."""
         ...
 
+    def graph(self) -> GraphTables:
+        """Return the code graph without its facts."""
+        ...
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that were attached at the commit, by name."""
+        ...
+
+
+class GraphBuilder(Protocol):
+    """Makes the code graph of a generation. `coderag.codegraph.build` has the one there is."""
+
+    @property
+    def version(self) -> str:
+        """What the edges depend on beside the files; another one means to link all of them again."""
+        ...
+
+    def build(
+        self,
+        last: GraphTables | None,
+        files: Sequence[FileRecord],
+        facts: Mapping[str, PackedFacts],
+        *,
+        relink: bool = False,
+    ) -> GraphTables:
+        """Return the graph from the last generation's, the records of all files, and the facts of those that were read."""
         ...

@@ -14,6 +14,7 @@ from coderag.schema import FileRecord
 from coderag.stores import arrow, lexical_files, tables
 from coderag.stores.disk import storage_errors
 from coderag.stores.field_counts import FieldCounts
+from coderag.stores.graph_tables import GraphTables, empty_graph
 from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer, read_pointer
 
 if TYPE_CHECKING:
@@ -115,6 +116,15 @@ class Snapshot:
         with self._reading("nearest chunks"):
             return tables.nearest_rows(self._chunk_dataset, self._addresses, query, k, where)
 
+    def graph(self) -> GraphTables:
+        """Return the code graph without its facts; an empty one of a generation that was committed without."""
+        return self._graph
+
+    def facts(self) -> "pa.Table":
+        """Return the facts that the code graph was made from, one row a file."""
+        with self._reading("the facts"):
+            return self._graph_table("facts") or empty_graph().facts
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that were attached at the commit, by name (memory-mapped, read-only)."""
         return self._attached
@@ -128,6 +138,20 @@ class Snapshot:
     def _file_dataset(self) -> "lance.LanceDataset":
         with self._reading("the files"):
             return tables.LanceTable(table_path(self._directory, "files")).open(self.pointer.tables["files"])
+
+    @cached_property
+    def _graph(self) -> GraphTables:
+        empty = empty_graph()
+        with self._reading("the code graph"):
+            return empty._replace(
+                nodes=self._graph_table("nodes") or empty.nodes, edges=self._graph_table("edges") or empty.edges
+            )
+
+    def _graph_table(self, name: str) -> "pa.Table | None":
+        version = self.pointer.tables.get(name)
+        if version is None:
+            return None
+        return tables.LanceTable(table_path(self._directory, name)).open(version).to_table()
 
     @cached_property
     def _addresses(self) -> NDArray[np.uint64]:

@@ -10,9 +10,12 @@ import numpy as np
 import pyarrow as pa
 from llama_index.core.schema import Document
 
+from coderag.codegraph.build import GraphBuilder
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.neighbours import Neighbours
+from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.pipeline import ChunkPipeline
 from coderag.models.dense import DenseModel, EmbeddedDense
@@ -23,6 +26,7 @@ from coderag.state import AnswerWriter, QueryContext, Reranker
 from coderag.stores.arrow import with_vectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.field_counts import FieldCounts
+from coderag.stores.graph_tables import GraphTables
 from coderag.stores.pointer import EmbeddingInfo, Pointer
 from coderag.tokens import TOKENIZER_VERSION
 
@@ -53,6 +57,7 @@ class MemorySnapshot:
             ]
         )
         info = model.info
+        self._texts_by_path = files
         self._table = with_vectors(batch.columns, batch.vectors.chunks)
         self._texts = batch.columns["text"].to_pylist()
         self._vectors = batch.vectors.chunks
@@ -97,6 +102,13 @@ class MemorySnapshot:
         cosines = self._vectors @ vector
         return [(int(row), float(cosines[row])) for row in np.argsort(-cosines)[:k]]
 
+    def graph(self) -> GraphTables:
+        facts = {
+            path: parse_file(path, text, detect_language(path, text), "").facts
+            for path, text in self._texts_by_path.items()
+        }
+        return GraphBuilder().build(None, self._files, facts)
+
     def arrays(self) -> dict[str, np.ndarray]:
         return {}
 
@@ -104,7 +116,13 @@ class MemorySnapshot:
 def _record(path: str, text: str) -> FileRecord:
     data = text.encode()
     return FileRecord(
-        path, "indexed", hash=hashlib.sha256(data).hexdigest(), size=len(data), role=role_of(path), encoding="utf-8"
+        path,
+        "indexed",
+        hash=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+        language=detect_language(path, text),
+        role=role_of(path),
+        encoding="utf-8",
     )
 
 
@@ -152,7 +170,7 @@ def make_context(
     if root is not None:
         write_files(root, files)
     corpus = make_corpus(files, merged=merged)
-    graph = CodeGraph(corpus)
+    graph = CodeGraph(SymbolGraph(corpus.snapshot.graph))
     return QueryContext(
         corpus=corpus,
         graph=graph,

@@ -49,3 +49,5 @@ def assert_same_index(snapshot: Snapshot, clean: Snapshot) -> None:
         assert mine.keys() == others.keys()
         for key, vector in mine.items():
             np.testing.assert_allclose(vector, others[key], atol=1e-6)
+    for mine, other in zip(snapshot.graph(), clean.graph(), strict=True):
+        assert mine.to_pylist() == other.to_pylist()

@@ -1,255 +1,547 @@
+import dataclasses
+
 import pytest
 
-from coderag.codegraph.graph import CONFIDENCE, RESOLVED, CodeGraph
-from tests.support.corpora import make_corpus, row_named
+from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
+from coderag.schema import RESOLVED
+from coderag.stores.graph_tables import empty_graph
+from tests.support.graph_tables import make_tables
 
 FILES = {
-    "shop/money.py": '''def round_up(value):
-    """Round a value up."""
-    return int(value + 0.5)
-
-
-class Money:
-    def __init__(self, amount):
-        self.amount = round_up(amount)
-''',
-    "shop/cart.py": """from shop.money import Money, round_up
-
-
-class Basket:
-    def total(self):
-        return 0
-
-
-class Cart(Basket):
-    def total(self):
-        return round_up(sum(self.items))
-
-    def checkout(self):
-        return Money(self.total())
-
-
-class GiftCart(Cart):
-    def wrap(self):
-        return self.checkout()
-""",
-    "shop/desk.py": """from shop.cart import Cart
-
-
-def serve(items):
-    cart = Cart(items)
-    return cart.checkout()
-""",
-    "tools/stray.py": """def stray(values):
-    return [round_up(value) for value in values]
-""",
-    "tests/test_money.py": """from shop.money import round_up
-
-
-def test_rounding():
-    assert round_up(0.2) == 1
-""",
-    "web/app.ts": """import { load } from "./loader.js";
-
-export class App extends Shell {
-  run() {
-    return load("x");
-  }
+    "docs/guide.md": [],
+    "shop/base.py": [("Basket", "class", 1, 9), ("Basket.total", "method", 2, 3), ("Basket.size", "method", 5, 6)],
+    "shop/cart.py": [
+        ("Cart", "class", 5, 20),
+        ("Cart.__init__", "method", 6, 7),
+        ("Cart.total", "method", 10, 11),
+        ("Cart.checkout", "method", 13, 19),
+        ("Cart.checkout.pay", "function", 14, 15),
+        ("GiftCart", "class", 22, 25),
+        ("GiftCart.total", "method", 23, 24),
+    ],
+    "shop/desk.py": [("serve", "function", 3, 6), ("report", "function", 8, 9), ("again", "function", 11, 12)],
+    "shop/money.py": [("round_up", "function", 1, 3), ("exchange", "function", 5, 6)],
+    "tests/test_cart.py": [("test_serve", "function", 4, 6), ("test_total", "function", 8, 9)],
 }
-""",
-    "web/loader.ts": """export interface Loader {
-  load(name: string): string;
-}
-
-export function load(name: string): string {
-  return name;
-}
-""",
-    "web/file_loader.ts": """import { Loader } from "./loader";
-
-export class FileLoader implements Loader {
-  load(name: string): string {
-    return name;
-  }
-}
-""",
-}
+EDGES = [
+    ("Cart", "inherits", "Basket", 5, 0.97, "import"),
+    ("GiftCart", "inherits", "Cart", 22, 0.98, "scope"),
+    ("Cart.total", "overrides", "Basket.total", 10),
+    ("GiftCart.total", "overrides", "Cart.total", 23),
+    ("Cart.total", "calls", "round_up", 11, 0.97, "import"),
+    ("Cart.checkout", "calls", "Cart.total", 17, 0.97, "self"),
+    ("Cart.checkout.pay", "calls", "exchange", 15, 0.97, "import"),
+    ("Cart.checkout", "calls", "Cart.checkout.pay", 18, 0.98, "scope"),
+    ("GiftCart.total", "calls", "Cart.total", 24, 0.97, "inherited"),
+    ("serve", "instantiates", "Cart", 4, 0.96, "import"),
+    ("serve", "calls", "Cart.checkout", 5, 0.96, "constructor"),
+    ("report", "calls", "Basket.total", 9, 0.93, "annotation"),
+    ("report", "references", "Basket", 8, 0.97, "import"),
+    ("again", "calls", "again", 12),
+    ("again", "calls", "round_up", 12, 0.3, "unique"),
+    ("shop/cart.py", "imports", "Basket", 1, 0.97, "import"),
+    ("shop/cart.py", "imports", "round_up", 2, 0.97, "import"),
+    ("shop/cart.py", "imports", "requests", 3, 0.97, "import"),
+    ("shop/desk.py", "imports", "shop/cart.py", 1, 0.97, "import"),
+    ("serve", "imports", "exchange", 4, 0.97, "import"),
+    ("tests/test_cart.py", "imports", "Cart", 1, 0.97, "import"),
+    ("test_serve", "calls", "serve", 5, 0.97, "import"),
+    ("test_total", "tests", "Cart.total", 9, 0.9, "call"),
+    ("docs/guide.md", "documents", "Cart", 12, 0.8, "mention"),
+]
 
 
 @pytest.fixture(scope="module")
 def graph():
-    return CodeGraph(make_corpus(FILES))
-
-
-@pytest.fixture(scope="module", params=[False, True], ids=["declarations", "merged chunks"])
-def either(request):
-    """The graph over chunks of single declarations, and over chunks of several small ones."""
-    return CodeGraph(make_corpus(FILES, merged=request.param))
-
-
-def sure(neighbours):
-    return {neighbour.qualified_name for neighbour in neighbours if neighbour.confidence >= RESOLVED}
-
-
-def unsure(neighbours):
-    return {neighbour.qualified_name for neighbour in neighbours if neighbour.confidence < RESOLVED}
-
-
-def test_callers_are_the_members_that_call_with_the_line_of_the_call(either):
-    callers = {caller.qualified_name: caller for caller in either.callers("round_up")}
-    assert callers["Cart.total"].path == "shop/cart.py"
-    assert callers["Cart.total"].line == 11
-    assert (callers["Cart.total"].start_line, callers["Cart.total"].end_line) == (10, 11)
-    assert callers["Cart.total"].kind == "method"
-
-
-def test_a_call_is_bound_within_a_file_or_along_an_import(either):
-    callers = {caller.qualified_name: caller for caller in either.callers("round_up")}
-    assert callers["Money.__init__"].resolver == "scope"
-    assert callers["Cart.total"].resolver == "import"
-    assert CONFIDENCE["scope"] > CONFIDENCE["import"] > RESOLVED
-
-
-def test_a_call_that_nothing_binds_is_listed_and_never_as_resolved(either):
-    stray = next(caller for caller in either.callers("round_up") if caller.path == "tools/stray.py")
-    assert stray.resolver == "unresolved"
-    assert stray.confidence < RESOLVED
-    assert stray == either.callers("round_up")[-1]
-
-
-def test_the_declaration_is_not_its_own_caller(either):
-    assert "round_up" not in {caller.qualified_name for caller in either.callers("round_up")}
-
-
-def test_creating_an_object_calls_its_class(either):
-    assert "Cart.checkout" in sure(either.callers("Money"))
-    assert "serve" in sure(either.callers("Cart"))
-
-
-def test_calls_cross_files_of_typescript(either):
-    assert "App.run" in sure(either.callers("load"))
-
-
-def test_callees_are_what_a_function_calls_in_this_repository(graph):
-    assert sure(graph.callees("Cart")) >= {"round_up", "Money"}
-    assert "sum" not in {callee.qualified_name for callee in graph.callees("Cart")}
-
-
-def test_callees_of_a_member_are_those_of_its_own_lines(either):
-    assert sure(either.callees("Cart.checkout")) >= {"Money", "Cart.total"}
-    assert "round_up" not in sure(either.callees("Cart.checkout"))
-    assert sure(either.callees("Cart.total")) == {"round_up"}
-
-
-def test_callees_of_a_long_function_are_those_of_all_its_parts():
-    body = "\n".join(f"    value_{number} = first(value, {number}, mode='strict')" for number in range(120))
-    source = f"def first(*x):\n    pass\n\n\ndef last():\n    pass\n\n\ndef long(value):\n{body}\n    last()\n"
-    assert sure(CodeGraph(make_corpus({"a.py": source})).callees("long")) == {"first", "last"}
-
-
-def test_a_call_of_a_name_that_nothing_binds_is_no_callee(graph):
-    assert graph.callees("stray") == []
-
-
-def test_derived_types_name_their_base(either):
-    assert sure(either.derived("Basket")) == {"Cart"}
-    assert sure(either.derived("Loader")) == {"FileLoader"}
-
-
-def test_derived_types_of_derived_types_are_further_away(either):
-    found = {neighbour.qualified_name: neighbour.depth for neighbour in either.derived("Basket", depth=3)}
-    assert found == {"Cart": 1, "GiftCart": 2}
-
-
-def test_bases_are_the_types_in_this_repository_that_a_type_extends(either):
-    assert sure(either.bases("Cart")) == {"Basket"}
-    assert sure(either.bases("FileLoader")) == {"Loader"}
-    assert either.bases("App") == []
-
-
-def test_importers_of_a_name_are_the_files_that_import_its_file(either):
-    assert {one.path for one in either.importers("round_up")} == {"shop/cart.py", "tests/test_money.py"}
-
-
-@pytest.mark.parametrize("name", ["shop/money.py", "shop.money", "money", "shop/money"])
-def test_importers_of_a_path_or_module(either, name):
-    assert {one.path for one in either.importers(name)} == {"shop/cart.py", "tests/test_money.py"}
-
-
-def test_tests_are_the_callers_in_test_files(either):
-    assert {one.qualified_name for one in either.tests("round_up")} == {"test_rounding"}
-    assert {one.relation for one in either.tests("round_up")} == {"test_for"}
-
-
-def test_impact_is_callers_of_callers_derived_types_and_importing_files(either):
-    impact = either.impact("round_up")
-    names = {neighbour.qualified_name for neighbour in impact}
-    assert names >= {"Cart.total", "Money.__init__", "test_rounding", "shop/cart.py"}
-    assert all(neighbour.confidence >= RESOLVED for neighbour in impact)
-
-
-def test_impact_reaches_users_of_users(either):
-    impact = {neighbour.qualified_name: neighbour for neighbour in either.impact("Cart.checkout")}
-    assert "serve" in impact
-
-
-def test_impact_leaves_out_what_nothing_binds(either):
-    assert "stray" not in {neighbour.qualified_name for neighbour in either.impact("round_up")}
-
-
-@pytest.mark.parametrize("method", ["callers", "callees", "derived", "bases", "importers", "tests", "impact"])
-@pytest.mark.parametrize("name", ["nothing_like_it", "", "::"])
-def test_an_unknown_name_has_no_relations(graph, method, name):
-    assert getattr(graph, method)(name) == []
-
-
-def test_a_call_of_something_undeclared_is_unresolved(graph):
-    assert unsure(graph.callers("sum")) == {"Cart.total"}
-    assert sure(graph.callers("sum")) == set()
-
-
-def test_a_cycle_of_calls_ends():
-    looped = CodeGraph(make_corpus({"a.py": "def ping():\n    pong()\n\n\ndef pong():\n    ping()\n"}))
-    assert {one.qualified_name for one in looped.impact("ping")} >= {"pong"}
-
-
-def test_a_recursive_function_is_not_a_user_of_itself():
-    looped = CodeGraph(make_corpus({"a.py": "def again(n):\n    return again(n - 1)\n"}))
-    assert looped.impact("again") == []
-    assert looped.callees("again") == []
-
-
-def test_files_of_one_go_package_see_one_another():
-    package = CodeGraph(
-        make_corpus(
-            {
-                "store/db.go": "package store\n\nfunc Open(name string) int {\n\treturn 1\n}\n",
-                "store/use.go": 'package store\n\nfunc Use() int {\n\treturn Open("x")\n}\n',
-                "other/use.go": 'package other\n\nfunc Other() int {\n\treturn Open("x")\n}\n',
-            }
-        )
+    return CodeGraph(
+        SymbolGraph(make_tables(FILES, EDGES, ["requests"], {"round_up": 1.0, "Cart": 0.5, "requests": 0.9}))
     )
-    callers = {caller.qualified_name: caller.resolver for caller in package.callers("Open")}
-    assert callers == {"Use": "package", "Other": "unresolved"}
 
 
-def test_a_name_with_signs_is_looked_for_as_it_is():
-    made = CodeGraph(
-        make_corpus({"a.js": "function $get(x) {\n  return x;\n}\n\nfunction use() {\n  return $get(1);\n}\n"})
+def make(files, edges=(), externals=()):
+    return CodeGraph(SymbolGraph(make_tables(files, edges, externals)))
+
+
+def names(neighbours):
+    return [neighbour.qualified_name for neighbour in neighbours]
+
+
+def depths(neighbours):
+    return {neighbour.qualified_name: neighbour.depth for neighbour in neighbours}
+
+
+# Calls
+
+
+def test_a_caller_is_given_with_its_place_and_the_evidence(graph):
+    (caller,) = graph.callers("round_up")
+    assert dataclasses.asdict(caller) == {
+        "relation": "caller",
+        "path": "shop/cart.py",
+        "line": 11,
+        "start_line": 10,
+        "end_line": 11,
+        "qualified_name": "Cart.total",
+        "kind": "method",
+        "resolver": "import",
+        "confidence": 0.97,
+        "depth": 1,
+        "via": "round_up",
+        "evidence": "shop/cart.py",
+        "role": "source",
+    }
+
+
+def test_the_evidence_of_a_callee_is_in_the_file_of_the_call(graph):
+    (callee,) = graph.callees("Cart.total")
+    assert (callee.relation, callee.path, callee.evidence, callee.line) == (
+        "callee",
+        "shop/money.py",
+        "shop/cart.py",
+        11,
     )
-    assert sure(made.callers("$get")) == {"use"}
 
 
-def test_chunks_know_what_they_call_and_what_calls_them(graph):
-    corpus = graph._corpus
-    cart = row_named(corpus, "Cart")
-    called = {match.qualified_name: confidence for match, confidence in graph.called_declarations(cart)}
-    assert called.keys() >= {"round_up", "Money"}
-    assert min(called.values()) >= RESOLVED
-    calling = dict(graph.calling_rows(row_named(corpus, "round_up")))
-    assert calling[cart] >= RESOLVED > calling[row_named(corpus, "stray")]
+def test_callers_of_callers_are_further_away(graph):
+    found = graph.callers("round_up", depth=3)
+    assert depths(found) == {"Cart.total": 1, "Cart.checkout": 2, "GiftCart.total": 2, "report": 2, "serve": 3}
+    assert {one.qualified_name: one.via for one in found}["serve"] == "Cart.checkout"
 
 
-def test_a_file_does_not_import_itself():
-    made = make_corpus({"pkg/cart.py": "from pkg import cart\n\n\ndef f():\n    pass\n"})
-    assert CodeGraph(made).imports == [frozenset()]
+def test_callers_of_a_class_instantiate_it(graph):
+    assert names(graph.callers("Cart")) == ["serve"]
+
+
+def test_callers_of_a_constructor_instantiate_its_class(graph):
+    assert names(graph.callers("Cart.__init__")) == ["serve"]
+
+
+def test_a_call_of_an_overridden_method_is_a_less_sure_caller(graph):
+    found = {one.qualified_name: (one.confidence, one.via) for one in graph.callers("Cart.total")}
+    assert found["Cart.checkout"] == (0.97, "Cart.total")
+    assert found["report"] == (0.6, "Basket.total")
+    assert names(graph.callers("Cart.total"))[-1] == "report"
+
+
+def test_callers_of_a_file_are_those_of_everything_in_it(graph):
+    assert set(names(graph.callers("shop/money.py"))) == {"Cart.total", "Cart.checkout.pay"}
+
+
+def test_a_recursive_function_is_not_its_own_caller(graph):
+    assert graph.callers("again") == graph.callees("again") == []
+
+
+def test_candidates_are_listed_when_asked_for_and_are_less_sure(graph):
+    found = graph.callers("round_up", candidates=True)
+    assert names(found) == ["Cart.total", "again"]
+    assert found[1].confidence < RESOLVED
+
+
+def test_callees_of_a_class_are_those_of_its_members(graph):
+    assert set(names(graph.callees("Cart"))) == {"round_up", "exchange"}
+
+
+def test_callees_of_a_function_are_those_of_its_inner_ones(graph):
+    assert set(names(graph.callees("Cart.checkout"))) == {"Cart.total", "exchange"}
+
+
+def test_callees_go_on_in_the_constructor_of_what_is_instantiated():
+    files = {
+        "a.py": [("A", "class", 1, 3), ("A.__init__", "method", 2, 3), ("f", "function", 5, 6), ("g", "function", 8, 9)]
+    }
+    graph = make(files, [("f", "instantiates", "A", 6), ("A.__init__", "calls", "g", 3)])
+    assert depths(graph.callees("f", depth=2)) == {"A": 1, "g": 2}
+
+
+def test_references_name_without_calling(graph):
+    assert [(one.qualified_name, one.relation, one.line) for one in graph.references("Basket")] == [
+        ("report", "user", 8)
+    ]
+
+
+# Imports
+
+
+def test_imports_of_a_file_are_files_declarations_and_packages(graph):
+    assert set(names(graph.imports("shop/cart.py"))) == {"Basket", "round_up", "requests"}
+    assert set(names(graph.imports("Cart.total"))) == {"Basket", "round_up", "requests"}
+
+
+def test_imports_inside_a_function_are_its_files(graph):
+    assert set(names(graph.imports("shop/desk.py"))) == {"shop/cart.py", "exchange"}
+
+
+def test_imports_of_imports_are_those_of_the_imported_files(graph):
+    found = depths(graph.imports("shop/desk.py", depth=2))
+    assert found == {"shop/cart.py": 1, "exchange": 1, "Basket": 2, "round_up": 2, "requests": 2}
+
+
+def test_importers_are_files_also_where_a_function_imports(graph):
+    found = {one.path: (one.line, one.kind) for one in graph.importers("exchange")}
+    assert found == {"shop/desk.py": (4, "file")}
+
+
+@pytest.mark.parametrize("name", ["shop/money.py", "shop.money", "money"])
+def test_importers_of_a_module_import_it_or_something_of_it(graph, name):
+    assert [one.path for one in graph.importers(name)] == ["shop/cart.py", "shop/desk.py"]
+
+
+def test_importers_of_a_folder_import_one_of_its_files(graph):
+    assert [one.path for one in graph.importers("shop/")] == ["tests/test_cart.py"]
+
+
+def test_importers_of_a_package(graph):
+    assert [one.path for one in graph.importers("requests")] == ["shop/cart.py"]
+
+
+def test_importers_of_a_member_import_its_type(graph):
+    assert [(one.path, one.confidence) for one in graph.importers("Cart.total")] == [("tests/test_cart.py", 0.97)]
+
+
+def test_importers_of_what_nothing_imports_import_its_file_less_surely(graph):
+    assert [(one.path, one.confidence) for one in graph.importers("GiftCart")] == [("shop/desk.py", 0.6)]
+
+
+def test_importers_of_importers(graph):
+    found = {one.path: one.depth for one in graph.importers("shop/base.py", depth=2)}
+    assert found == {"shop/cart.py": 1, "shop/desk.py": 2, "tests/test_cart.py": 2}
+
+
+# Types
+
+
+def test_bases_and_subclasses_are_followed_as_deep_as_asked(graph):
+    assert depths(graph.bases("GiftCart", depth=5)) == {"Cart": 1, "Basket": 2}
+    assert depths(graph.subclasses("Basket")) == {"Cart": 1}
+    assert depths(graph.subclasses("Basket", depth=5)) == {"Cart": 1, "GiftCart": 2}
+
+
+def test_overrides_and_what_they_override(graph):
+    assert depths(graph.overrides("Basket.total", depth=2)) == {"Cart.total": 1, "GiftCart.total": 2}
+    assert names(graph.overridden("Cart.total")) == ["Basket.total"]
+
+
+def test_implementations_are_no_interfaces():
+    files = {
+        "a.ts": [
+            ("Shape", "interface", 1, 1),
+            ("Solid", "interface", 2, 2),
+            ("Cube", "class", 3, 3),
+            ("Dot", "class", 4, 4),
+        ]
+    }
+    edges = [("Solid", "inherits", "Shape"), ("Cube", "implements", "Solid"), ("Dot", "implements", "Shape")]
+    graph = make(files, edges)
+    assert names(graph.implementations("Shape")) == ["Dot"]
+    assert depths(graph.implementations("Shape", depth=2)) == {"Dot": 1, "Cube": 2}
+    assert depths(graph.subclasses("Shape")) == {"Solid": 1, "Dot": 1}
+    assert {one.relation for one in graph.implementations("Shape", depth=2)} == {"implementation"}
+
+
+def test_implementations_of_a_method_override_it(graph):
+    assert names(graph.implementations("Basket.total")) == ["Cart.total"]
+
+
+# Tests, documents, impact
+
+
+def test_tests_of_a_declaration(graph):
+    assert [(one.qualified_name, one.relation) for one in graph.tests("Cart.total")] == [("test_total", "test_for")]
+
+
+def test_tests_of_a_class_are_those_of_its_members(graph):
+    assert names(graph.tests("Cart")) == ["test_total"]
+
+
+def test_what_no_test_names_is_tested_by_the_tests_that_come_through_it(graph):
+    assert depths(graph.tests("Cart.checkout")) == {"test_serve": 2}
+    assert graph.tests("report") == []
+
+
+def test_documents_name_a_declaration(graph):
+    assert [(one.path, one.line, one.relation) for one in graph.documents("Cart")] == [
+        ("docs/guide.md", 12, "documentation")
+    ]
+
+
+def test_impact_is_everything_that_needs_a_declaration(graph):
+    found = graph.impact("round_up")
+    assert depths(found) == {
+        "Cart.total": 1, "Cart.checkout": 2, "GiftCart.total": 2, "test_total": 2, "report": 2, "serve": 3,
+    }  # fmt: skip
+
+
+def test_impact_of_a_type_is_that_of_its_members_too(graph):
+    assert {"GiftCart", "serve", "GiftCart.total", "report", "test_total"} <= set(names(graph.impact("Cart", depth=1)))
+
+
+def test_impact_names_importing_files_only_if_nothing_in_them_is_named(graph):
+    assert "shop/cart.py" not in names(graph.impact("round_up"))
+    assert "tests/test_cart.py" not in names(graph.impact("serve"))
+
+
+def test_impact_ends_in_a_circle():
+    files = {"a.py": [("ping", "function", 1, 2), ("pong", "function", 4, 5)]}
+    assert names(make(files, [("ping", "calls", "pong"), ("pong", "calls", "ping")]).impact("ping")) == ["pong"]
+
+
+# The whole
+
+
+def test_a_path_is_the_steps_from_one_to_the_other(graph):
+    steps = graph.path("test_serve", "round_up")
+    assert [(step.qualified_name, step.depth) for step in steps] == [
+        ("serve", 1),
+        ("Cart.checkout", 2),
+        ("Cart.total", 3),
+        ("round_up", 4),
+    ]
+    assert [step.via for step in steps] == ["test_serve", "serve", "Cart.checkout", "Cart.total"]
+
+
+def test_a_path_goes_on_in_what_overrides_a_called_method(graph):
+    assert [(step.qualified_name, step.via, step.confidence) for step in graph.path("report", "round_up")] == [
+        ("Basket.total", "report", 0.93),
+        ("round_up", "Cart.total", 0.6),
+    ]
+
+
+def test_a_call_of_a_constructor_runs_no_other_one():
+    files = {
+        "a.py": [
+            ("A", "class", 1, 3), ("A.__init__", "method", 2, 3), ("B", "class", 5, 7), ("B.__init__", "method", 6, 7),
+            ("f", "function", 9, 9), ("g", "function", 10, 10),
+        ]
+    }  # fmt: skip
+    edges = [
+        ("f", "calls", "A.__init__", 9),
+        ("B.__init__", "overrides", "A.__init__", 6),
+        ("B.__init__", "calls", "g", 7),
+    ]
+    graph = make(files, edges)
+    assert graph.path("f", "g") == []
+    assert graph.callers("B.__init__") == []
+
+
+def test_a_path_between_files_may_be_an_import(graph):
+    assert [step.relation for step in graph.path("tests/test_cart.py", "shop/base.py")] == ["imports", "base"]
+    imports = make({"a.py": [], "b.py": []}, [("a.py", "imports", "b.py", 3)]).path("a.py", "b.py")
+    assert [(step.path, step.relation, step.line) for step in imports] == [("b.py", "imports", 3)]
+
+
+def test_there_may_be_no_path(graph):
+    assert graph.path("round_up", "serve") == []
+    assert graph.path("serve", "serve") == []
+
+
+def test_cycles_of_files_have_a_way_around_with_evidence():
+    files = {"a.py": [("f", "function", 1, 2)], "b.py": [("g", "function", 1, 2)], "c.py": []}
+    edges = [("a.py", "imports", "b.py", 4), ("b.py", "imports", "f", 7), ("c.py", "imports", "a.py", 1)]
+    (cycle,) = make(files, edges).cycles()
+    assert cycle.members == ["a.py", "b.py"]
+    assert [(step.via, step.path, step.evidence, step.line) for step in cycle.steps] == [
+        ("a.py", "b.py", "a.py", 4),
+        ("b.py", "a.py", "b.py", 7),
+    ]
+
+
+def test_cycles_of_declarations_call_one_another():
+    files = {"a.py": [("ping", "function", 1, 2), ("pong", "function", 4, 5), ("alone", "function", 7, 8)]}
+    edges = [("ping", "calls", "pong"), ("pong", "calls", "ping"), ("alone", "calls", "alone")]
+    (cycle,) = make(files, edges).cycles("symbols")
+    assert cycle.members == ["a.py::ping", "a.py::pong"]
+    with pytest.raises(InvalidQueryError, match="folders"):
+        make(files).cycles("folders")
+
+
+def test_hotspots_are_the_most_central_declarations(graph):
+    found = graph.hotspots(2)
+    assert [(one.qualified_name, one.centrality) for one in found] == [("round_up", 1.0), ("Cart", 0.5)]
+    assert (found[0].users, found[0].uses) == (2, 0)
+
+
+def test_hotspots_may_be_of_one_kind(graph):
+    assert [one.qualified_name for one in graph.hotspots(1, "class")] == ["Cart"]
+    assert [one.qualified_name for one in graph.hotspots(kind="external")] == ["requests"]
+    assert graph.hotspots(kind="enum") == []
+    with pytest.raises(InvalidQueryError, match="klass"):
+        graph.hotspots(kind="klass")
+    with pytest.raises(InvalidQueryError, match="0"):
+        graph.hotspots(0)
+
+
+def test_an_outline_is_nested(graph):
+    cart, gift = graph.outline("shop/cart.py")
+    assert [entry.name for entry in cart.children] == ["__init__", "total", "checkout"]
+    assert [entry.qualified_name for entry in cart.children[2].children] == ["Cart.checkout.pay"]
+    assert (gift.kind, gift.start_line, gift.end_line) == ("class", 22, 25)
+    assert graph.outline("docs/guide.md") == []
+
+
+# Names
+
+BY_NAME = (
+    "callers", "callees", "imports", "importers", "bases", "subclasses", "implementations", "overrides", "overridden",
+    "tests", "references", "documents", "impact",
+)  # fmt: skip
+WITH_DEPTH = sorted({*BY_NAME} - {"tests", "references", "documents"})
+
+
+@pytest.mark.parametrize("method", [*BY_NAME, "outline"])
+def test_an_unknown_name_is_an_error_with_similar_ones(graph, method):
+    with pytest.raises(UnknownNameError, match="rond_up") as raised:
+        getattr(graph, method)("rond_up")
+    assert "`round_up`" in raised.value.hint
+
+
+def test_an_unknown_name_like_no_other_gets_the_forms_of_names(graph):
+    with pytest.raises(UnknownNameError) as raised:
+        graph.callers("zzzzzz")
+    assert "path:line" in raised.value.hint
+
+
+@pytest.mark.parametrize("method", BY_NAME)
+def test_a_name_of_several_is_an_error_that_tells_them_apart(graph, method):
+    with pytest.raises(AmbiguousNameError, match="total") as raised:
+        getattr(graph, method)("total")
+    candidates = raised.value.candidates
+    assert {one.name for one in candidates} == {"Basket.total", "Cart.total", "GiftCart.total"}
+    for one in candidates:
+        assert one.name in raised.value.hint
+        getattr(graph, method)(one.name)
+
+
+@pytest.mark.parametrize("method", WITH_DEPTH)
+def test_no_step_is_no_question(graph, method):
+    with pytest.raises(InvalidQueryError, match="depth is 0"):
+        getattr(graph, method)("Cart.total", depth=0)
+
+
+@pytest.mark.parametrize("method", BY_NAME)
+def test_where_all_are_meant_no_name_is_an_error(graph, method):
+    getattr(graph.permissive, method)("total")
+    assert getattr(graph.permissive, method)("rond_up") == []
+
+
+def test_where_all_are_meant_answers_are_about_all_of_them(graph):
+    assert set(names(graph.permissive.callers("total"))) == {"Cart.checkout", "report"}
+
+
+def test_same_names_in_two_files_are_told_apart_by_their_paths():
+    graph = make(
+        {"a.py": [("run", "function", 1, 1)], "b.py": [("run", "function", 1, 1)]},
+        [("a.py::run", "calls", "b.py::run")],
+    )
+    with pytest.raises(AmbiguousNameError) as raised:
+        graph.callers("run")
+    assert [one.name for one in raised.value.candidates] == ["a.py::run", "b.py::run"]
+    assert names(graph.callers("b.py::run")) == ["run"]
+    assert names(graph.callers("b.run")) == ["run"]
+    assert names(graph.callers("b.py:1")) == ["run"]
+
+
+def test_a_whole_qualified_name_is_meant_before_the_end_of_another():
+    files = {
+        "a.py": [("A", "class", 1, 9), ("A.B", "class", 2, 5), ("A.B.run", "method", 3, 4)],
+        "b.py": [("B", "class", 1, 5), ("B.run", "method", 2, 3)],
+    }
+    assert make(files, [("a.py", "calls", "B.run")]).callers("B.run")[0].via == "B.run"
+
+
+def test_a_name_means_what_the_question_can_be_about():
+    files = {"a.py": [("money", "function", 1, 2)], "money.py": [], "b.py": [("use", "function", 2, 3)]}
+    graph = make(files, [("use", "calls", "money"), ("b.py", "imports", "money.py")])
+    assert names(graph.callers("money")) == ["use"]
+    assert [one.path for one in graph.importers("money")] == ["b.py"]
+
+
+def test_a_class_is_meant_before_its_constructor_of_the_same_name():
+    files = {
+        "A.java": [("A", "class", 1, 9), ("A.A", "method", 2, 3)],
+        "B.java": [("B", "class", 1, 9), ("B.f", "method", 2, 3)],
+    }
+    assert names(make(files, [("B.f", "instantiates", "A")]).callers("A")) == ["B.f"]
+
+
+def test_a_member_that_a_type_inherits_is_found_by_the_types_name(graph):
+    assert names(graph.callers("GiftCart.checkout")) == ["serve"]
+
+
+def test_a_member_that_a_type_does_not_have_is_unknown(graph):
+    with pytest.raises(UnknownNameError):
+        graph.callers("Basket.checkout")
+
+
+def test_overloads_count_as_one():
+    declared = [("A", "class", 1, 9), ("A.f", "method", 2, 3), ("A.f", "method", 4, 5), ("A.g", "method", 6, 7)]
+    graph = make({"A.java": declared}, [("A.g", "calls", "A.java:2", 7), ("A.java:4", "calls", "A.java:1")])
+    assert names(graph.callers("A.f")) == ["A.g"]
+    assert names(graph.callees("A.f")) == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "implemented"),
+    [
+        ("shop/money.pyi", "shop/money.py"),
+        ("include/money.h", "src/money.c"),
+        ("include/api.h", "src/money.cpp"),
+        ("web/money.d.ts", "web/money.js"),
+        ("shop/money_linux.go", "shop/money_windows.go"),
+    ],
+)
+def test_a_declaration_beside_its_implementation_counts_as_one(declared, implemented):
+    files = {
+        declared: [("round_up", "function", 1, 1)],
+        implemented: [("round_up", "function", 1, 3)],
+        "use": [("a", "function", 1, 1), ("b", "function", 2, 2)],
+    }
+    edges = [("a", "calls", f"{declared}::round_up"), ("b", "calls", f"{implemented}::round_up")]
+    assert names(make(files, edges).callers("round_up")) == ["a", "b"]
+
+
+def test_functions_of_one_name_in_several_sources_are_different():
+    files = {
+        "a.c": [("run", "function", 1, 1)],
+        "b.c": [("run", "function", 1, 1)],
+        "run.h": [("run", "function", 1, 1)],
+    }
+    with pytest.raises(AmbiguousNameError) as raised:
+        make(files).callers("run")
+    assert len(raised.value.candidates) == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a.py", "a.js"), ("a.h", "b.py"), ("a/run.go", "b/run.go"), ("a.pyi", "b.py")]
+)
+def test_equal_names_in_unrelated_files_are_different(one, other):
+    with pytest.raises(AmbiguousNameError):
+        make({one: [("run", "function", 1, 1)], other: [("run", "function", 1, 1)]}).callers("run")
+
+
+def test_an_implementation_block_counts_as_its_type():
+    files = {
+        "a.rs": [("S", "struct", 1, 1), ("T", "trait", 9, 9)],
+        "b.rs": [("S", "impl", 2, 5), ("S.new", "method", 3, 4)],
+    }
+    graph = make(files, [("a.rs::S", "implements", "T"), ("S.new", "calls", "T")])
+    assert names(graph.bases("S")) == ["T"]
+    assert names(graph.callees("S")) == ["T"]
+
+
+def test_methods_of_a_go_type_are_its_members_in_other_files_of_the_package():
+    files = {
+        "a/s.go": [("S", "struct", 1, 1)],
+        "a/t.go": [("S.Run", "method", 2, 5)],
+        "b/t.go": [("S.Run", "method", 2, 5), ("f", "function", 7, 8), ("g", "function", 9, 9)],
+    }
+    graph = make(files, [("a/t.go::S.Run", "calls", "f"), ("b/t.go::S.Run", "calls", "g")])
+    assert names(graph.callees("S")) == ["f"]
+
+
+def test_an_empty_graph_answers_nothing():
+    graph = CodeGraph(SymbolGraph(empty_graph()))
+    assert graph.cycles() == graph.cycles("symbols") == graph.hotspots() == []
+    with pytest.raises(UnknownNameError):
+        graph.callers("anything")

@@ -1,0 +1,47 @@
+"""Columns of Arrow tables as what is quick to read: numbers in NumPy, few distinct words by their codes."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A column of few distinct words: ``codes``, int64 (n_rows,), are positions in ``words``."""
+
+    codes: IntArray
+    words: list[str]
+
+    def __getitem__(self, row: int) -> str:
+        return self.words[int(self.codes[row])]
+
+
+def words_of(column: "pa.ChunkedArray") -> Words:
+    """Return a dictionary-encoded column."""
+    encoded = whole(column)
+    return Words(encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist())
+
+
+def numbers_of(column: "pa.ChunkedArray") -> IntArray:
+    """Return a column of whole numbers: int64 (n_rows,)."""
+    numbers: IntArray = whole(column).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
+
+
+def floats_of(column: "pa.ChunkedArray") -> FloatArray:
+    """Return a column of numbers: float32 (n_rows,)."""
+    numbers: FloatArray = whole(column).to_numpy(zero_copy_only=False).astype(np.float32)
+    return numbers
+
+
+def whole(column: "pa.ChunkedArray") -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Return a column as one array; its batches may have dictionaries of their own."""
+    return column.unify_dictionaries().combine_chunks()

@@ -1,0 +1,115 @@
+"""Questions that lead to other questions: each is asked once, and has the same answer whichever is asked first.
+
+That is why a question that comes back to itself by way of others has no answer, and neither have those; and why none has one
+that needs too many others to be answered one inside the other.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Final, NamedTuple
+
+from coderag.codegraph.linking.meanings import Meaning
+from coderag.codegraph.linking.program import Consulted, Program
+
+_DEEPEST: Final = 40
+"""Questions inside one another."""
+
+
+class Answer(NamedTuple):
+    """An answer that is kept.
+
+    Attributes:
+        consulted: What it depends on.
+        height: The longest chain of questions inside one another that it took, itself among them.
+    """
+
+    meaning: Meaning | None
+    consulted: Consulted
+    height: int
+
+
+Kept = dict[Hashable, Answer]
+
+
+class _CameBackError(Exception):
+    """A question came back to itself.
+
+    Attributes:
+        level: How many others waited when it was asked.
+        between: The questions between the two, and where their answers are kept.
+    """
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        self.between: list[tuple[Kept, Hashable]] = []
+
+
+class _TooDeepError(Exception):
+    """The outermost question that waits needs too many others."""
+
+
+class Answers:
+    """Asks questions, and keeps what they depend on.
+
+    Args:
+        program: Notes what is asked for.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._waiting: dict[Hashable, int] = {}  # questions without an answer yet, and how many waited before
+        self._height = 0  # of the answers to what the innermost of them asked so far
+
+    @property
+    def are_awaited(self) -> bool:
+        """Whether a question is being asked."""
+        return bool(self._waiting)
+
+    def once(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None]) -> Meaning | None:
+        """Return a kept answer, or ask and keep it.
+
+        Args:
+            kept: Where answers are kept.
+            key: What is asked.
+            ask: Finds the answer, perhaps by way of others.
+        """
+        level = len(self._waiting)
+        if key in kept:
+            return self._known(kept[key], level)
+        if (before := self._waiting.get(key)) is not None:
+            if before == level - 1:  # a function that calls itself says nothing by that
+                return None
+            raise _CameBackError(before)
+        if level >= _DEEPEST:
+            raise _TooDeepError
+        outer_height, self._height = self._height, 0
+        self._waiting[key] = level
+        try:
+            answer = kept[key] = self._asked(kept, key, ask, level)
+        finally:
+            self._waiting.pop(key, None)
+            self._height = max(outer_height, self._height + 1)
+        return answer.meaning
+
+    def _known(self, answer: Answer, level: int) -> Meaning | None:
+        if level and level + answer.height > _DEEPEST:
+            raise _TooDeepError
+        self._height = max(self._height, answer.height)
+        self._program.again(answer.consulted)
+        return answer.meaning
+
+    def _asked(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None], level: int) -> Answer:
+        with self._program.consulting() as consulted:
+            try:
+                return Answer(ask(), consulted, self._height + 1)
+            except _CameBackError as error:
+                if error.level < level:
+                    error.between.append((kept, key))
+                    raise
+                none = Answer(None, consulted, self._height + 1)
+                for where, other in error.between:  # they depend on all that this one does
+                    where[other] = none
+                return none
+            except _TooDeepError:
+                if level:
+                    raise
+                return Answer(None, consulted, _DEEPEST + 1)

@@ -1,0 +1,278 @@
+"""All files of a repository as linking sees them: interfaces read when asked for, and a note of who asked for what."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+from coderag.codegraph.linking.overloads import bare
+from coderag.facts import MODULE_SCOPE, Base, Binding, Definition, FileFacts, Import
+from coderag.stores.facts_bytes import unpack_body, unpack_interface
+
+
+class FactsRow(NamedTuple):
+    """One file of the program: a row of the table of facts, see `coderag.stores.graph_tables.facts_schema`."""
+
+    path: str
+    language: str
+    role: str
+    lines: int
+    package: str
+    configures: bool
+    declares: Sequence[str]
+    interface: bytes
+    body: bytes
+    digest: bytes
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What other files may ask of a file, by name."""
+
+    facts: FileFacts
+
+    @property
+    def definitions(self) -> Sequence[Definition]:
+        """What it declares."""
+        return self.facts.definitions
+
+    @cached_property
+    def children(self) -> dict[int, dict[str, list[int]]]:
+        """For each scope, the definitions in it by name; without implementations, and members of types outside of them."""
+        found: dict[int, dict[str, list[int]]] = {}
+        for index, one in enumerate(self.facts.definitions):
+            if one.owner or one.kind == "impl":
+                continue
+            found.setdefault(one.parent, {}).setdefault(one.name, []).append(index)
+        return found
+
+    @cached_property
+    def owned(self) -> dict[str, dict[str, list[int]]]:
+        """For each type that qualifies names outside of it, those names: methods of a Go type, of a C++ class."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for index, one in enumerate(self.facts.definitions):
+            if one.owner:
+                found.setdefault(one.owner, {}).setdefault(one.name, []).append(index)
+        return found
+
+    @cached_property
+    def known(self) -> dict[int, set[str]]:
+        """For each scope, all names that it declares, imports or binds."""
+        found: dict[int, set[str]] = {}
+        for scope, children in self.children.items():
+            found.setdefault(scope, set()).update(children)
+        for scope, name in (*self.imports, *self.bindings):
+            found.setdefault(scope, set()).add(name)
+        return found
+
+    @cached_property
+    def top(self) -> dict[str, int]:
+        """What it declares outside of everything or in its namespaces, by name; the last of several."""
+        namespaces = (index for index, one in enumerate(self.definitions) if one.kind == "namespace")
+        found: dict[str, int] = {}
+        for scope in reversed([MODULE_SCOPE, *namespaces]):
+            found |= {name: indices[-1] for name, indices in self.children.get(scope, {}).items()}
+        return found
+
+    @cached_property
+    def repeated(self) -> frozenset[str]:
+        """Names that it declares more than once."""
+        counts = Counter(one.name for one in self.facts.definitions)
+        return frozenset(name for name, count in counts.items() if count > 1)
+
+    @cached_property
+    def methods(self) -> dict[str, list[int]]:
+        """Its methods by name."""
+        found: dict[str, list[int]] = {}
+        for index, one in enumerate(self.facts.definitions):
+            if one.kind == "method":
+                found.setdefault(one.name, []).append(index)
+        return found
+
+    @cached_property
+    def bindings(self) -> dict[tuple[int, str], list[Binding]]:
+        """For each scope and name, its bindings."""
+        return by_scope_and_name(self.facts.bindings)
+
+    @cached_property
+    def imports(self) -> dict[tuple[int, str], list[Import]]:
+        """For each scope and name in it, the imports that bring it; what is exported only has no name here."""
+        found: dict[tuple[int, str], list[Import]] = defaultdict(list)
+        for one in self.facts.imports:
+            if one.name != "*" and (one.module or not one.exported) and (name := one.alias or one.name):
+                found[one.scope, name].append(one)
+        return dict(found)
+
+    @cached_property
+    def exports(self) -> dict[str, Import]:
+        """The names that it passes on under a name of their own."""
+        return {one.alias or one.name: one for one in self.facts.imports if one.exported and one.name != "*"}
+
+    @cached_property
+    def stars(self) -> list[Import]:
+        """The imports of all that a module has."""
+        return [one for one in self.facts.imports if one.name == "*"]
+
+    @cached_property
+    def star_scopes(self) -> frozenset[int]:
+        """The scopes into which all is imported that a module has."""
+        return frozenset(one.scope for one in self.stars)
+
+    @cached_property
+    def bases(self) -> dict[int, list[Base]]:
+        """For each type, what it extends and implements."""
+        found: dict[int, list[Base]] = defaultdict(list)
+        for one in self.facts.bases:
+            found[one.owner].append(one)
+        return dict(found)
+
+
+def by_scope_and_name(bindings: Sequence[Binding]) -> dict[tuple[int, str], list[Binding]]:
+    """Return bindings by their scope and name."""
+    found: dict[tuple[int, str], list[Binding]] = {}
+    for one in bindings:
+        found.setdefault((one.scope, one.name), []).append(one)
+    return found
+
+
+def declared_names(facts: FileFacts) -> list[str]:
+    """Return the names by which something in a file may be known to others: of what it declares, binds and passes on."""
+    names = {bare(one.name) for one in facts.definitions}
+    names.update(one.alias for one in facts.imports)
+    names.update(one.name for one in facts.bindings)
+    return sorted(names)
+
+
+@dataclass(slots=True)
+class Consulted:
+    """What was asked for: files by number, and keys of other things, see `Program.note`."""
+
+    files: set[int] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+
+
+class _Interfaces(dict[int, Interface]):
+    """The interfaces that were asked for, by file."""
+
+    def __init__(self, rows: Sequence[FactsRow]) -> None:
+        self._rows = rows
+
+    def __missing__(self, file: int) -> Interface:
+        self[file] = interface = Interface(unpack_interface(self._rows[file].interface))
+        return interface
+
+
+class Program:
+    """The files of a repository.
+
+    Args:
+        rows: All files, in the order of their paths.
+
+    Attributes:
+        file_of: Number of each path.
+        declared: The names of all files' declarations: what is called otherwise is nothing in the repository.
+    """
+
+    def __init__(self, rows: Sequence[FactsRow]) -> None:
+        self.rows = rows
+        self.declared = frozenset(chain.from_iterable(row.declares for row in rows))
+        self.file_of = {row.path: file for file, row in enumerate(rows)}
+        self._interfaces = _Interfaces(rows)
+        self._consulted = Consulted()
+        self._note_file = self._consulted.files.add
+        self.caches: dict[str, dict[Any, Any]] = defaultdict(dict)
+
+    def interface(self, file: int) -> Interface:
+        """Return what a file shows to others; noted as asked for."""
+        self._note_file(file)
+        return self._interfaces[file]
+
+    def body(self, file: int) -> Any:  # noqa: ANN401
+        """Return a file's local bindings, references and mentions."""
+        return unpack_body(self.rows[file].body)
+
+    def definition(self, file: int, index: int) -> Definition:
+        """Return one definition."""
+        self._note_file(file)
+        return self._interfaces[file].facts.definitions[index]
+
+    def note(self, key: str) -> None:
+        """Note that an answer depends on something beside the interfaces that were asked for.
+
+        Args:
+            key: ``module:NAME``, whether there is a file or folder of that name; ``folder:PATH``, which files are in a folder;
+                ``path:PATH``, whether there is a file of that path; ``package:NAME``, which files declare a package;
+                ``namespace:NAME``, whether any does; ``name:NAME``, which declarations there are of a name; ``in:PATH:NAME``,
+                which in a folder; ``member:NAME``, which of them belong to a type of that name outside of it; ``base:NAME``,
+                which types extend or implement one of that name; ``unknown:NAME``, that nothing has that name.
+        """
+        self._consulted.keys.add(key)
+
+    @contextmanager
+    def consulting(self) -> Iterator[Consulted]:
+        """Within the block, collect what is asked for; it counts for the block around it too."""
+        outer = self.begin()
+        try:
+            yield self._consulted
+        finally:
+            self.end(outer)
+
+    def begin(self) -> Consulted:
+        """Begin to collect what is asked for, and return what was collected so far, for `end`."""
+        outer, self._consulted = self._consulted, Consulted()
+        self._note_file = self._consulted.files.add
+        return outer
+
+    def end(self, outer: Consulted) -> Consulted:
+        """Return what was collected since `begin`; it counts for what is around it too."""
+        consulted, self._consulted = self._consulted, outer
+        self._note_file = outer.files.add
+        outer.files |= consulted.files
+        outer.keys |= consulted.keys
+        return consulted
+
+    def again(self, consulted: Consulted) -> None:
+        """Note what an answer depends on that was kept."""
+        self._consulted.files |= consulted.files
+        self._consulted.keys |= consulted.keys
+
+    def named(self, name: str) -> Sequence[tuple[int, int]]:
+        """Return the declarations of a name in all files, as (file, index)."""
+        return self._names.get(name, ())
+
+    def qualified(self, file: int, index: int) -> str:
+        """Return the qualified name of a definition with the module it is in, dotted."""
+        module = self.rows[file].path.rpartition(".")[0].replace("/", ".")
+        return f"{module}.{self.peek(file).definitions[index].qualified_name}".replace("::", ".")
+
+    @cached_property
+    def _names(self) -> dict[str, list[tuple[int, int]]]:
+        found: dict[str, list[tuple[int, int]]] = {}
+        for file in range(len(self.rows)):
+            for index, one in enumerate(self.peek(file).definitions):
+                found.setdefault(one.name, []).append((file, index))
+        return found
+
+    def peek(self, file: int) -> Interface:
+        """Return an interface without a note of it: what is asked is noted by a key."""
+        return self._interfaces[file]
+
+    @cached_property
+    def files_of_package(self) -> dict[tuple[str, str], list[int]]:
+        """For each language and package that files declare, these files."""
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for file, row in enumerate(self.rows):
+            if row.package:
+                found[row.language, row.package].append(file)
+        return dict(found)
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """What files of configuration say of modules, by path."""
+        return {row.path: dict(unpack_interface(row.interface).settings) for row in self.rows if row.configures}
+
+
+MODULE = MODULE_SCOPE

@@ -1,0 +1,1 @@
+"""What names mean in each language, where languages differ."""

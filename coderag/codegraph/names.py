@@ -1,0 +1,125 @@
+"""Find the nodes of a code graph by name, path or place."""
+
+import re
+from collections import defaultdict
+from difflib import get_close_matches
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.schema import module_of
+from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
+from coderag.stores.symbol_table import SymbolTable, split_qualified
+
+_PLACE = re.compile(r"(.+):(\d+)")
+_FOLDER_STEMS = frozenset({"__init__", "index", "mod"})
+"""A folder is imported by its file of that name: Python, JavaScript, Rust."""
+
+
+class Named(NamedTuple):
+    """A node that has a name. ``quality`` is 0 to 1, as of `coderag.stores.symbol_table.SymbolMatch`."""
+
+    node: int
+    quality: float
+
+
+class NodeNames:
+    """The names of all nodes.
+
+    Args:
+        graph: The graph.
+    """
+
+    def __init__(self, graph: SymbolGraph) -> None:
+        self._graph = graph
+
+    def find(self, name: str) -> list[Named]:
+        """Return the nodes of a name, best first.
+
+        Args:
+            name: Of a declaration or package: plain, or qualified in any language's way, also by parts of its path
+                (``Session.login``, ``net::Session``, ``sessions/login``), in its own spelling or, if nothing has that,
+                in any other of the same words; a file's path, or the end of one; a module's dotted name;
+                ``path:line`` for the declaration there; ``path::name``.
+        """
+        name = name.strip().removesuffix("()")
+        if place := _PLACE.fullmatch(name):
+            nodes = (self._graph.at(self._graph.paths[file], int(place[2])) for file in self._files_at(place[1]))
+            if found := [Named(node, 1.0) for node in nodes if node is not None]:
+                return found
+        path, _, inside = name.partition("::")
+        if inside and (files := self._files_at(path)):
+            paths = {self._graph.paths[file] for file in files}
+            return [named for named in self._declared(inside) if self._graph.paths[named.node] in paths]
+        if files := self._files_at(name):
+            return [Named(file, 1.0) for file in files]
+        named = self._declared(name)
+        modules = [Named(file, 1.0) for file in self._modules.get(tuple(split_qualified(name)), ())]
+        return sorted([*named, *modules], key=lambda one: (-one.quality, one.node))
+
+    def files_in(self, folder: str) -> list[int]:
+        """Return the files right in a folder."""
+        parent = folder.removeprefix("./").strip("/")
+        return [file for file in self._graph.files.tolist() if self._graph.paths[file].rpartition("/")[0] == parent]
+
+    def similar(self, name: str, limit: int = 3) -> list[str]:
+        """Return names and paths that are nearest in spelling, for a misspelt one."""
+        files = [self._graph.paths[file] for file in self._graph.files.tolist()]
+        return [*self._table.similar(name, limit), *get_close_matches(name, files, n=limit)][:limit]
+
+    def _declared(self, name: str) -> list[Named]:
+        return [Named(match.row, match.quality) for match in self._table.find(name)]
+
+    def _files_at(self, path: str) -> list[int]:
+        """Return the file of a path, or the files whose paths end so."""
+        path = path.removeprefix("./").replace("\\", "/").strip("/")
+        if (file := self._graph.file_node(path)) is not None:
+            return [file]
+        files = self._by_file_name.get(path.rpartition("/")[2], ())
+        return [file for file in files if self._graph.paths[file].endswith(f"/{path}")]
+
+    @cached_property
+    def _by_file_name(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for file in self._graph.files.tolist():
+            found[self._graph.paths[file].rpartition("/")[2]].append(file)
+        return found
+
+    @cached_property
+    def _modules(self) -> dict[tuple[str, ...], list[int]]:
+        """The files of each dotted name that means one: its path without the extension, or an end of it."""
+        found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for file in self._graph.files.tolist():
+            parts = tuple(split_qualified(module_of(self._graph.paths[file])))
+            if len(parts) > 1 and parts[-1] in _FOLDER_STEMS:
+                parts = parts[:-1]
+            for start in range(len(parts)):
+                found[parts[start:]].append(file)
+        return found
+
+    @cached_property
+    def _table(self) -> SymbolTable:
+        """The names of all nodes but files: each node is a row with one symbol."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        graph = self._graph
+        is_file = np.zeros(graph.n_nodes, bool)
+        is_file[graph.of_kind(FILE_KIND)] = True
+        fields = {
+            "name": graph.names,
+            "qualified_name": graph.qualified_names,
+            "kind": pa.array(graph.kinds.words, pa.string()).take(pa.array(graph.kinds.codes)),
+            "start_line": pa.array(graph.start_lines),
+            "end_line": pa.array(graph.end_lines),
+        }
+        symbols = pa.StructArray.from_arrays(list(fields.values()), list(fields)).filter(pa.array(~is_file))
+        offsets = np.concatenate([[0], np.cumsum(~is_file)]).astype(np.int32)
+        return SymbolTable(pa.ListArray.from_arrays(pa.array(offsets), symbols), self._scopes)
+
+    def _scopes(self, node: int) -> list[str]:
+        """Return the words that may qualify a node's name beside its own scopes."""
+        if self._graph.kinds[node] == EXTERNAL_KIND:
+            return []
+        return split_qualified(module_of(self._graph.paths[node]))

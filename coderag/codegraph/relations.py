@@ -1,0 +1,37 @@
+"""What the edges of a code graph are called from either end, and which of them answer which question."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from coderag.codegraph.symbol_graph import Direction
+from coderag.schema import EdgeRelation, GraphRelation
+
+NOUNS: Final[Mapping[tuple[str, Direction], GraphRelation]] = MappingProxyType(
+    {
+        ("calls", "out"): "callee",
+        ("calls", "in"): "caller",
+        ("instantiates", "out"): "callee",
+        ("instantiates", "in"): "caller",
+        ("imports", "out"): "imports",
+        ("imports", "in"): "imported_by",
+        ("inherits", "out"): "base",
+        ("inherits", "in"): "derived",
+        ("implements", "out"): "interface_of",
+        ("implements", "in"): "implementation",
+        ("overrides", "out"): "overridden",
+        ("overrides", "in"): "override",
+        ("references", "out"): "used",
+        ("references", "in"): "user",
+        ("tests", "out"): "tested",
+        ("tests", "in"): "test_for",
+        ("documents", "out"): "documented",
+        ("documents", "in"): "documentation",
+    }
+)
+"""What the far end of an edge is to the near one, by the direction from there."""
+
+CALLS: Final[tuple[EdgeRelation, ...]] = ("calls", "instantiates")
+BASES: Final[tuple[EdgeRelation, ...]] = ("inherits", "implements")
+USES: Final[tuple[EdgeRelation, ...]] = (*CALLS, "references", *BASES)
+"""What code says of what it needs, beside imports."""

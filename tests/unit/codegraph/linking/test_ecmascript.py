@@ -1,0 +1,509 @@
+"""Edges of JavaScript and TypeScript programs."""
+
+import pytest
+
+from tests.support.programs import Program, assert_same_graph, build, link, triples
+
+_SHOP: Program = {
+    "src/store/index.ts": (
+        'export * from "./memory";\nexport { Item as Thing, default as createStore } from "./item";\n'
+    ),
+    "src/store/item.ts": """export interface Store { get(id: string): Promise<Item>; close(): void }
+export class Item {
+  constructor(private readonly owner: Owner) {}
+  label(): string { return this.owner.name(); }
+  with(): this { return this; }
+}
+export class Owner { name() { return ""; } }
+export default function create(): Store { return new Memory(); }
+import { Memory } from "./memory";
+""",
+    "src/store/memory.ts": """import { Item, Store } from "./item.js";
+import type { Logger } from "@log";
+export class Base { items = new Map<string, Item>(); close() {} }
+export class Memory extends Base implements Store {
+  private log: Logger;
+  async get(id: string) { this.log.write(id); return this.items.get(id); }
+  static of() { return new Memory(); }
+}
+""",
+    "src/log/logger.ts": "export class Logger { write(text: string) {} }\n",
+    "src/main.ts": """import createDefault, { Item } from "./store/item";
+import * as store from "./store";
+import { createStore, Memory as Kept, Thing } from "./store";
+
+export async function main() {
+  const kept = createStore();
+  const item = await kept.get("1");
+  item.with().label();
+  Kept.of().close();
+  new store.Memory().get("2");
+  createDefault();
+}
+
+export const names = (items: Item[]) => items.filter((one) => one.label()).map((one) => one.with());
+""",
+    "tsconfig.json": (
+        '{\n  // paths\n  "compilerOptions": {"baseUrl": ".", "paths": {"@log": ["src/log/logger"]},}\n}\n'
+    ),
+}
+
+
+def test_names_are_followed_through_aliases_barrels_and_types() -> None:
+    assert triples(_SHOP, "calls", "instantiates") == {
+        ("src/main.ts:main", "calls", "src/store/item.ts:create"),
+        ("src/main.ts:main", "calls", "src/store/item.ts:Store.get"),
+        ("src/main.ts:main", "calls", "src/store/item.ts:Item.with"),
+        ("src/main.ts:main", "calls", "src/store/item.ts:Item.label"),
+        ("src/main.ts:main", "calls", "src/store/memory.ts:Memory.of"),
+        ("src/main.ts:main", "calls", "src/store/memory.ts:Base.close"),
+        ("src/main.ts:main", "instantiates", "src/store/memory.ts:Memory"),
+        ("src/main.ts:main", "calls", "src/store/memory.ts:Memory.get"),
+        ("src/main.ts:names", "calls", "src/store/item.ts:Item.label"),
+        ("src/main.ts:names", "calls", "src/store/item.ts:Item.with"),
+        ("src/store/item.ts:Item.label", "calls", "src/store/item.ts:Owner.name"),
+        ("src/store/item.ts:create", "instantiates", "src/store/memory.ts:Memory"),
+        ("src/store/memory.ts:Memory.get", "calls", "src/log/logger.ts:Logger.write"),
+        ("src/store/memory.ts:Memory.of", "instantiates", "src/store/memory.ts:Memory"),
+    }
+
+
+def test_types_extend_implement_and_override() -> None:
+    assert triples(_SHOP, "inherits", "implements", "overrides") == {
+        ("src/store/memory.ts:Memory", "inherits", "src/store/memory.ts:Base"),
+        ("src/store/memory.ts:Memory", "implements", "src/store/item.ts:Store"),
+        ("src/store/memory.ts:Memory.get", "overrides", "src/store/item.ts:Store.get"),
+    }
+
+
+def test_each_edge_says_who_resolved_it_and_where() -> None:
+    told = {(edge.target, edge.line): edge.resolver for edge in link(_SHOP) if edge.relation == "calls"}
+    assert told["src/store/item.ts:create", 6] == "import"
+    assert told["src/store/memory.ts:Base.close", 9] == "inherited"
+    assert told["src/store/item.ts:Owner.name", 4] == "self"
+
+
+_TSCONFIG = {
+    "tsconfig.json": '{"compilerOptions": {"baseUrl": "./src", "paths": {"~/*": ["lib/*"], "~/exact": ["other"]}}}'
+}
+
+
+@pytest.mark.parametrize(
+    ("importing", "name", "files", "found"),
+    [
+        ("a.ts", "./b", {"b.ts": "", "b.js": ""}, "b.ts"),
+        ("a.ts", "./b.js", {"b.ts": ""}, "b.ts"),
+        ("a.ts", "./b.mjs", {"b.mts": ""}, "b.mts"),
+        ("a.ts", "./b", {"b/index.tsx": ""}, "b/index.tsx"),
+        ("a.ts", "./b", {"b.js": "", "b.d.ts": ""}, "b.js"),
+        ("a.ts", "./b.component", {"b.component.ts": ""}, "b.component.ts"),
+        ("x/a.ts", "..", {"index.ts": ""}, "index.ts"),
+        ("x/a.ts", ".", {"x/index.js": ""}, "x/index.js"),
+        ("a.js", "./b", {"b/package.json": '{"version": "1", "main": "lib/c.js"}', "b/lib/c.js": ""}, "b/lib/c.js"),
+        ("a.ts", "../../b", {"b.ts": ""}, None),
+        ("a.ts", "~/b", {**_TSCONFIG, "src/lib/b.ts": ""}, "src/lib/b.ts"),
+        ("a.ts", "~/exact", {**_TSCONFIG, "src/other.ts": "", "src/lib/exact.ts": ""}, "src/other.ts"),
+        ("a.ts", "plain/b", {**_TSCONFIG, "src/plain/b.ts": ""}, "src/plain/b.ts"),
+        (
+            "app/src/a.ts",
+            "@/b",
+            {
+                "app/tsconfig.json": '{"extends": "../base"}',
+                "base.json": '{"compilerOptions": {"paths": {"@/*": ["./shared/*"]}}}',
+                "shared/b.ts": "",
+            },
+            "shared/b.ts",
+        ),
+        (
+            "app/src/a.ts",
+            "@/b",
+            {
+                "app/tsconfig.json": '{"files": [], "references": [{"path": "./tsconfig.app.json"}]}',
+                "app/tsconfig.app.json": '{"compilerOptions": {"paths": {"@/*": ["./src/*"]}}}',
+                "app/src/b.ts": "",
+            },
+            "app/src/b.ts",
+        ),
+        (
+            "a.ts",
+            "@org/b",
+            {"packages/b/package.json": '{"name": "@org/b", "version": "1"}', "packages/b/src/index.ts": ""},
+            "packages/b/src/index.ts",
+        ),
+        (
+            "a.ts",
+            "@org/b",
+            {
+                "p/package.json": '{"name": "@org/b", "exports": {".": {"types": "./dist/x.d.ts", "import": "./dist/x.mjs"}}}',
+                "p/src/x.ts": "",
+            },
+            "p/src/x.ts",
+        ),
+        (
+            "a.ts",
+            "@org/b/deep/c",
+            {
+                "p/package.json": '{"name": "@org/b", "exports": {"./deep/*": "./dist/inner/*.js"}}',
+                "p/src/inner/c.ts": "",
+            },
+            "p/src/inner/c.ts",
+        ),
+        ("a.ts", "b/lib/c", {"p/package.json": '{"name": "b", "version": "1"}', "p/lib/c.js": ""}, "p/lib/c.js"),
+        (
+            "p/src/a.ts",
+            "#inner/c",
+            {"p/package.json": '{"name": "b", "imports": {"#inner/*": "./src/inner/*.ts"}}', "p/src/inner/c.ts": ""},
+            "p/src/inner/c.ts",
+        ),
+        ("a.ts", "left-pad", {"left-pad.ts": ""}, None),
+    ],
+)
+def test_modules_are_found_as_typescript_and_node_find_them(
+    importing: str, name: str, files: Program, found: str | None
+) -> None:
+    edges = triples({importing: f'import "{name}";\n', **files}, "imports")
+    assert {target for source, _, target in edges if source == importing and target in files} == (
+        {found} if found else set()
+    )
+
+
+def test_packages_outside_are_nodes_by_their_name() -> None:
+    program = {
+        "a.ts": 'import { join } from "node:path/posix";\nimport x from "@org/lib/part";\nimport y from "lodash/get";\n'
+    }
+    assert triples(program, "imports") == {
+        ("a.ts", "imports", "node:path"),
+        ("a.ts", "imports", "@org/lib"),
+        ("a.ts", "imports", "lodash"),
+    }
+
+
+_COMMON: Program = {
+    "point.js": """function Point(x) { this.x = x; }
+Point.prototype.shift = function () { return this.norm(); };
+Point.prototype.norm = function () {};
+Point.origin = function () { return new Point(0); };
+module.exports = Point;
+""",
+    "tools.js": """const inner = require("./inner");
+function pick() {}
+exports.trim = function () { pick(); };
+exports.pick = pick;
+exports.inner = inner;
+""",
+    "inner.js": "module.exports = { pad, both: pad, run() { return pad(); } };\nfunction pad() {}\n",
+    "whole.js": 'module.exports = require("./inner");\n',
+    "main.js": """const Point = require("./point");
+const tools = require("./tools"), { pick: choose } = require("./tools");
+const run = require("./whole").run;
+const origin = Point.origin();
+function main() {
+  new Point(1).shift();
+  origin.norm();
+  tools.trim();
+  choose();
+  tools.inner.pad();
+  run();
+}
+""",
+}
+
+
+def test_common_js_modules_and_prototypes() -> None:
+    assert triples(_COMMON, "calls", "instantiates") == {
+        ("point.js:Point.shift", "calls", "point.js:Point.norm"),
+        ("point.js:Point.origin", "calls", "point.js:Point"),
+        ("tools.js:trim", "calls", "tools.js:pick"),
+        ("inner.js:module.exports.run", "calls", "inner.js:pad"),
+        ("main.js:origin", "calls", "point.js:Point.origin"),
+        ("main.js:main", "calls", "point.js:Point"),
+        ("main.js:main", "calls", "point.js:Point.shift"),
+        ("main.js:main", "calls", "point.js:Point.norm"),
+        ("main.js:main", "calls", "tools.js:trim"),
+        ("main.js:main", "calls", "tools.js:pick"),
+        ("main.js:main", "calls", "inner.js:pad"),
+        ("main.js:main", "calls", "inner.js:module.exports.run"),
+    }
+
+
+_LIBRARY = """export class Foo {
+  run(): Foo { return this; }
+  static make() { return new Foo(); }
+  get next() { return new Foo(); }
+  set next(x) {}
+}
+export class Bar { run() {} }
+export interface Opened { foo: Foo; bars: Bar[]; open(): Bar }
+export const api = { foo: Foo.make, bar: new Bar(), plain() {} };
+export function make<T extends Foo>(x: T): Foo;
+export function make(x: any): any { return x; }
+export enum Kind { One = "1" }
+export namespace tools { export function trim() {} }
+export type Alias = Foo;
+export type Both = Opened & { last: Foo };
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "target"),
+    [
+        ("const x: Foo = get(); x.run();", "Foo.run"),
+        ("const x = new Foo(); x.run();", "Foo.run"),
+        ("const x = get() as Foo; x.run();", "Foo.run"),
+        ("const x = get()!; (x as Bar).run();", "Bar.run"),
+        ("const x = cond ? new Bar() : undefined; x?.run();", "Bar.run"),
+        ("const x = known ?? new Bar(); x.run();", "Bar.run"),
+        ("const xs: Array<Bar> = []; xs[0].run();", "Bar.run"),
+        ("const xs: Bar[] = []; for (const x of xs) x.run();", "Bar.run"),
+        ("const xs: readonly Bar[] = []; xs.forEach((x) => { x.run(); });", "Bar.run"),
+        ("const xs = new Map<string, Bar>(); const ys: Map<string, Bar> = xs; ys.get('a')!.run();", "Bar.run"),
+        ("const x: Promise<Bar> = get(); (await x).run();", "Bar.run"),
+        ("const x: Promise<Bar> = get(); x.then((one) => one.run());", "Bar.run"),
+        ("const { foo } = opened; foo.run();", "Foo.run"),
+        ("const { foo: renamed } = opened; renamed.run();", "Foo.run"),
+        ("opened.open().run();", "Bar.run"),
+        ("opened.bars.find((bar) => bar.run());", "Bar.run"),
+        ("const x: Partial<Opened> = opened; x.foo.run();", "Foo.run"),
+        ("const x: Alias = get(); x.run();", "Foo.run"),
+        ("const x: Both = get(); x.foo.run();", "Foo.run"),
+        ("const x: Both = get(); x.last.run();", "Foo.run"),
+        ("const x: typeof Foo = get(); x.make();", "Foo.make"),
+        ("const x: Foo | null = get(); x.run();", "Foo.run"),
+        ("new Foo().next.run();", "Foo.run"),
+        ("api.foo().run();", "Foo.run"),
+        ("api.bar.run();", "Bar.run"),
+        ("api.plain();", "api.plain"),
+        ("make(new Foo());", "make"),
+        ("tools.trim();", "tools.trim"),
+        ("opened.foo.run().run();", "Foo.run"),
+    ],
+)
+def test_receivers(body: str, target: str) -> None:
+    names = "Foo, Bar, Opened, api, make, Kind, tools, Alias, Both"
+    main = (
+        f'import {{ {names} }} from "./lib";\nexport async function main(opened: Opened, known?: Bar) {{\n{body}\n}}\n'
+    )
+    edges = triples({"lib.ts": _LIBRARY, "main.ts": main}, "calls")
+    called = {edge[2] for edge in edges if edge[0] == "main.ts:main"}
+    assert f"lib.ts:{target}" in called
+    assert called <= {f"lib.ts:{target}", "lib.ts:Opened.open", "lib.ts:Foo.make", "lib.ts:Foo.run"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "function f(foo: any) { foo(); }",  # a parameter hides the import
+        "function f() { const foo = other; foo(); }",
+        "for (const foo of all) { foo(); }",
+        "try { run(); } catch (foo) { foo(); }",
+        "all.map((foo) => foo());",
+        "unknown.foo();",
+        "const x = { foo() { return 1; } };",
+        "class A { foo() {} bar() { unknown.foo(); } }",
+        "import('./lib').then((lib) => lib.missing());",
+    ],
+)
+def test_names_that_mean_something_else_are_not_bound(body: str) -> None:
+    program = {"lib.ts": "export function foo() {}\n", "main.ts": f'import {{ foo }} from "./lib";\n{body}\n'}
+    assert ("lib.ts:foo" in {edge[2] for edge in triples(program, "calls")}) is False
+
+
+def test_a_name_is_known_again_behind_the_block_that_hides_it() -> None:
+    body = "{\n  const foo = 1;\n}\nall.map((foo) =>\n  foo());\nfoo();\n"
+    program = {"lib.ts": "export function foo() {}\n", "main.ts": f'import {{ foo }} from "./lib";\n{body}'}
+    assert [edge.line for edge in link(program) if edge.relation == "calls"] == [7]
+
+
+def test_classes_of_one_name_in_blocks_are_told_apart() -> None:
+    block = (
+        "it('{0}', () => {{\n"
+        "  class A {{ {0}() {{}} }}\n"
+        "  class B {{ constructor(private a: A) {{}} go() {{ this.a.{0}(); }} }}\n"
+        "}});\n"
+    )
+    edges = triples({"a.test.ts": block.format("one") + block.format("two")}, "calls")
+    assert edges == {("a.test.ts:B.go", "calls", "a.test.ts:A.one"), ("a.test.ts:B.go", "calls", "a.test.ts:A.two")}
+
+
+def test_what_a_module_keeps_to_itself_is_not_passed_on_by_a_star() -> None:
+    program = {
+        "a.ts": "function same() {}\nexport const other = 1;\n",
+        "b.ts": "export function same() {}\n",
+        "index.ts": 'export * from "./a";\nexport * from "./b";\nexport * from "./index";\n',
+        "main.ts": 'import { same } from ".";\nsame();\n',
+    }
+    assert triples(program, "calls") == {("main.ts", "calls", "b.ts:same")}
+
+
+def test_imports_that_go_round_find_what_there_is() -> None:
+    program = {
+        "a.ts": (
+            'export * from "./b";\n'
+            'export { lost } from "./b";\n'
+            "export function a() { b(); }\n"
+            'import { b, lost } from "./b";\n'
+            "lost();\n"
+        ),
+        "b.ts": (
+            'export * from "./a";\n'
+            'export { lost } from "./a";\n'
+            "export function b() { a(); }\n"
+            'import { a } from "./a";\n'
+        ),
+    }
+    assert triples(program, "calls") == {("a.ts:a", "calls", "b.ts:b"), ("b.ts:b", "calls", "a.ts:a")}
+
+
+def test_packages_with_equal_names_inside_are_told_apart() -> None:
+    program = {
+        "packages/one/package.json": '{"name": "one", "version": "1"}',
+        "packages/one/index.ts": "export function run() {}\n",
+        "packages/two/package.json": '{"name": "two", "version": "1"}',
+        "packages/two/index.ts": "export function run() {}\n",
+        "app/main.ts": 'import { run } from "two";\nrun();\n',
+    }
+    assert triples(program, "calls") == {("app/main.ts", "calls", "packages/two/index.ts:run")}
+
+
+def test_components_are_used_in_jsx() -> None:
+    program = {
+        "Button.tsx": "export default function Button({ onClick }: Props) { return <button onClick={onClick} />; }\n",
+        "Card.jsx": (
+            "export class Card extends Component { render() { return null; } }\n"
+            "export const Menu = { Item: () => { return null; } };\n"
+        ),
+        "App.tsx": """import Button from "./Button";
+import { Card, Menu } from "./Card";
+export const App = () => <Card><Button onClick={save} /><Menu.Item /><div /></Card>;
+function save() {}
+""",
+    }
+    assert triples(program, "calls", "instantiates", "references") >= {
+        ("App.tsx:App", "calls", "Button.tsx:Button"),
+        ("App.tsx:App", "instantiates", "Card.jsx:Card"),
+        ("App.tsx:App", "calls", "Card.jsx:Menu.Item"),
+        ("App.tsx:App", "references", "App.tsx:save"),
+    }
+
+
+def test_decorators_types_and_values_are_references() -> None:
+    program = {
+        "lib.ts": (
+            "export function Inject() { return () => {}; }\n"
+            "export interface Shape {}\n"
+            "export function area() {}\n"
+            "export class Odd extends Error {}\n"
+        ),
+        "main.ts": """import { Inject, Shape, area, Odd } from "./lib";
+@Inject()
+class Box<T extends Shape> { shapes: Array<Shape>; }
+export const all = [area];
+export const isOdd = (x: unknown) => { return x instanceof Odd; };
+""",
+    }
+    assert triples(program, "calls", "references") == {
+        ("main.ts:Box", "calls", "lib.ts:Inject"),
+        ("main.ts:Box", "references", "lib.ts:Shape"),
+        ("main.ts:Box.shapes", "references", "lib.ts:Shape"),
+        ("main.ts:all", "references", "lib.ts:area"),
+        ("main.ts:isOdd", "references", "lib.ts:Odd"),
+    }
+
+
+def test_export_assignment_and_import_require() -> None:
+    program = {
+        "old.ts": "class Old { run() {} }\nexport = Old;\n",
+        "main.ts": 'import Old = require("./old");\nnew Old().run();\n',
+    }
+    assert triples(program, "calls", "instantiates") == {
+        ("main.ts", "instantiates", "old.ts:Old"),
+        ("main.ts", "calls", "old.ts:Old.run"),
+    }
+
+
+def test_dynamic_imports_bring_the_module() -> None:
+    program = {
+        "lib.ts": "export function run() {}\n",
+        "main.ts": (
+            "export async function go() {\n"
+            '  const lib = await import("./lib");\n'
+            "  lib.run();\n"
+            '  const { run: again } = await import("./lib");\n'
+            "  again();\n"
+            "}\n"
+        ),
+    }
+    assert [edge.line for edge in link(program) if edge.relation == "calls"] == [3, 5]
+
+
+def test_a_method_that_returns_this_returns_what_it_is_called_on() -> None:
+    program = {
+        "a.ts": (
+            "class Base { where(): this { return this; } limit() { return this; } }\n"
+            "class Select extends Base { all() {} }\n"
+            "new Select().where().limit().all();\n"
+        )
+    }
+    assert ("a.ts", "calls", "a.ts:Select.all") in triples(program, "calls")
+
+
+def test_super_calls_the_nearest_constructor_above() -> None:
+    program = {
+        "a.ts": (
+            "class A { constructor(x: number) {} }\n"
+            "class B extends A {}\n"
+            "class C extends B { constructor() { super(1); } }\n"
+        )
+    }
+    assert triples(program, "calls") == {("a.ts:C.constructor", "calls", "a.ts:A.constructor")}
+
+
+def test_script_of_a_component_is_linked() -> None:
+    program = {
+        "App.vue": (
+            "<template><p/></template>\n"
+            '<script lang="ts">\n'
+            'import { run } from "./lib";\n'
+            "export function go() { run(); }\n"
+            "</script>\n"
+        ),
+        "lib.ts": "export function run() {}\n",
+    }
+    assert triples(program, "calls") == {("App.vue:go", "calls", "lib.ts:run")}
+
+
+def test_a_file_with_an_error_keeps_what_can_be_read() -> None:
+    program = {"a.ts": "export function f() {}\nfunction g() { f(); }\nclass { %% }\nfunction h() { f( }\n"}
+    assert ("a.ts:g", "calls", "a.ts:f") in triples(program, "calls")
+
+
+_MONOREPO: Program = {
+    **_SHOP,
+    **_COMMON,
+    "packages/util/package.json": '{"name": "util", "version": "1", "main": "dist/index.js"}',
+    "packages/util/src/index.ts": 'export { pad } from "./pad";\n',
+    "packages/util/src/pad.ts": "export const pad = () => {};\n",
+    "app.ts": 'import { pad } from "util";\nimport { Memory } from "./src/store";\npad();\nMemory.of();\n',
+}
+
+
+@pytest.mark.parametrize("path", sorted(_MONOREPO))
+def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
+    without = {other: text for other, text in _MONOREPO.items() if other != path}
+    changed = {**_MONOREPO, path: f"{_MONOREPO[path]}\n"} | (
+        {} if path.endswith("json") else {path: "export function pad() {}\n"}
+    )
+    for before, after in ((_MONOREPO, without), (without, _MONOREPO), (_MONOREPO, changed), (changed, _MONOREPO)):
+        assert_same_graph(build(after, build(before), before), build(after))
+
+
+@pytest.mark.parametrize(
+    "added",
+    ["src/store/index.d.ts", "src/store.ts", "src/tsconfig.json", "packages/util/index.ts", "src/main/index.ts"],
+)
+def test_adding_a_file_that_takes_a_name_over_gives_the_same_as_at_once(added: str) -> None:
+    text = (
+        '{"compilerOptions": {"paths": {}}}' if added.endswith("json") else "export class Memory { static of() {} }\n"
+    )
+    after = {**_MONOREPO, added: text}
+    assert_same_graph(build(after, build(_MONOREPO), _MONOREPO), build(after))

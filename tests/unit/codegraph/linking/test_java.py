@@ -1,0 +1,265 @@
+"""Java: edges of small programs."""
+
+import pytest
+
+from tests.support.programs import Program, assert_same_graph, build, link, triples
+
+SHAPES = """
+package shapes;
+public interface Shape { double area(); default String label() { return "shape"; } }
+"""
+CIRCLE = """
+package shapes;
+public class Circle implements Shape {
+    private final double radius;
+    public Circle(double radius) { this.radius = radius; }
+    public Circle() { this(1); }
+    public double area() { return scaled(radius, 2); }
+    private double scaled(double by, int times) { return by; }
+    private double scaled(double by) { return by; }
+    public static Circle unit() { return new Circle(1); }
+}
+"""
+LIBRARY = {"src/shapes/Shape.java": SHAPES, "src/shapes/Circle.java": CIRCLE}
+CIRCLE_FILE, SHAPE_FILE = "src/shapes/Circle.java", "src/shapes/Shape.java"
+SHAPES_USED = "package app; import shapes.*;"
+COLLECTIONS_USED = "package app; import java.util.*; import shapes.*;"
+AREA = f"{CIRCLE_FILE}:Circle.area"
+
+
+def calls(program: Program, path: str) -> set[tuple[str, str]]:
+    """Return (function, what it calls or makes) of a file, without its path."""
+    edges = triples(program, "calls", "instantiates")
+    return {(source.partition(":")[2], target) for source, _, target in edges if source.startswith(f"{path}:")}
+
+
+def method(body: str, head: str = "package app;", members: str = "") -> Program:
+    """Return the library with a class that has a method of a body."""
+    return {
+        **LIBRARY,
+        "src/app/Main.java": f"{head}\nclass Main {{\n{members}\nvoid run(Object in) {{\n{body}\n}}\n}}\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "target"),
+    [
+        ("package app; import shapes.Circle;", "new Circle(2);", f"{CIRCLE_FILE}:Circle"),
+        (SHAPES_USED, "new Circle(2);", f"{CIRCLE_FILE}:Circle"),
+        ("package shapes;", "new Circle(2);", f"{CIRCLE_FILE}:Circle"),
+        ("package app;", "new shapes.Circle(2);", f"{CIRCLE_FILE}:Circle"),
+        ("package app;", "shapes.Circle.unit();", f"{CIRCLE_FILE}:Circle.unit"),
+        ("package app; import static shapes.Circle.unit;", "unit();", f"{CIRCLE_FILE}:Circle.unit"),
+        ("package app; import static shapes.Circle.*;", "unit();", f"{CIRCLE_FILE}:Circle.unit"),
+        (SHAPES_USED, "Circle.unit().area();", AREA),
+        (SHAPES_USED, "var c = Circle.unit(); c.area();", AREA),
+        (SHAPES_USED, "Shape c = Circle.unit(); c.area();", f"{SHAPE_FILE}:Shape.area"),
+        (SHAPES_USED, "new Circle().label();", f"{SHAPE_FILE}:Shape.label"),
+        (SHAPES_USED, "((Circle) in).area();", AREA),
+        (SHAPES_USED, "if (in instanceof Circle c) c.area();", AREA),
+        (SHAPES_USED, "Circle[] all = {}; all[0].area();", AREA),
+        (COLLECTIONS_USED, "List<Circle> l = null; l.get(0).area();", AREA),
+        (COLLECTIONS_USED, "Map<String, Circle> m = null; m.get(\"a\").area();", AREA),
+        (COLLECTIONS_USED, "List<Circle> l = null; l.forEach(c -> c.area());", AREA),
+        (COLLECTIONS_USED, "List<? extends Circle> l = null; for (var c : l) c.area();", AREA),
+    ],
+)  # fmt: skip
+def test_a_name_means_what_its_package_imports_and_types_say(head: str, body: str, target: str) -> None:
+    found = {to for source, to in calls(method(body, head), "src/app/Main.java") if source == "Main.run"}
+    assert target in found
+
+
+@pytest.mark.parametrize(
+    ("head", "members", "body"),
+    [
+        ("package app;", "", "new Circle(2);"),
+        ("package app; import other.Circle;", "", "new Circle(2);"),
+        ("package app; import other.*;", "", "Circle.unit();"),
+        (SHAPES_USED, "class Circle { }", "Circle.unit();"),
+        ("package app;", "", "in.area();"),
+        (SHAPES_USED, "", "Circle.missing();"),
+        (SHAPES_USED, "", "new Circle().scaled(1, 2, 3);"),
+        (SHAPES_USED, "<Circle> void g(Circle c) { c.area(); }", ""),
+    ],
+)
+def test_what_is_not_told_has_no_edge(head: str, members: str, body: str) -> None:
+    found = calls(method(body, head, members), "src/app/Main.java")
+    assert not {to for _, to in found if to.startswith(("src/shapes/Circle.java:Circle.", "src/shapes/Shape.java"))}
+    if "shapes" not in head:
+        assert not found
+
+
+def test_overloads_are_told_apart_by_their_number_of_arguments() -> None:
+    edges = [one for one in link(LIBRARY) if one.relation == "calls" and one.target.endswith("Circle.scaled")]
+    assert [one.line for one in edges] == [7]
+    text = CIRCLE.replace("scaled(radius, 2)", "scaled(radius)")
+    graph = build({**LIBRARY, CIRCLE_FILE: text})
+    nodes, found = graph.nodes.to_pylist(), [one for one in graph.edges.to_pylist() if one["relation"] == "calls"]
+    assert [nodes[one["target"]]["start_line"] for one in found if nodes[one["target"]]["name"] == "scaled"] == [9]
+
+
+def test_a_constructor_calls_another_one() -> None:
+    program = {"A.java": "class A { A(int x) {} }\nclass B extends A { B() { super(1); } B(int y) { this(); } }\n"}
+    assert {(one[0], one[2], one.line) for one in link(program) if one.relation == "calls"} == {
+        ("A.java:B.B", "A.java:A.A", 2),
+        ("A.java:B.B", "A.java:B.B", 2),
+    }
+
+
+def test_a_field_and_a_method_of_one_name_are_two_things() -> None:
+    program = {
+        "A.java": "class A { B size; int size() { return size.size(); } }\n",
+        "B.java": "class B { int size() { return 1; } }\n",
+    }
+    assert calls(program, "A.java") == {("A.size", "B.java:B.size")}
+
+
+def test_inner_classes_see_what_is_around_them_and_what_they_inherit() -> None:
+    program = {
+        "Base.java": "class Base { static class Part { void go() {} } void shared() {} }\n",
+        "A.java": """class A extends Base {
+            void own() {}
+            void shared() {}
+            class In { void f() { own(); A.this.shared(); Part p = null; p.go(); } }
+            static class Deep extends Base { void f() { shared(); } }
+        }
+        """,
+    }
+    assert calls(program, "A.java") == {
+        ("A.In.f", "A.java:A.own"),
+        ("A.In.f", "A.java:A.shared"),
+        ("A.In.f", "Base.java:Base.Part.go"),
+        ("A.Deep.f", "Base.java:Base.shared"),
+    }
+
+
+def test_a_body_without_a_name_is_of_its_type() -> None:
+    program = {
+        "Task.java": "interface Task { void run(); default void done() {} }\n",
+        "A.java": """class A {
+            void outer() {}
+            void start() {
+                Task t = new Task() { public void run() { done(); help(); outer(); } void help() {} };
+                help();
+            }
+        }
+        """,
+    }
+    assert calls(program, "A.java") == {
+        ("A.start", "Task.java:Task"),
+        ("A.start.run", "Task.java:Task.done"),
+        ("A.start.run", "A.java:A.start.help"),
+        ("A.start.run", "A.java:A.outer"),
+    }
+    assert ("A.java:A.start.run", "overrides", "Task.java:Task.run") in triples(program, "overrides")
+
+
+def test_records_and_enums_have_what_they_do_not_declare() -> None:
+    program = {
+        "P.java": "record P(Q q, java.util.List<Q> all) { void f() { q().go(); q.go(); all().get(0).go(); } }\n",
+        "Q.java": """enum Q { ONE, TWO; void stop() {} void go() {
+            for (var each : values()) each.stop();
+            ONE.stop();
+            Q.valueOf("x").stop(); } }
+        """,
+    }
+    assert calls(program, "P.java") == {("P.f", "Q.java:Q.go")}
+    lines = [one.line for one in link(program) if one[:3] == ("Q.java:Q.go", "calls", "Q.java:Q.stop")]
+    assert sorted(lines) == [2, 3, 4]
+
+
+def test_types_and_methods_of_types_are_followed() -> None:
+    program = {
+        "a/I.java": "package a; public interface I<T extends I<T>> { T self(); void go(); }\n",
+        "a/C.java": "package a; public abstract class C implements I<C> { public C self() { return this; } }\n",
+        "b/D.java": "package b; import a.C; class D extends C { public void go() { self().go(); super.self(); } }\n",
+        "b/E.java": "package b; import a.I; class E<T extends I<T>> { T it; void f() { it.self().go(); } }\n",
+    }
+    assert triples(program, "implements", "inherits", "overrides") == {
+        ("a/C.java:C", "implements", "a/I.java:I"),
+        ("b/D.java:D", "inherits", "a/C.java:C"),
+        ("a/C.java:C.self", "overrides", "a/I.java:I.self"),
+        ("b/D.java:D.go", "overrides", "a/I.java:I.go"),
+    }
+    assert calls(program, "b/D.java") == {("D.go", "a/C.java:C.self"), ("D.go", "a/I.java:I.go")}
+    assert calls(program, "b/E.java") == {("E.f", "a/I.java:I.self"), ("E.f", "a/I.java:I.go")}
+
+
+def test_types_of_one_name_in_two_modules_are_those_of_the_own_module() -> None:
+    text = "package p; public class T {{ public static void {} () {{}} }}"
+    use = "package p; class U { void f() { T.go(); } }"
+    program = {
+        "one/src/p/T.java": text.format("go"), "one/src/p/U.java": use,
+        "two/src/p/T.java": text.format("go"), "two/src/p/U.java": use,
+    }  # fmt: skip
+    assert calls(program, "one/src/p/U.java") == {("U.f", "one/src/p/T.java:T.go")}
+    assert calls(program, "two/src/p/U.java") == {("U.f", "two/src/p/T.java:T.go")}
+
+
+def test_references_imports_and_tests() -> None:
+    program = {
+        **LIBRARY,
+        "src/app/Use.java": """package app;
+            import java.util.function.Supplier;
+            import shapes.Circle;
+            class Use { @Deprecated Supplier<Circle> made = Circle::unit; Class<?> type() { return Circle.class; } }
+        """,
+        "src/test/app/CircleTest.java": """package app;
+            import shapes.Circle;
+            class CircleTest { void testArea() { new Circle().area(); } }
+        """,
+    }
+    found = triples(program)
+    assert ("src/app/Use.java", "imports", f"{CIRCLE_FILE}:Circle") in found
+    assert ("src/app/Use.java", "imports", "java.util.function") in found
+    assert ("src/app/Use.java:Use.made", "references", f"{CIRCLE_FILE}:Circle.unit") in found
+    assert ("src/app/Use.java:Use.type", "references", f"{CIRCLE_FILE}:Circle") in found
+    assert ("src/test/app/CircleTest.java:CircleTest.testArea", "tests", AREA) in found
+
+
+def test_a_name_may_be_inherited_from_outside_but_what_is_declared_around_is_surer() -> None:
+    program = {
+        "A.java": """import x.Outside;
+            class A { void own() {} class B extends Outside { void f() { own(); other(); Helper.go(); } } }
+        """,
+        "Helper.java": "class Helper { static void go() {} }\n",
+    }
+    assert calls(program, "A.java") == {("A.B.f", "A.java:A.own"), ("A.B.f", "Helper.java:Helper.go")}
+
+
+def test_what_parses_around_an_error_is_linked() -> None:
+    program = {
+        **LIBRARY,
+        "src/app/Bad.java": "package app; import shapes.*; class Bad { void f() { Circle.unit(); int = ; } }",
+    }
+    assert ("Bad.f", f"{CIRCLE_FILE}:Circle.unit") in calls(program, "src/app/Bad.java")
+
+
+def test_cycles_of_types_and_imports_end() -> None:
+    program = {
+        "a/A.java": "package a; import b.B; public class A extends B { A next; void f() { next.next.f(); g(); } }",
+        "b/B.java": "package b; import a.A; public class B extends A { B() { f(); } void g() {} }",
+    }
+    assert ("A.f", "b/B.java:B.g") in calls(program, "a/A.java")
+
+
+INCREMENTAL: Program = {
+    **LIBRARY,
+    "src/app/Main.java": """package app;
+        import shapes.*;
+        class Main extends Tool { void run(Circle c) { c.area(); Shape s = c; s.label(); help(); } }
+    """,
+    "src/app/Tool.java": "package app; class Tool { void help() { shapes.Circle.unit().area(); } }",
+    "lib/app/Tool.java": "package app; class Tool { void help() {} }",
+}
+
+
+@pytest.mark.parametrize("path", sorted(INCREMENTAL))
+def test_a_graph_built_step_by_step_is_that_built_at_once(path: str) -> None:
+    without = {name: text for name, text in INCREMENTAL.items() if name != path}
+    changed = {**INCREMENTAL, path: INCREMENTAL[path].replace("area", "size").replace("class Tool", "class Tools")}
+    steps = [without, INCREMENTAL, changed, INCREMENTAL, without]
+    last, previous = build(steps[0]), steps[0]
+    for program in steps[1:]:
+        last, previous = build(program, last, previous), program
+        assert_same_graph(last, build(program))

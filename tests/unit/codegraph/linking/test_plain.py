@@ -1,0 +1,190 @@
+"""Edges of programs in languages without rules of their own."""
+
+import pytest
+
+from tests.support.programs import Program, build, link, triples
+
+
+def _uses(program: Program) -> set[tuple[str, str]]:
+    """Return who calls and instantiates what for sure."""
+    return {(source, target) for source, _, target in triples(program, "calls", "instantiates", least=0.6)}
+
+
+_C = {
+    "src/list.h": "int list_len(struct list *l);\nstruct list { int n; };\n#define MAX(a, b) a\n",
+    "src/list.c": '#include "list.h"\n#include <stdio.h>\nstatic int helper(void) { return 1; }\n'
+    'int list_len(struct list *l) { printf("x"); return helper() + MAX(1, 2); }\n',
+    "src/main.c": '#include "list.h"\nint main(void) { return list_len(0) + helper() + other(); }\n',
+    "other/other.c": "int other(void) { return 0; }\nint helper(void) { return 2; }\n",
+}
+
+
+def test_c_calls_lead_through_a_header_to_its_source() -> None:
+    assert _uses(_C) == {
+        ("src/list.c:list_len", "src/list.c:helper"),
+        ("src/list.c:list_len", "src/list.h:MAX"),
+        ("src/main.c:main", "src/list.c:list_len"),
+        ("src/main.c:main", "src/list.c:helper"),
+    }
+
+
+def test_c_includes_are_files_or_outside() -> None:
+    assert triples(_C, "imports") == {
+        ("src/list.c", "imports", "src/list.h"),
+        ("src/list.c", "imports", "stdio.h"),
+        ("src/main.c", "imports", "src/list.h"),
+    }
+
+
+def test_a_c_function_that_no_include_leads_to_is_unknown() -> None:
+    program = {"a.c": "int f(void) { return g(); }\n", "b.c": "int g(void) { return 1; }\n", "c.h": "int g(void);\n"}
+    assert _uses(program) == set()
+
+
+def test_cpp_methods_stand_outside_of_their_class() -> None:
+    program = {
+        "box.h": "namespace ns {\nclass Base { public: virtual void shut(); };\nclass Box : public Base {\n public:\n"
+        "  void unfold();\n  int size() const { return n; }\n  void shut() override;\n  int n;\n};\nvoid free_fn();\n"
+        "}\n",
+        "box.cpp": '#include "box.h"\nnamespace ns {\nvoid Box::unfold() { size(); this->shut(); free_fn(); }\n'
+        "void Box::shut() { Base::shut(); }\nvoid free_fn() {}\n}\n",
+        "main.cc": '#include "box.h"\nint main() { ns::free_fn(); new Box(); unknown(); }\n',
+    }
+    assert triples(program, "calls", "inherits", "overrides", "instantiates", least=0.6) >= {
+        ("box.h:ns.Box", "inherits", "box.h:ns.Base"),
+        ("box.cpp:ns.Box.unfold", "calls", "box.h:ns.Box.size"),
+        ("box.cpp:ns.Box.unfold", "calls", "box.cpp:ns.free_fn"),
+        ("box.cpp:ns.Box.shut", "calls", "box.h:ns.Base.shut"),
+        ("box.cpp:ns.Box.shut", "overrides", "box.h:ns.Base.shut"),
+        ("main.cc:main", "calls", "box.cpp:ns.free_fn"),
+        ("main.cc:main", "instantiates", "box.h:ns.Box"),
+    }
+
+
+def test_ruby_sees_what_it_requires_and_its_own_methods() -> None:
+    program = {
+        "lib/cart.rb": "require_relative 'item'\nrequire 'json'\nmodule Shop\n  class Cart < Base\n    def total\n"
+        "      sum_up()\n      self.count_all()\n      Item.new.price_now\n      far_off()\n    end\n"
+        "    def sum_up; end\n"
+        "    def count_all; end\n  end\nend\n",
+        "lib/item.rb": "module Shop\n  class Item\n    def price_now; end\n  end\n  class Base; end\nend\n",
+        "lib/far.rb": "def far_off; end\n",
+    }
+    assert _uses(program) == {
+        ("lib/cart.rb:Shop.Cart.total", "lib/cart.rb:Shop.Cart.sum_up"),
+        ("lib/cart.rb:Shop.Cart.total", "lib/cart.rb:Shop.Cart.count_all"),
+        ("lib/cart.rb:Shop.Cart.total", "lib/item.rb:Shop.Item"),
+    }
+    assert triples(program, "imports", "inherits") == {
+        ("lib/cart.rb", "imports", "lib/item.rb"),
+        ("lib/cart.rb", "imports", "json"),
+        ("lib/cart.rb:Shop.Cart", "inherits", "lib/item.rb:Shop.Base"),
+    }
+
+
+_PHP = {
+    "composer.json": '{"autoload": {"psr-4": {"App\\\\": "src/", "App\\\\Deep\\\\": ["none/", "lib"]}},'
+    ' "autoload-dev": {"psr-4": []}}',
+    "src/A.php": "<?php\nnamespace App;\nuse App\\Sub\\B;\nuse App\\Deep\\C;\nuse App\\Gone;\nclass A extends B {\n"
+    "  function run() { B::make(); new C(); new D(); parent::go(); $this->own(); new Gone(); }\n  function own() {}\n"
+    "}\n",
+    "src/D.php": "<?php\nnamespace App;\nclass D {}",
+    "src/Sub/B.php": "<?php\nnamespace App\\Sub;\nclass B { function go() {} static function make() {} }\n",
+    "lib/C.php": "<?php\nnamespace App\\Deep;\nclass C {}\n",
+    "far/Gone.php": "<?php\nclass Gone {}\n",
+}
+
+
+def test_php_classes_are_where_composer_says() -> None:
+    assert _uses(_PHP) == {
+        ("src/A.php:A.run", "src/Sub/B.php:B.make"),
+        ("src/A.php:A.run", "src/Sub/B.php:B.go"),
+        ("src/A.php:A.run", "lib/C.php:C"),
+        ("src/A.php:A.run", "src/D.php:D"),
+        ("src/A.php:A.run", "src/A.php:A.own"),
+    }
+
+
+@pytest.mark.parametrize("told", ['{"psr-4": {"App\\\\": [1, null]}}', '{"psr-4": "x"}', "3", "{}"])
+def test_what_composer_says_may_be_nonsense(told: str) -> None:
+    assert ("src/A.php:A.run", "src/A.php:A.own") in _uses({**_PHP, "composer.json": f'{{"autoload": {told}}}'})
+
+
+@pytest.mark.parametrize(
+    ("suffix", "one", "two"),
+    [
+        ("kt", "class One {\n    fun go() { Two(); shared() }\n}\n", "class Two\nfun shared() {}\n"),
+        ("swift", "class One { func go() { Two(); shared() } }\n", "class Two {}\nfunc shared() {}\n"),
+        ("dart", "class One { void go() { Two(); shared(); } }\n", "class Two {}\nvoid shared() {}\n"),
+    ],
+)
+def test_a_folder_is_a_package_in_some_languages(suffix: str, one: str, two: str) -> None:
+    if suffix == "dart":
+        assert link({f"x/one.{suffix}": one, f"x/two.{suffix}": two}) == []  # it has no declarations yet
+        return
+    here = {f"x/one.{suffix}": one, f"x/two.{suffix}": two}
+    found = {(f"x/one.{suffix}:One.go", f"x/two.{suffix}:{name}") for name in ("Two", "shared")}
+    assert _uses(here) == found
+    assert _uses({f"x/one.{suffix}": one, f"y/two.{suffix}": two}) == set()
+    twice = {**here, f"x/three.{suffix}": two}
+    assert _uses(twice) == set(), "which of two is meant is unknown"
+
+
+def test_scala_inherits_within_its_folder() -> None:
+    program = {
+        "s/A.scala": "class A extends B { def go() = { halt(1) } }\n",
+        "s/B.scala": "class B { def halt(x: Int) = 1 }\n",
+    }
+    assert triples(program, least=0.6) == {
+        ("s/A.scala:A", "inherits", "s/B.scala:B"),
+        ("s/A.scala:A.go", "calls", "s/B.scala:B.halt"),
+    }
+
+
+def test_lua_and_shell_see_their_own_file_and_what_they_load() -> None:
+    program = {
+        "m.lua": "local u = require('util')\nlocal function f() g() end\nfunction g() f() end\n",
+        "util.lua": "function far() end\n",
+        "run.sh": "source ./lib.sh\nmain() {\n  helper\n  own\n  ls\n  foreign\n}\nown() { :; }\nmain\n",
+        "lib.sh": "helper() { echo; }\n",
+        "other.sh": "own() { :; }\nforeign() { :; }\nhelper\n",
+    }
+    assert _uses(program) == {
+        ("m.lua:f", "m.lua:g"),
+        ("m.lua:g", "m.lua:f"),
+        ("run.sh", "run.sh:main"),
+        ("run.sh:main", "lib.sh:helper"),
+        ("run.sh:main", "run.sh:own"),
+    }
+    assert triples(program, "imports") == {("m.lua", "imports", "util.lua"), ("run.sh", "imports", "lib.sh")}
+
+
+def test_an_import_that_two_files_may_be_is_none() -> None:
+    program = {
+        "a/x.rb": "require 'util'\nrequire_relative './gone'\nhelp_me()\n",
+        "b/lib/util.rb": "def help_me; end\n",
+        "c/lib/util.rb": "def help_me; end\n",
+    }
+    assert link(program) == []
+
+
+def test_the_only_method_of_a_name_in_what_is_imported_is_likely() -> None:
+    program = {
+        "a.rb": "require_relative 'b'\ndef run(x)\n  x.price_now()\n  x.each()\n  x.gone()\nend\n",
+        "b.rb": "class B\n  def price_now; end\n  def each; end\nend\n",
+        "c.rb": "class C\n  def gone; end\nend\n",
+    }
+    [edge] = [edge for edge in link(program) if edge.relation == "calls"]
+    assert edge.target == "b.rb:B.price_now"
+    assert edge.resolver == "unique"
+    assert 0.5 <= edge.confidence < 0.6
+
+
+def test_declarations_that_begin_at_one_place_lie_in_one_another():
+    program = {
+        "a.hpp": "namespace a::b { namespace { struct S { int f(); }; } }\n"
+        "namespace c { enum class E { x }; } int g() { return 1; }\n"
+    }
+    graph = build(program)
+    for number, node in enumerate(graph.nodes.to_pylist()):
+        assert node["parent"] < number

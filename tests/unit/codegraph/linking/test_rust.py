@@ -1,0 +1,248 @@
+"""Edges of Rust programs."""
+
+import pytest
+
+from tests.support.programs import Program, assert_same_graph, build, triples
+
+_SHOP = {
+    "Cargo.toml": '[workspace]\nmembers = ["shop", "tools/text-kit"]\n',
+    "shop/Cargo.toml": '[package]\nname = "shop"\n\n[dependencies]\n'
+    'kit = { path = "../tools/text-kit", package = "text-kit" }\n',
+    "shop/src/lib.rs": """pub mod store;
+mod util;
+pub mod prelude {
+    pub use crate::store::{memory::Memory, Store};
+}
+
+use crate::util::{self as helpers, *};
+
+pub fn run(memory: &mut Memory) -> Option<u8> {
+    helpers::log("start");
+    clean(1);
+    let item = memory.find("x")?;
+    item.label();
+    memory.describe();
+    kit::trim::left("x");
+    None
+}
+
+use prelude::Memory;
+""",
+    "shop/src/util.rs": "pub fn log(text: &str) {}\npub fn clean(n: u8) -> u8 { n }\n",
+    "shop/src/store/mod.rs": """pub mod memory;
+
+pub struct Item { name: String }
+
+impl Item {
+    pub fn label(&self) -> &str { &self.name }
+}
+
+pub trait Store {
+    fn find(&self, id: &str) -> Option<Item>;
+    fn describe(&self) -> String { self.find("a"); String::new() }
+}
+""",
+    "shop/src/store/memory.rs": """use super::{Item, Store};
+use std::collections::HashMap;
+
+pub struct Memory { items: HashMap<String, Item> }
+
+impl Memory {
+    pub fn new() -> Self { Self { items: HashMap::new() } }
+    fn get(&self, id: &str) -> Option<&Item> { self.items.get(id) }
+}
+
+impl Store for Memory {
+    fn find(&self, id: &str) -> Option<Item> { self.get(id); None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds() {
+        let memory = Memory::new();
+        assert!(memory.find("x").is_none());
+        super::helper();
+    }
+}
+
+fn helper() {}
+""",
+    "tools/text-kit/Cargo.toml": '[package]\nname = "text-kit"\n',
+    "tools/text-kit/src/lib.rs": "pub mod trim;\n",
+    "tools/text-kit/src/trim.rs": "pub fn left(text: &str) {}\n",
+    "tools/text-kit/tests/whole.rs": 'use text_kit::trim::left;\nmod common;\nfn check() { left("a"); common::set_up(); }\n',
+    "tools/text-kit/tests/common/mod.rs": "pub fn set_up() {}\n",
+}
+
+
+def _calls(program: Program) -> set[tuple[str, str]]:
+    return {(source, target) for source, _, target in triples(program, "calls")}
+
+
+def _in_file(text: str) -> set[tuple[str, str]]:
+    """Return the calls of a crate of one file, without its path."""
+    prefix = "src/lib.rs:"
+    calls = _calls({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text})
+    return {(source.removeprefix(prefix), target.removeprefix(prefix)) for source, target in calls}
+
+
+def test_calls_follow_modules_crates_and_implementations() -> None:
+    assert _calls(_SHOP) == {
+        ("shop/src/lib.rs:run", "shop/src/util.rs:log"),
+        ("shop/src/lib.rs:run", "shop/src/util.rs:clean"),
+        ("shop/src/lib.rs:run", "shop/src/store/memory.rs:Memory.find"),
+        ("shop/src/lib.rs:run", "shop/src/store/mod.rs:Item.label"),
+        ("shop/src/lib.rs:run", "shop/src/store/mod.rs:Store.describe"),
+        ("shop/src/lib.rs:run", "tools/text-kit/src/trim.rs:left"),
+        ("shop/src/store/mod.rs:Store.describe", "shop/src/store/mod.rs:Store.find"),
+        ("shop/src/store/memory.rs:Memory.find", "shop/src/store/memory.rs:Memory.get"),
+        ("shop/src/store/memory.rs:tests.finds", "shop/src/store/memory.rs:Memory.new"),
+        ("shop/src/store/memory.rs:tests.finds", "shop/src/store/memory.rs:Memory.find"),
+        ("shop/src/store/memory.rs:tests.finds", "shop/src/store/memory.rs:helper"),
+        ("tools/text-kit/tests/whole.rs:check", "tools/text-kit/src/trim.rs:left"),
+        ("tools/text-kit/tests/whole.rs:check", "tools/text-kit/tests/common/mod.rs:set_up"),
+    }
+
+
+def test_a_type_implements_the_traits_of_its_implementations() -> None:
+    assert ("shop/src/store/memory.rs:Memory", "implements", "shop/src/store/mod.rs:Store") in triples(_SHOP)
+    assert triples(_SHOP, "overrides") == {
+        ("shop/src/store/memory.rs:Memory.find", "overrides", "shop/src/store/mod.rs:Store.find")
+    }
+
+
+def test_imports_lead_to_files_declarations_and_crates_outside() -> None:
+    found = {target for source, _, target in triples(_SHOP, "imports") if source == "shop/src/store/memory.rs"}
+    assert found >= {"shop/src/store/mod.rs", "shop/src/store/mod.rs:Item", "shop/src/store/mod.rs:Store", "std"}
+
+
+@pytest.mark.parametrize(
+    ("body", "target"),
+    [
+        ("let t = T::new(); t.m();", "T.m"),
+        ("let t = T { u: U }; t.m();", "T.m"),
+        ("let t: T = make(); t.m();", "T.m"),
+        ("let t = make(); t.m();", "T.m"),
+        ("make().m();", "T.m"),
+        ("make().u.n();", "U.n"),
+        ("let t = T::try_new().unwrap(); t.m();", "T.m"),
+        ("let t = T::try_new()?; t.m();", "T.m"),
+        ("if let Ok(t) = T::try_new() { t.m(); }", "T.m"),
+        ("match T::try_new() { Ok(t) => t.m(), Err(e) => e.m() }", "T.m"),
+        ("let (a, b) = pair(); b.n();", "U.n"),
+        ("for t in list() { t.m(); }", "T.m"),
+        ("for t in list().iter().rev() { t.m(); }", "T.m"),
+        ("list().iter().map(|t| t.m());", "T.m"),
+        ("list().first().unwrap().m();", "T.m"),
+        ("let c = |t: &T| t.m();", "T.m"),
+        ("let c = |t| t.m();", ""),
+        ("T::m(&make());", "T.m"),
+        ("<T as Tr>::of();", "T.of"),
+        ("make().clone().m();", "T.m"),
+        ("make().lock().unwrap().m();", "T.m"),
+        ("shared.m();", "T.m"),
+        ("dynamic.act();", "Tr.act"),
+        ("some.act();", "Tr.act"),
+        ("bounded.act();", "Tr.act"),
+        ("W(make()).0.m();", "T.m"),
+        ("w.0.m();", "T.m"),
+        ("make().act();", "Tr.act"),
+        ("Alias::new().m();", "T.m"),
+        ("unknown.m();", ""),
+        ("text.m();", ""),
+        ("let T { u } = make(); u.n();", "U.n"),
+        ('println!("{}", make().m());', "T.m"),
+        ("assert_eq!(1, make().u.n());", "U.n"),
+        ("X::from(1);", ""),
+        ("outer::inner::deep();", "outer.inner.deep"),
+        ("free::<u8>(1).m();", "T.m"),
+    ],
+)
+def test_receivers(body: str, target: str) -> None:
+    calls = _in_file(
+        "use std::sync::Arc;\n#[derive(Clone)]\npub struct T { u: U }\npub struct U;\npub struct W(T);\ntype Alias = T;\n"
+        "impl T {\n fn new() -> Self { T { u: U } }\n fn try_new() -> Result<Self, Error> { todo!() }\n fn m(&self) {}\n}\n"
+        "impl U { fn n(&self) {}\n fn m(&self) {} }\n"
+        "trait Tr { fn act(&self) {}\n fn of(); }\nimpl Tr for T { fn of() {} }\n"
+        "struct X;\nimpl From<u8> for X { fn from(n: u8) -> X { X } }\nimpl From<i8> for X { fn from(n: i8) -> X { X } }\n"
+        "mod outer { pub mod inner { pub fn deep() {} } }\n"
+        "fn make() -> T { todo!() }\nfn pair() -> (T, U) { todo!() }\nfn list() -> Vec<T> { todo!() }\n"
+        "fn free<A>(a: A) -> T { todo!() }\n"
+        "fn run<B: Tr>(shared: Arc<T>, dynamic: Box<dyn Tr>, some: impl Tr, bounded: &B, w: W, text: &str) { "
+        + body
+        + " }\n"
+    )
+    found = {callee for caller, callee in calls if caller == "run"}
+    assert found - {"T.new", "T.try_new", "make", "pair", "list", "free"} == ({target} if target else set())
+
+
+def test_methods_are_not_known_by_their_bare_names() -> None:
+    assert _in_file(
+        "struct T;\nimpl T {\n fn go(&self) { go() }\n fn other() {}\n fn use_it() { other() }\n}\nfn go() {}\n"
+    ) == {("T.go", "go")}
+
+
+def test_implementations_may_stand_in_other_files() -> None:
+    program = {
+        "Cargo.toml": '[package]\nname = "one"\n',
+        "src/lib.rs": "mod a;\nmod b;\npub struct T;\nfn run(t: T) { t.go(); }\n",
+        "src/a.rs": "use crate::T;\nimpl T { pub fn go(&self) {} }\n",
+        "src/b.rs": "struct T;\nimpl T { fn go(&self) {} }\nfn here(t: T) { t.go(); }\n",
+    }
+    assert _calls(program) == {("src/lib.rs:run", "src/a.rs:T.go"), ("src/b.rs:here", "src/b.rs:T.go")}
+
+
+def test_macros_are_called() -> None:
+    program = {
+        "Cargo.toml": '[package]\nname = "one"\n',
+        "src/lib.rs": "#[macro_use]\nmod macros;\nmod a;\n",
+        "src/macros.rs": "macro_rules! shout { () => {} }\n",
+        "src/a.rs": "fn run() { shout!(); println!(); }\n",
+    }
+    assert _calls(program) == {("src/a.rs:run", "src/macros.rs:shout")}
+
+
+def test_what_is_passed_on_by_a_glob_is_found() -> None:
+    program = {
+        "Cargo.toml": '[package]\nname = "one"\n',
+        "src/lib.rs": "mod inner;\npub use inner::*;\nmod user;\n",
+        "src/inner.rs": "pub fn deep() {}\n",
+        "src/user.rs": "use crate::deep;\nfn run() { deep(); crate::deep(); }\n",
+    }
+    assert _calls(program) == {("src/user.rs:run", "src/inner.rs:deep")}
+
+
+def test_modules_that_pass_on_each_other_do_not_hang() -> None:
+    program = {
+        "Cargo.toml": '[package]\nname = "one"\n',
+        "src/lib.rs": "mod a;\nmod b;\n",
+        "src/a.rs": "pub use crate::b::*;\npub use crate::b::lost;\npub fn one() {}\n",
+        "src/b.rs": "pub use crate::a::*;\npub use crate::a::lost;\nfn run() { one(); lost(); }\n",
+    }
+    assert _calls(program) == {("src/b.rs:run", "src/a.rs:one")}
+
+
+def test_enums_have_variants_and_methods() -> None:
+    program = {
+        "src/lib.rs": "enum E { A, B(u8) }\nimpl E { fn go(&self) {} }\n"
+        "fn run() { E::A.go(); let e = E::B; take(E::A); }\nfn take(e: E) {}\n"
+    }
+    assert ("src/lib.rs:run", "src/lib.rs:E.go") in _calls(program)
+    assert ("src/lib.rs:run", "references", "src/lib.rs:E.A") in triples(program)
+
+
+def test_a_file_with_an_error_keeps_what_can_be_read() -> None:
+    assert ("run", "go") in _in_file("fn go() {}\nfn run() { go(); }\nfn broken( {\n")
+
+
+@pytest.mark.parametrize("path", list(_SHOP))
+def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
+    without = {name: text for name, text in _SHOP.items() if name != path}
+    changed = _SHOP | {
+        path: _SHOP[path].replace("find", "fetch").replace("Memory", "Kept").replace("name =", "title =")
+    }
+    for before, after in ((without, _SHOP), (_SHOP, without), (_SHOP, changed), (changed, _SHOP)):
+        assert_same_graph(build(after, build(before), before), build(after))

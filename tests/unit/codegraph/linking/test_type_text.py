@@ -1,0 +1,87 @@
+"""Types as written, taken apart."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.codegraph.linking.type_text import TypeText, parse_type, tuple_parts
+
+
+def _told(text: str) -> str:
+    """Return what is read of a type, in one spelling."""
+    return " or ".join(map(_spelt, parse_type(text)))
+
+
+def _spelt(one: TypeText) -> str:
+    arguments = ", ".join(map(_spelt, one.arguments))
+    return f"{one.name or 'array'}<{arguments}>" if arguments else one.name or "array"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Foo", "Foo"),
+        ("pkg.Foo", "pkg.Foo"),
+        ("pkg::Foo", "pkg.Foo"),
+        ("App\\Foo", "App.Foo"),
+        ("'Foo'", "Foo"),
+        ("Optional[list[Foo]]", "Optional<list<Foo>>"),
+        ("dict[str, list[Foo]]", "dict<str, list<Foo>>"),
+        ("Foo | None", "Foo"),
+        ("Foo | Bar | undefined", "Foo or Bar"),
+        ("Map<String, Foo>", "Map<String, Foo>"),
+        ("Foo<Bar<Baz>>", "Foo<Bar<Baz>>"),
+        ("Foo?", "Foo"),
+        ("Foo<Bar>?", "Foo<Bar>"),
+        ("List<? extends Foo>", "List<Foo>"),
+        ("Foo[]", "array<Foo>"),
+        ("Foo[][]", "array<array<Foo>>"),
+        ("Foo<Bar>[]", "array<Foo<Bar>>"),
+        ("Foo[]?", "array<Foo>"),
+        ("readonly Foo[]", "array<Foo>"),
+        ("(Foo | Bar)[]", "array<Foo>"),
+        ("[]*pkg.Foo", "array<pkg.Foo>"),
+        ("[3]Foo", "array<Foo>"),
+        ("[][]Foo", "array<array<Foo>>"),
+        ("map[string]Foo", "array<Foo>"),
+        ("map[string][]Foo", "array<array<Foo>>"),
+        ("*Foo", "Foo"),
+        ("...Foo", "Foo"),
+        ("<-chan Foo", "Foo"),
+        ("&mut Vec<Foo>", "Vec<Foo>"),
+        ("&'a Foo", "Foo"),
+        ("&dyn Foo", "Foo"),
+        ("[Foo; 3]", "array<Foo>"),
+        ("std::vector<Foo*>", "std.vector<Foo>"),
+        ("(Foo)", "Foo"),
+        ("(A, B)", "(A, B)"),
+        ("typeof x", "typeof<x>"),
+        ("{ a: Foo }", ""),
+        ("() => Foo", ""),
+        ("void", ""),
+        ("", ""),
+    ],
+)
+def test_types_of_all_languages(text: str, told: str) -> None:
+    assert _told(text) == told
+
+
+def test_the_parts_of_a_tuple() -> None:
+    assert tuple_parts("(A, Map<B, C>, (D, E))") == ["A", "Map<B, C>", "(D, E)"]
+
+
+_SIGNS = st.sampled_from([*"[]<>(),|&*?:; '\"", "::", "Foo", "map[", "typeof ", "None", "mut ", "=>", "\\"])
+
+
+@given(st.lists(_SIGNS, max_size=60).map("".join) | st.text(max_size=60))
+def test_any_text_is_read_and_never_deeper_than_it_is(text: str) -> None:
+    def depth(one: TypeText) -> int:
+        return 1 + max(map(depth, one.arguments), default=0)
+
+    assert all(depth(one) <= 7 for one in parse_type(text))
+    tuple_parts(text)
+
+
+@pytest.mark.parametrize("sign", ["[", "<", "(", "a<", "[]", "&", "map[", "(a,"])
+def test_a_type_that_is_nested_without_end_ends(sign: str) -> None:
+    parse_type(sign * 5000)

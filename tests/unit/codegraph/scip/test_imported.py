@@ -1,0 +1,156 @@
+import pyarrow as pa
+import pytest
+
+from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
+from coderag.codegraph.scip.importing import import_edges
+from coderag.errors import StoreError
+from coderag.stores.graph_tables import edge_schema
+from tests.support.graph_tables import make_tables
+from tests.support.scip_index import DEFINITION, ScipDocument, ScipIndex, symbol
+
+FILES = {
+    "a.py": [("Child", "class", 1, 4), ("Child.run", "method", 2, 4), ("main", "function", 6, 9)],
+    "b.py": [
+        ("Base", "class", 1, 3),
+        ("Base.run", "method", 2, 3),
+        ("Other", "class", 5, 7),
+        ("Other.run", "method", 6, 7),
+    ],
+    "c.py": [("late", "function", 1, 2)],
+}
+LINKED = [
+    ("a.py", "imports", "b.py", 1),
+    ("Child", "inherits", "Other", 1),
+    ("Child.run", "overrides", "Other.run", 2),
+    ("Child.run", "calls", "Other.run", 3),
+    ("Child.run", "references", "Other", 4),
+    ("main", "calls", "late", 7),
+    ("main", "calls", "os", 8),
+    ("main", "tests", "Child", 9),
+    ("late", "calls", "main", 2),
+]
+BASE, RUN, CHILD, CHILD_RUN, MAIN = (
+    symbol(name) for name in ("Base#", "Base#run().", "Child#", "Child#run().", "main().")
+)
+INDEX = ScipIndex(
+    [
+        ScipDocument(
+            "a.py",
+            [
+                (1, 6, 5, CHILD, DEFINITION),
+                (2, 8, 3, CHILD_RUN, DEFINITION),
+                (3, 8, 3, RUN),
+                (6, 4, 4, MAIN, DEFINITION),
+            ],
+            [(CHILD, BASE, "implementation"), (CHILD_RUN, RUN, "implementation")],
+        ),
+        ScipDocument("b.py", [(1, 6, 4, BASE, DEFINITION), (2, 8, 3, RUN, DEFINITION)]),
+    ]
+)
+HASHES = {"a.py": "1", "b.py": "2", "c.py": "3"}
+
+
+@pytest.fixture
+def imported(tmp_path):
+    path = tmp_path / "index.scip"
+    path.write_bytes(INDEX.to_bytes())
+    return import_edges(path, make_tables(FILES, LINKED, ["os"]), HASHES)[0]
+
+
+def named(tables, edges):
+    names = tables.nodes["qualified_name"].to_pylist()
+    return [
+        (names[row["source"]], row["relation"], names[row["target"]], row["line"], row["resolver"], row["confidence"])
+        for row in edges.to_pylist()
+    ]
+
+
+def tables_of(files=FILES, linked=LINKED):
+    return make_tables(files, [(*edge, 0.5, "scope") for edge in linked], ["os"])
+
+
+def test_imported_edges_take_the_place_of_linked_ones(imported):
+    tables = tables_of()
+    applied = apply_edges(tables, imported, HASHES)
+    assert named(tables, applied.edges) == [
+        ("a.py", "imports", "b.py", 1, "scope", 0.5),  # the index says nothing of that line
+        ("Child", "inherits", "Base", 1, "scip", 1.0),
+        ("Child.run", "calls", "Base.run", 3, "scip", 1.0),
+        ("Child.run", "overrides", "Base.run", 2, "scip", 1.0),
+        ("main", "calls", "os", 8, "scope", 0.5),  # outside the repository
+        ("main", "tests", "Child", 9, "scope", 0.5),
+        ("late", "calls", "main", 2, "scope", 0.5),  # of a file that the index does not cover
+    ]
+    assert applied.edges.schema == edge_schema()
+    assert (applied.stale, applied.lost) == ((), 0)
+
+
+def test_to_apply_them_twice_changes_nothing(imported):
+    tables = tables_of()
+    once = apply_edges(tables, imported, HASHES).edges
+    assert apply_edges(tables._replace(edges=once), imported, HASHES).edges.to_pylist() == once.to_pylist()
+
+
+def test_a_file_that_changed_has_its_linked_edges_and_is_told(imported):
+    tables = tables_of()
+    applied = apply_edges(tables, imported, {**HASHES, "a.py": "new"})
+    assert applied.edges.to_pylist() == tables.edges.to_pylist()
+    assert applied.stale == ("a.py",)
+
+
+def test_a_file_that_is_gone_is_told(imported):
+    files = {path: FILES[path] for path in ("b.py", "c.py")}
+    applied = apply_edges(tables_of(files, []), imported, {"b.py": "2", "c.py": "3"})
+    assert (applied.edges.num_rows, applied.stale, applied.lost) == (0, ("a.py",), 0)
+
+
+def test_edges_follow_their_ends_when_other_files_move_the_rows(imported):
+    files = {"0.py": [("first", "function", 1, 1)], **FILES, "b.py": [("New", "class", 1, 1), *FILES["b.py"]]}
+    tables = tables_of(files, [])
+    applied = apply_edges(tables, imported, {**HASHES, "b.py": "new"})
+    assert [edge[:3] for edge in named(tables, applied.edges)] == [
+        ("Child", "inherits", "Base"),
+        ("Child.run", "calls", "Base.run"),
+        ("Child.run", "overrides", "Base.run"),
+    ]
+    assert applied.stale == ("b.py",)
+
+
+def test_an_edge_whose_end_is_gone_is_left_out_and_counted(imported):
+    tables = tables_of({**FILES, "b.py": FILES["b.py"][:1]}, [])
+    applied = apply_edges(tables, imported, {**HASHES, "b.py": "new"})
+    assert [edge[:3] for edge in named(tables, applied.edges)] == [("Child", "inherits", "Base")]
+    assert applied.lost == 2
+
+
+def test_imported_edges_are_stored_and_read(imported):
+    read = ImportedEdges.from_bytes(imported.to_bytes())
+    assert read.edges.equals(imported.edges)
+    assert read.files == imported.files == {"a.py": "1", "b.py": "2"}
+
+
+def foreign_table():
+    sink = pa.BufferOutputStream()
+    table = pa.table({"x": [1]})
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("stored", [b"", b"nothing", foreign_table()], ids=["empty", "text", "another table"])
+def test_a_damaged_store_is_an_error_that_says_what_to_do(stored):
+    with pytest.raises(StoreError, match="imported edges are damaged") as caught:
+        ImportedEdges.from_bytes(stored)
+    assert caught.value.hint == "Import the SCIP index again."
+
+
+def test_an_imported_name_does_not_replace_the_import_of_its_file(imported):
+    edges = imported.edges.to_pylist()
+    place = {"source_path": "a.py", "source_name": "", "source_nth": 0, "line": 1}
+    base = {"target_path": "b.py", "target_name": "Base", "target_nth": 0}
+    more = ImportedEdges(
+        pa.Table.from_pylist([*edges, {"relation": "imports", **place, **base}], imported.edges.schema), imported.files
+    )
+    tables = tables_of(linked=[("a.py", "imports", "b.py", 1), ("a.py", "imports", "Other", 1)])
+    applied = apply_edges(tables, more, HASHES)
+    assert [edge[2] for edge in named(tables, applied.edges) if edge[1] == "imports"] == ["b.py", "Base"]

@@ -1,0 +1,283 @@
+import pyarrow as pa
+import pytest
+
+from coderag.codegraph.scip.importing import import_edges
+from coderag.errors import InvalidQueryError, StoreError
+from coderag.facts import Base, Definition, FileFacts, Import, Reference
+from coderag.stores.facts_bytes import pack_facts
+from coderag.stores.graph_tables import facts_schema
+from tests.support.graph_tables import make_tables
+from tests.support.scip_index import DEFINITION, IMPORT, ScipDocument, ScipIndex, message, symbol
+
+ITEM_MODULE = symbol("`shop.item`/")
+ITEM = symbol("`shop.item`/", "Item#")
+INIT = symbol("`shop.item`/", "Item#__init__().")
+COST = symbol("`shop.item`/", "Item#cost().")
+PRICE = symbol("`shop.item`/", "price().")
+LIMIT = symbol("`shop.item`/", "LIMIT.")
+GIFT = symbol("`shop.gift`/", "Gift#")
+GIFT_COST = symbol("`shop.gift`/", "Gift#cost().")
+MAIN = symbol("`shop.gift`/", "main().")
+
+FILES = {
+    "shop/gift.py": [
+        ("Gift", "class", 3, 6),
+        ("Gift.cost", "method", 4, 6),
+        ("main", "function", 8, 14),
+        ("main.again", "function", 9, 10),
+    ],
+    "shop/item.py": [
+        ("Item", "class", 1, 8),
+        ("Item.__init__", "method", 2, 3),
+        ("Item.cost", "method", 5, 8),
+        ("price", "function", 10, 12),
+        ("LIMIT", "constant", 14, 14),
+    ],
+    "shop/other.py": [("unseen", "function", 1, 2)],
+}
+FACTS = {
+    "shop/gift.py": FileFacts(
+        "python",
+        definitions=[
+            Definition(name.rpartition(".")[2], name, kind, -1, start, end)
+            for name, kind, start, end in FILES["shop/gift.py"]
+        ],
+        imports=[Import("shop.item", "Item", "", -1, 1), Import("shop.item", "price", "cost_of", -1, 1)],
+        bases=[Base(0, "Item", 3)],
+        references=[
+            Reference(1, "call", "super().cost", 5),
+            Reference(1, "call", "cost_of", 6),
+            Reference(1, "read", "LIMIT", 6),
+            Reference(2, "decorator", "cost_of", 8),
+            Reference(3, "call", "Item/0", 10),
+            Reference(2, "call", "again", 12),
+            Reference(2, "read", "cost_of", 13),
+            Reference(2, "call", "map", 13),
+            Reference(2, "call", "super().__init__", 14),
+        ],
+    )
+}
+
+ITEM_DOCUMENT = ScipDocument(
+    "shop/item.py",
+    [
+        (1, 0, 0, ITEM_MODULE, DEFINITION),
+        (1, 6, 4, ITEM, DEFINITION),
+        (2, 8, 8, INIT, DEFINITION),
+        (2, 17, 4, symbol("`shop.item`/", "Item#__init__().(self)"), DEFINITION),
+        (5, 8, 4, COST, DEFINITION),
+        (7, 8, 4, ITEM),
+        (10, 4, 5, PRICE, DEFINITION),
+        (14, 0, 5, LIMIT, DEFINITION),
+    ],
+)
+GIFT_DOCUMENT = ScipDocument(
+    "shop/gift.py",
+    [
+        (1, 5, 4, ITEM_MODULE),
+        (1, 17, 4, ITEM),
+        (1, 23, 5, PRICE),
+        (3, 6, 4, GIFT, DEFINITION),
+        (3, 11, 4, ITEM),
+        (4, 8, 4, GIFT_COST, DEFINITION),
+        (5, 23, 4, COST),
+        (6, 15, 7, PRICE),
+        (6, 25, 5, LIMIT),
+        (8, 1, 7, PRICE),
+        (8, 4, 4, MAIN, DEFINITION),
+        (9, 8, 5, "local 0", DEFINITION),
+        (9, 14, 1, "local 1", DEFINITION),
+        (10, 15, 4, ITEM),
+        (11, 9, 4, COST),
+        (12, 4, 5, "local 0"),
+        (12, 10, 1, "local 1"),
+        (13, 8, 7, PRICE),
+        (14, 20, 8, INIT),
+    ],
+    [(GIFT, ITEM, "implementation"), (GIFT_COST, COST, "implementation")],
+)
+INDEX = ScipIndex([GIFT_DOCUMENT, ITEM_DOCUMENT])
+
+EXPECTED = {
+    ("shop/gift.py", "imports", "shop/item.py", 1),
+    ("shop/gift.py", "imports", "Item", 1),
+    ("shop/gift.py", "imports", "price", 1),
+    ("Gift", "inherits", "Item", 3),
+    ("Gift.cost", "overrides", "Item.cost", 4),
+    ("Gift.cost", "calls", "Item.cost", 5),
+    ("Gift.cost", "calls", "price", 6),
+    ("Gift.cost", "references", "LIMIT", 6),
+    ("main.again", "instantiates", "Item", 10),
+    ("main", "calls", "price", 8),
+    ("main", "references", "Item.cost", 11),
+    ("main", "calls", "main.again", 12),
+    ("main", "references", "price", 13),
+    ("main", "calls", "Item.__init__", 14),
+    ("Item.cost", "references", "Item", 7),
+}
+
+
+def facts_table(facts):
+    rows = []
+    for path, one in facts.items():
+        interface, body, digest = pack_facts(one)
+        common = {"language": one.language, "role": "source", "lines": 20, "consulted": [], "names": []}
+        rows.append({"path": path, "interface": interface, "body": body, "digest": digest, **common})
+    return pa.Table.from_pylist(rows, facts_schema())
+
+
+@pytest.fixture
+def imported(tmp_path):
+    def imported(index, *, files=FILES, facts=FACTS, edges=(), root=None):
+        path = tmp_path / "index.scip"
+        path.write_bytes(index if isinstance(index, bytes) else index.to_bytes())
+        tables = make_tables(files, edges, ["json"])._replace(facts=facts_table(facts))
+        return import_edges(path, tables, {file: f"hash of {file}" for file in files}, root)
+
+    return imported
+
+
+def named(imported_edges):
+    def end(row, which):
+        return row[f"{which}_name"] or row[f"{which}_path"]
+
+    rows = imported_edges.edges.to_pylist()
+    return {(end(row, "source"), row["relation"], end(row, "target"), row["line"]) for row in rows}
+
+
+def test_what_an_index_says_becomes_edges_of_every_relation(imported):
+    edges, report = imported(INDEX)
+    assert named(edges) == EXPECTED
+    assert report.tool == "scip-test 1.2"
+    assert (report.documents, report.covered, report.outdated, report.unknown) == (2, 2, (), ())
+    assert report.edges == {"calls": 5, "imports": 3, "inherits": 1, "instantiates": 1, "overrides": 1, "references": 4}
+    assert edges.files == {path: f"hash of {path}" for path in ("shop/gift.py", "shop/item.py")}
+
+
+def test_without_facts_the_symbols_tell_what_is_called(imported):
+    edges, _ = imported(INDEX, facts={}, edges=[("shop/gift.py", "imports", "shop/item.py", 1)])
+    found = named(edges)
+    assert {("Gift.cost", "calls", "price", 6), ("main", "calls", "price", 13)} <= found
+    assert ("shop/gift.py", "imports", "price", 1) in found  # from the linked edge of that line
+    assert ("Gift", "inherits", "Item", 3) in found  # from the relationship
+
+
+def test_an_occurrence_with_the_role_of_an_import_is_one(imported):
+    document = ScipDocument("shop/other.py", [(2, 4, 5, PRICE, IMPORT)])
+    edges, _ = imported(ScipIndex([ITEM_DOCUMENT, document]), facts={})
+    assert ("shop/other.py", "imports", "price", 2) in named(edges)
+
+
+def test_an_ancestor_that_the_text_does_not_name_is_no_base(imported):
+    root = symbol("`shop.other`/", "Root#")
+    document = ScipDocument(
+        GIFT_DOCUMENT.path,
+        GIFT_DOCUMENT.occurrences,
+        [(GIFT, LIMIT, "type_definition"), (GIFT, root, "implementation")],
+    )
+    files = {**FILES, "shop/other.py": [("Root", "class", 1, 2)]}
+    other = ScipDocument("shop/other.py", [(1, 6, 4, root, DEFINITION)])
+    edges, _ = imported(ScipIndex([ITEM_DOCUMENT, document, other]), files=files)
+    assert {edge for edge in named(edges) if edge[1] in {"inherits", "implements"}} == {("Gift", "inherits", "Item", 3)}
+
+
+def test_a_class_implements_an_interface_and_a_variable_refers_to_its_type(imported):
+    files = {
+        "a.ts": [
+            ("Shape", "interface", 1, 1),
+            ("Square", "class", 2, 4),
+            ("unit", "constant", 6, 6),
+            ("Big", "interface", 8, 8),
+        ]
+    }
+    shape, square, unit, big = (symbol("`a.ts`/", name) for name in ("Shape#", "Square#", "unit.", "Big#"))
+    document = ScipDocument(
+        "a.ts",
+        [
+            (1, 17, 5, shape, DEFINITION),
+            (2, 13, 6, square, DEFINITION),
+            (6, 6, 4, unit, DEFINITION),
+            (8, 10, 3, big, DEFINITION),
+        ],
+        [(square, shape, "implementation"), (unit, square, "type_definition"), (big, shape, "implementation")],
+    )
+    edges, _ = imported(ScipIndex([document]), files=files, facts={})
+    assert named(edges) == {
+        ("Square", "implements", "Shape", 2),
+        ("unit", "references", "Square", 6),
+        ("Big", "inherits", "Shape", 8),
+    }
+
+
+def test_new_with_a_written_constructor_instantiates_its_class(imported):
+    files = {"a.ts": [("Square", "class", 1, 3), ("Square.constructor", "method", 2, 2), ("main", "function", 5, 7)]}
+    made = symbol("`a.ts`/", "Square#`<constructor>`().")
+    document = ScipDocument(
+        "a.ts", [(1, 6, 6, symbol("`a.ts`/", "Square#"), DEFINITION), (2, 2, 11, made, DEFINITION), (6, 9, 6, made)]
+    )
+    edges, _ = imported(ScipIndex([document]), files=files, facts={})
+    assert named(edges) == {("main", "instantiates", "Square", 6)}
+
+
+def test_a_document_of_another_version_of_the_file_is_left_out_and_told(imported):
+    moved = [(line + 20, *rest) for line, *rest in ITEM_DOCUMENT.occurrences]
+    edges, report = imported(ScipIndex([GIFT_DOCUMENT, ScipDocument("shop/item.py", moved)]))
+    assert (report.covered, report.outdated) == (1, ("shop/item.py",))
+    assert named(edges) == {("main", "calls", "main.again", 12)}
+    assert list(edges.files) == ["shop/gift.py"]
+
+
+def test_files_that_are_not_indexed_here_are_told(imported):
+    generated = ScipDocument("build/generated.py", [(1, 0, 4, ITEM)])
+    _, report = imported(ScipIndex([ITEM_DOCUMENT, generated, ScipDocument("../outside.py")]))
+    assert report.unknown == ("../outside.py", "build/generated.py")
+
+
+@pytest.mark.parametrize(("made_in", "path"), [("shop", "item.py"), (".", "shop/item.py"), ("..", "repo/shop/item.py")])
+def test_an_index_made_in_a_folder_above_or_below_the_root_is_understood(imported, tmp_path, made_in, path):
+    root = tmp_path / "repo"
+    (root / "shop").mkdir(parents=True)
+    index = ScipIndex([ScipDocument(path, ITEM_DOCUMENT.occurrences)], (root / made_in).resolve().as_uri())
+    edges, _ = imported(index, root=root)
+    assert list(edges.files) == ["shop/item.py"]
+
+
+def test_an_index_made_on_another_machine_counts_from_its_own_root(imported, tmp_path):
+    edges, _ = imported(ScipIndex([ITEM_DOCUMENT], "file:///builds/shop"), root=tmp_path)
+    assert list(edges.files) == ["shop/item.py"]
+
+
+def test_an_index_of_other_files_is_an_error_that_says_where_it_was_made(imported):
+    with pytest.raises(
+        InvalidQueryError, match="none of the files that are indexed here; it was made in file:///elsewhere"
+    ):
+        imported(ScipIndex([ScipDocument("main.go")], "file:///elsewhere"))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no index", INDEX.to_bytes()[:-80], message((1, message((3, "file:///a"))), (2, b"\x08"))],
+    ids=["empty", "text", "cut off", "broken document"],
+)  # fmt: skip
+def test_a_damaged_index_is_an_error_that_says_nothing_was_changed(imported, content):
+    with pytest.raises(InvalidQueryError, match=r"index\.scip is damaged, or no SCIP index") as caught:
+        imported(content)
+    assert caught.value.hint.startswith("Nothing was changed.")
+
+
+def test_a_folder_is_an_error_of_storage(tmp_path):
+    with pytest.raises(StoreError, match="Cannot read"):
+        import_edges(tmp_path, make_tables(FILES), {})
+
+
+def test_an_index_without_any_edge_is_fine(imported):
+    edges, report = imported(ScipIndex([ScipDocument("shop/other.py")]))
+    assert (edges.edges.num_rows, report.covered, report.edges) == (0, 1, {})
+
+
+def test_ends_are_kept_by_name_and_number(imported):
+    files = {"a.py": [("f", "function", 1, 2), ("f", "function", 4, 5), ("g", "function", 7, 9)]}
+    second, g = symbol("a/", "f(+1)."), symbol("a/", "g().")
+    document = ScipDocument("a.py", [(4, 4, 1, second, DEFINITION), (7, 4, 1, g, DEFINITION), (8, 4, 1, second)])
+    edges, _ = imported(ScipIndex([document]), files=files, facts={})
+    [row] = edges.edges.to_pylist()
+    assert (row["target_name"], row["target_nth"]) == ("f", 1)

@@ -1,0 +1,311 @@
+"""Building step by step gives the same as building at once, whatever happens to the files."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coderag.codegraph.build import GraphBuilder
+from coderag.schema import FileRecord
+from coderag.stores.graph_tables import GraphTables
+from tests.support.programs import assert_same_graph, build, edges_of
+
+Program = dict[str, str]
+
+_PYTHON = {
+    "app.py": [
+        "import pkg\nfrom pkg import make, Base\nfrom pkg.core import *\n\ndef run():\n    make().go()\n"
+        "    pkg.core.make()\n",
+        "from core import make\nimport pkg.sub.deep as d\n\nclass App(d.Deep):\n    def go(self):\n"
+        "        super().go()\n        self.stop()\n",
+        "def run(:\n  make()\n",
+    ],
+    "pkg/__init__.py": [
+        "",
+        "from .core import make, Base\n",
+        "from .sub import *\nfrom .sub.deep import Deep as Base\n",
+    ],
+    "pkg/core.py": [
+        "class Base:\n    def go(self): return self\n    def stop(self): pass\n\ndef make() -> Base: ...\n",
+        "from app import run\nfrom .sub.deep import make\nx = make\n\nclass Base:\n    def stop(self): run()\n",
+        "\n\n\nclass Base:\n    def go(self): return self\n    def stop(self): pass\n\ndef make() -> Base: ...\n",
+    ],
+    "pkg/core/__init__.py": ["def make(): return make()\n"],
+    "pkg/sub/deep.py": [
+        "from ..core import Base\n\nclass Deep(Base):\n    def go(self): pass\n\ndef make(): return Deep()\n",
+        "from app import App as Base\nfrom . import deep\n\nclass Deep(Base): pass\n",
+    ],
+    "pkg/sub/__init__.py": ["from .deep import make\n", ""],
+    "src/pkg/core.py": ["class Base:\n    def go(self): pass\n\ndef make(): return Base()\n"],
+    "tests/test_core.py": [
+        "from pkg.core import make, Base\nimport app\n\ndef test_make():\n    make()\n    app.run()\n    Base().go()\n",
+        "import core\n\ndef test_core(x): x.go(); core.make()\n",
+    ],
+    "pyproject.toml": ["[project]\nname = 'x'\n"],
+}
+_TYPESCRIPT = {
+    "src/main.ts": [
+        "import { make, Base } from '@/core';\nimport * as lib from './lib';\n"
+        "export function run(b: Base) { make().go(); lib.help(); b.stop(); }\n",
+        "import def, { help } from './lib';\nexport class App extends def { go() { super.go(); help(); } }\n",
+    ],
+    "src/core.ts": [
+        "export class Base { go(): Base { return this; } stop() {} }\nexport function make() { return new Base(); }\n",
+        "export * from './lib';\nexport { help as make } from './lib';\n",
+    ],
+    "src/core/index.ts": ["export const make = () => 1;\n"],
+    "src/lib/index.ts": [
+        "export * from './deep';\nexport { default } from './deep';\n",
+        "import { run } from '../main';\nexport function help() { run(); }\n",
+    ],
+    "src/lib/deep.ts": [
+        "import { Base } from '../core';\nexport default class Deep extends Base { go() {} }\n"
+        "export function help() { return new Deep(); }\n",
+        "export class Base {}\n",
+    ],
+    "src/main.test.ts": ["import { run } from './main';\ntest('x', () => { run(); });\nfunction t() { run(null); }\n"],
+    "tsconfig.json": [
+        '{"compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["src/*"]}}}',
+        '{"compilerOptions": {"baseUrl": "src", "paths": {"@/*": ["lib/*"]}}}',
+    ],
+    "package.json": ['{"name": "shop", "main": "src/main.ts"}'],
+}
+_GO = {
+    "go.mod": ["module example.com/shop\n\ngo 1.22\n", "module example.com/other\n\ngo 1.22\n"],
+    "main.go": [
+        'package main\n\nimport "example.com/shop/store"\n\nfunc main() {\n\ts := store.New()\n\ts.Get()\n\thelp()\n'
+        "}\n",
+        'package main\n\nimport . "example.com/shop/store"\n\ntype T struct{ Store }\n\n'
+        "func (t T) Get() { t.Store.Get() }\n",
+    ],
+    "help.go": ["package main\n\nfunc help() { main() }\n", "package other\n\nfunc help() {}\n"],
+    "store/store.go": [
+        "package store\n\ntype Store struct{}\n\ntype Getter interface{ Get() }\n\n"
+        "func New() *Store { return &Store{} }\n",
+        "package store\n\ntype Base struct{}\n\nfunc (b Base) Get() {}\n\ntype Store struct{ Base }\n\n"
+        "func New() Store { return Store{} }\n",
+    ],
+    "store/more.go": [
+        "package store\n\nfunc (s *Store) Get() { New() }\n",
+        "package store\n\ntype Getter interface{ Get(x int) }\n",
+    ],
+}
+_OTHERS = {
+    "docs/guide.md": ["Call `make` or `pkg.core.make`, then `Base.go()`.\n", "See `Store.Get` and `run`.\n\n`Deep`\n"],
+    "a.h": ["int shared(int);\nclass Box { void open(); };\n"],
+    "a.cpp": ['#include "a.h"\nvoid Box::open() { shared(1); }\n', '#include "b.h"\nvoid run() { shared(2); }\n'],
+    "lib/b.h": ["int shared(int x) { return x; }\n"],
+    "lib/a.h": ["int shared(int x) { return 2; }\n"],
+    "x/One.kt": ["class One {\n    fun go() { Two().stop() }\n}\n"],
+    "x/Two.kt": ["class Two {\n    fun stop() { One().go() }\n}\n", "fun stop() {}\n"],
+    "r/a.rb": ["require_relative '../r/b'\nclass A < B\n  def go\n    stop\n  end\nend\n"],
+    "r/b.rb": ["class B\n  def stop\n  end\nend\n", ""],
+}
+_RUST = {
+    "Cargo.toml": ["[package]\nname = 'shop'\n", "[package]\nname = 'other'\n"],
+    "src/lib.rs": [
+        "pub mod store;\nmod util;\npub use store::Item;\nuse util::*;\n"
+        "fn run(i: Item) { i.label(); help(); shop::store::make(); }\n",
+        "mod util { pub fn help() { super::run(); } }\nfn run() { util::help(); }\n",
+    ],
+    "src/store.rs": [
+        "pub struct Item;\nimpl Item { pub fn label(&self) { make(); } }\npub fn make() -> Item { Item }\n",
+        "pub trait Named { fn label(&self) {} }\npub struct Item;\nimpl Named for Item {}\n",
+    ],
+    "src/store/mod.rs": ["pub mod deep;\npub use self::deep::Item;\n"],
+    "src/store/deep.rs": ["use crate::util::help;\npub struct Item;\nimpl Item { pub fn label(&self) { help(); } }\n"],
+    "src/util.rs": [
+        "use crate::store::Item;\npub fn help() {}\nimpl Item { fn more(&self) { self.label(); } }\n",
+        "pub fn log() {}\n",
+    ],
+}
+_JAVA = {
+    "src/shop/Main.java": [
+        "package shop;\nimport shop.store.*;\nclass Main extends Base { void run() { new Item().label(); stop(); "
+        "help(1); } void help(int x) {} }\n",
+        "package shop;\nimport static shop.store.Item.make;\nclass Main { void run() { make().label(); } }\n",
+    ],
+    "src/shop/Base.java": [
+        "package shop;\nclass Base { void stop() {} void help() {} }\n",
+        "package shop.store;\npublic class Base {}\n",
+    ],
+    "src/shop/store/Item.java": [
+        "package shop.store;\npublic class Item implements Named { "
+        "public void label() {} public static Item make() { return null; } }\n",
+        "package shop.store;\npublic class Item extends Base {}\n",
+    ],
+    "src/shop/store/Named.java": [
+        "package shop.store;\ninterface Named { void label(); }\n",
+        "package shop;\ninterface Named {}\n",
+    ],
+    "lib/shop/store/Item.java": ["package shop.store;\npublic class Item { public void label() { } }\n"],
+}
+_CSHARP = {
+    "Shop.csproj": [
+        '<Project><ItemGroup><Using Include="Shop.Store" /></ItemGroup></Project>\n',
+        "<Project></Project>\n",
+    ],
+    "Main.cs": [
+        "namespace Shop;\nclass Main : Base { void Run() { new Item().Label(); Stop(); 1.Twice(); } }\n",
+        "using Shop.Store;\nnamespace Shop { class Main { void Run(Item i) { i.Label(); } } }\n",
+    ],
+    "Base.cs": [
+        "namespace Shop;\npartial class Base { protected void Stop() { More(); } }\n",
+        "namespace Shop.Store;\nclass Base {}\n",
+    ],
+    "More.cs": [
+        "namespace Shop;\npartial class Base { void More() {} }\n"
+        "static class X { public static void Twice(this int x) {} }\n"
+    ],
+    "Store/Item.cs": [
+        "namespace Shop.Store;\npublic class Item : INamed { public void Label() {} }\n"
+        "public interface INamed { void Label(); }\n",
+        "global using Shop;\nnamespace Shop.Store;\npublic class Item {}\n",
+    ],
+}
+_FAMILIES = {
+    "python": _PYTHON, "typescript": _TYPESCRIPT, "go": _GO, "rust": _RUST, "java": _JAVA, "csharp": _CSHARP, "others": _OTHERS,
+}  # fmt: skip
+
+
+def _steps(family: Mapping[str, list[str]]) -> st.SearchStrategy[list[tuple[str, str | None]]]:
+    """Return how a program comes to be: files that are written, removed, moved to where another one may be."""
+    paths = sorted(family)
+    write = st.sampled_from([(path, text) for path in paths for text in family[path]])
+    remove = st.sampled_from([(path, None) for path in paths])
+    move = st.tuples(st.sampled_from(paths), st.sampled_from(paths)).map(lambda ends: (ends[0], f"->{ends[1]}"))
+    return st.lists(write | write | write | remove | move, min_size=1, max_size=6)
+
+
+def _after(program: Program, path: str, change: str | None) -> Program:
+    after = dict(program)
+    if change is None:
+        after.pop(path, None)
+    elif change.startswith("->"):
+        if path in after:
+            after[change[2:]] = after.pop(path)
+    else:
+        after[path] = change
+    return after
+
+
+def _whole(family: Mapping[str, list[str]]) -> Program:
+    return {path: texts[0] for path, texts in family.items()}
+
+
+@pytest.mark.parametrize("language", sorted(_FAMILIES))
+def test_each_change_of_a_whole_program_gives_the_same_as_building_anew(language: str) -> None:
+    family = _FAMILIES[language]
+    before = _whole(family)
+    last = build(before)
+    changes = [(path, text) for path, texts in family.items() for text in (*texts[1:], None)]
+    for path, change in changes:
+        after = _after(before, path, change)
+        changed = build(after, last, before)
+        assert_same_graph(changed, build(after))
+        assert_same_graph(build(before, changed, after), last)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", sorted(_FAMILIES))
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_sequence_of_changes_gives_the_same_as_building_anew(language: str, data: st.DataObject) -> None:
+    family = _FAMILIES[language]
+    program: Program = data.draw(st.sampled_from([{}, _whole(family)]), label="at first")
+    graph = build(program)
+    for path, change in data.draw(_steps(family), label="changes"):
+        after = _after(program, path, change)
+        graph = build(after, graph, program)
+        program = after
+        assert_same_graph(graph, build(program))
+
+
+def _facts_of(graph: GraphTables) -> list[dict[str, object]]:
+    return graph.facts.to_pylist()  # type: ignore[no-any-return]
+
+
+def test_a_chain_of_questions_that_is_too_long_is_answered_alike_in_any_order() -> None:
+    length = 60
+    program = {
+        f"m{n:02}.py": f"from m{n + 1:02} import f{n + 1}\ndef f{n}(): return f{n + 1}()\ndef use{n}(): f{n}().go()\n"
+        for n in range(length)
+    }
+    program[f"m{length:02}.py"] = f"class End:\n    def go(self): pass\ndef f{length}(): return End()\n"
+    whole = build(program)
+    assert any(edge.target.endswith("End.go") and edge.confidence > 0.01 for edge in edges_of(whole))
+    for n in (0, 15, 30, 45, 59):
+        changed = {**program, f"m{n:02}.py": program[f"m{n:02}.py"] + "# x\n"}
+        assert_same_graph(build(changed, whole, program), build(changed))
+
+
+def test_what_comes_back_to_itself_is_found_once_it_no_longer_does() -> None:
+    program = {
+        "a.py": "from b import b\ndef a(): return b()\n",
+        "b.py": "from c import c\ndef b(): return c()\n",
+        "c.py": "from a import a\ndef c(): return a()\n",
+        "use_a.py": "from a import a\na().go()\n",
+        "use_b.py": "from b import b\nb().go()\n",
+        "use_c.py": "from c import c\nc().go()\n",
+    }
+    circle = build(program)
+    for name in "abc":
+        text = "class End:\n    def go(self): pass\n" + f"def {name}(): return End()\n"
+        changed = {**program, f"{name}.py": text}
+        opened = build(changed, circle, program)
+        assert_same_graph(opened, build(changed))
+        targets = {(edge.source, edge.target) for edge in edges_of(opened) if edge.relation == "calls"}
+        assert {(f"use_{other}.py", f"{name}.py:End.go") for other in "abc"} <= targets
+
+
+def test_a_changed_line_number_elsewhere_links_no_other_file_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from coderag.codegraph import build as building
+
+    linked: list[list[int]] = []
+    stale_files = building.stale_files
+
+    def noted(*arguments: object) -> list[int]:
+        linked.append(stale_files(*arguments))  # type: ignore[arg-type]
+        return linked[-1]
+
+    monkeypatch.setattr(building, "stale_files", noted)
+    before = {"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n", "c.py": ""}
+    graph = build(before)
+    moved = {**before, "b.py": "\n\ndef f(): pass\n"}
+    graph = build(moved, graph, before)
+    assert linked == [[1]]
+    build({**moved, "b.py": "def g(): pass\n"}, graph, moved)
+    assert linked[1:] == [[0, 1]]
+
+
+def test_an_unchanged_role_and_language_are_kept_and_changed_ones_seen() -> None:
+    facts = build({"a.py": "def f(): pass\n"})
+    again = GraphBuilder().build(facts, [FileRecord("a.py", "indexed", language="python", role="test", lines=1)], {})
+    assert {node["role"] for node in again.nodes.to_pylist()} == {"test"}
+    assert [node["qualified_name"] for node in again.nodes.to_pylist()] == ["a.py", "f"]
+
+
+def test_files_that_are_not_indexed_have_no_nodes() -> None:
+    records = [FileRecord("a.py", "skipped", "binary"), FileRecord("b.py", "failed", "timeout")]
+    graph = GraphBuilder().build(None, records, {})
+    assert [len(table) for table in graph] == [0, 0, 0]
+
+
+def test_linking_all_again_gives_the_same() -> None:
+    program = _whole(_PYTHON)
+    graph = build(program)
+    records = [
+        FileRecord(row["path"], "indexed", language=row["language"], role=row["role"], lines=row["lines"])
+        for row in _facts_of(graph)
+    ]
+    assert_same_graph(GraphBuilder().build(graph, records, {}, relink=True), graph)
+
+
+def test_centrality_is_largest_for_what_all_others_use() -> None:
+    program = {f"m{n}.py": f"from core import shared\ndef f{n}(): shared()\n" for n in range(5)}
+    program["core.py"] = "def shared(): pass\ndef lonely(): pass\n"
+    ranks = {node["qualified_name"]: node["centrality"] for node in build(program).nodes.to_pylist()}
+    assert max(ranks, key=lambda name: ranks[name]) == "shared"
+    assert ranks["shared"] == 1
+    assert ranks["lonely"] < 0.5

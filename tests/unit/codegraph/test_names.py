@@ -1,0 +1,103 @@
+import pytest
+
+from coderag.codegraph.names import NodeNames
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.stores.graph_tables import empty_graph
+from tests.support.graph_tables import make_tables
+
+FILES = {
+    "app/sessions.py": [
+        ("Session", "class", 1, 20),
+        ("Session.login", "method", 3, 9),
+        ("login", "function", 22, 25),
+        ("maxSize", "function", 27, 28),
+    ],
+    "app/admin/__init__.py": [("Admin", "class", 1, 9), ("Admin.login", "method", 2, 3)],
+    "web/src/session.ts": [("Session", "class", 1, 9)],
+    "web/src/money.ts": [],
+    "deep/web/src/money.ts": [],
+}
+
+
+@pytest.fixture(scope="module")
+def names():
+    return NodeNames(SymbolGraph(make_tables(FILES, externals=["requests", "github.com/acme/money"])))
+
+
+def found(names, name):
+    nodes = names.find(name)
+    best = max((named.quality for named in nodes), default=0)
+    shown = [names._graph.node(named.node) for named in nodes if named.quality == best]
+    return {
+        f"{node.path}::{node.qualified_name}" if node.kind not in ("file", "external") else node.qualified_name
+        for node in shown
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Session", {"app/sessions.py::Session", "web/src/session.ts::Session"}),
+        ("Session.login", {"app/sessions.py::Session.login"}),
+        ("Session::login", {"app/sessions.py::Session.login"}),
+        ("Session#login()", {"app/sessions.py::Session.login"}),
+        ("sessions.login", {"app/sessions.py::login"}),
+        ("max_size", {"app/sessions.py::maxSize"}),
+        ("requests", {"requests"}),
+        ("github.com/acme/money", {"github.com/acme/money"}),
+    ],
+)
+def test_declarations_and_packages_are_found_by_any_spelling(names, name, expected):
+    assert found(names, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("app/sessions.py", {"app/sessions.py"}),
+        ("./app/sessions.py", {"app/sessions.py"}),
+        ("app\\sessions.py", {"app/sessions.py"}),
+        ("sessions.py", {"app/sessions.py"}),
+        ("web/src/money.ts", {"web/src/money.ts"}),
+        ("money.ts", {"web/src/money.ts", "deep/web/src/money.ts"}),
+        ("app.sessions", {"app/sessions.py"}),
+        ("app.admin", {"app/admin/__init__.py"}),
+    ],
+)
+def test_files_are_found_by_path_or_module(names, name, expected):
+    assert found(names, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("app/sessions.py:4", {"app/sessions.py::Session.login"}),
+        ("sessions.py:21", {"app/sessions.py"}),
+        ("app/sessions.py::Session", {"app/sessions.py::Session"}),
+        ("web/src/session.ts::Session", {"web/src/session.ts::Session"}),
+        ("sessions.py::Session.login", {"app/sessions.py::Session.login"}),
+    ],
+)
+def test_declarations_are_found_by_place(names, name, expected):
+    assert found(names, name) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "::", "nothing", "app/nothing.py", "app/sessions.py::nothing", "nothing.py:3"]
+)
+def test_what_is_not_there_is_not_found(names, name):
+    assert names.find(name) == []
+
+
+def test_a_folder_has_the_files_right_in_it(names):
+    assert [names._graph.node(file).path for file in names.files_in("app/")] == ["app/sessions.py"]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Sesion", "Session"), ("app/session.py", "app/sessions.py")])
+def test_a_misspelt_name_has_similar_ones(names, name, expected):
+    assert expected in names.similar(name)
+
+
+def test_an_empty_graph_has_no_names():
+    names = NodeNames(SymbolGraph(empty_graph()))
+    assert names.find("anything") == names.similar("anything") == names.files_in("") == []

@@ -1,0 +1,183 @@
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
+from coderag.stores.graph_tables import GraphTables, edge_schema, empty_graph, facts_schema
+from tests.support.graph_tables import make_tables
+
+FILES = {
+    "shop/cart.py": [("Cart", "class", 3, 20), ("Cart.total", "method", 5, 9), ("Cart.total.inner", "function", 6, 7)],
+    "shop/empty.py": [],
+    "shop/money.py": [("round_up", "function", 1, 4)],
+}
+EDGES = [
+    ("Cart.total", "calls", "round_up", 8, 0.9, "import"),
+    ("Cart.total", "calls", "requests", 9, 0.3, "unique"),
+    ("Cart.total.inner", "references", "round_up", 7),
+    ("shop/cart.py", "imports", "round_up", 1),
+]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return SymbolGraph(make_tables(FILES, EDGES, ["requests"]))
+
+
+def names(graph, nodes):
+    return [graph.node(node).qualified_name for node in nodes]
+
+
+def node(graph, name):
+    (found,) = [number for number in range(graph.n_nodes) if graph.node(number).qualified_name == name]
+    return found
+
+
+def test_a_node_is_known_by_its_row(graph):
+    total = graph.node(node(graph, "Cart.total"))
+    assert total[1:] == ("method", "total", "Cart.total", "shop/cart.py", 5, 9, total.parent, "python", "source", 0.0)
+    assert graph.node(total.parent).qualified_name == "Cart"
+
+
+def test_tables_are_not_read_before_something_is_asked():
+    def read():
+        raise AssertionError
+
+    SymbolGraph(read)
+
+
+def test_tables_are_read_once():
+    reads = []
+
+    def read():
+        reads.append(1)
+        return make_tables(FILES, EDGES, ["requests"])
+
+    graph = SymbolGraph(read)
+    assert (graph.n_nodes, graph.n_edges, len(graph.edges(1, "out"))) == (8, 4, 0)
+    assert len(reads) == 1
+
+
+def test_an_empty_graph_has_nothing():
+    graph = SymbolGraph(empty_graph())
+    assert (graph.n_nodes, graph.n_edges) == (0, 0)
+    assert graph.file_node("a.py") is None
+    assert graph.at("a.py", 1) is None
+    assert graph.files.tolist() == []
+    assert graph.positions([], "in").tolist() == []
+
+
+def test_edges_go_out_of_their_source_and_into_their_target(graph):
+    total, round_up = node(graph, "Cart.total"), node(graph, "round_up")
+    assert graph.edges(total, "out") == [GraphEdge("calls", total, round_up, "import", 0.9, 8)]
+    assert names(graph, [edge.source for edge in graph.edges(round_up, "in")]) == [
+        "shop/cart.py",
+        "Cart.total",
+        "Cart.total.inner",
+    ]
+
+
+def test_candidates_come_only_when_asked_for(graph):
+    total = node(graph, "Cart.total")
+    assert names(graph, [edge.target for edge in graph.edges(total, "out", least=0.0)]) == ["round_up", "requests"]
+
+
+def test_edges_can_be_chosen_by_relation(graph):
+    round_up = node(graph, "round_up")
+    assert [edge.relation for edge in graph.edges(round_up, "in", {"imports", "references"})] == [
+        "imports",
+        "references",
+    ]
+    assert graph.edges(round_up, "in", {"overrides"}) == []
+
+
+def test_children_are_those_right_inside(graph):
+    assert names(graph, graph.children(node(graph, "shop/cart.py"))) == ["Cart"]
+    assert names(graph, graph.children(node(graph, "Cart"))) == ["Cart.total"]
+    assert graph.children(node(graph, "requests")) == []
+
+
+def test_descendants_are_all_inside(graph):
+    assert names(graph, graph.descendants(node(graph, "shop/cart.py"))) == ["Cart", "Cart.total", "Cart.total.inner"]
+    assert graph.descendants(node(graph, "round_up")) == []
+    assert graph.descendants(node(graph, "requests")) == []
+
+
+def test_around_a_declaration_are_those_that_it_is_inside_of(graph):
+    assert names(graph, graph.around(node(graph, "Cart.total.inner"))) == ["Cart.total", "Cart"]
+    assert graph.around(node(graph, "shop/cart.py")) == []
+    assert graph.around(node(graph, "requests")) == []
+
+
+def test_a_node_is_in_its_file(graph):
+    assert graph.file_of(node(graph, "Cart.total.inner")) == graph.file_node("shop/cart.py")
+    assert graph.file_of(graph.file_node("shop/empty.py")) == graph.file_node("shop/empty.py")
+    assert graph.file_of(node(graph, "requests")) is None
+
+
+def test_the_nodes_of_a_file_are_its_own_and_no_packages(graph):
+    assert names(graph, graph.nodes_of_file(graph.file_node("shop/money.py"))) == ["shop/money.py", "round_up"]
+    assert names(graph, graph.nodes_of_file(graph.file_node("shop/empty.py"))) == ["shop/empty.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (1, "shop/cart.py"),
+        (3, "Cart"),
+        (5, "Cart.total"),
+        (6, "Cart.total.inner"),
+        (9, "Cart.total"),
+        (999, "shop/cart.py"),
+    ],
+)
+def test_a_line_belongs_to_the_innermost_declaration(graph, line, name):
+    assert graph.node(graph.at("shop/cart.py", line)).qualified_name == name
+
+
+def test_of_two_declarations_on_one_line_the_later_is_inside():
+    graph = SymbolGraph(make_tables({"a.ts": [("A", "class", 1, 1), ("A.m", "method", 1, 1)]}))
+    assert graph.node(graph.at("a.ts", 1)).qualified_name == "A.m"
+
+
+def test_a_table_of_several_batches_is_read_as_one():
+    tables = make_tables(FILES, EDGES, ["requests"])
+    parts = [pa.Table.from_pylist([row], tables.nodes.schema) for row in tables.nodes.to_pylist()]
+    graph = SymbolGraph(tables._replace(nodes=pa.concat_tables(parts)))
+    whole = SymbolGraph(tables)
+    assert [graph.node(row) for row in range(graph.n_nodes)] == [whole.node(row) for row in range(whole.n_nodes)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=60))
+def test_edges_of_several_nodes_are_those_of_each(pairs):
+    files = {"a.py": [(f"f{number}", "function", number + 1, number + 1) for number in range(10)]}
+    edges = [(f"f{source}", "calls" if call else "references", f"f{target}") for source, target, call in pairs]
+    graph = SymbolGraph(make_tables(files, edges))
+    for direction, end in (("out", "source"), ("in", "target")):
+        found = graph.edges_at(graph.positions([3, 1, 4], direction, {"calls"}))
+        assert found == [edge for node in (3, 1, 4) for edge in graph.edges(node, direction, {"calls"})]
+        expected = sum(
+            call and (source if end == "source" else target) + 1 in (3, 1, 4) for source, target, call in pairs
+        )
+        assert len(found) == expected
+
+
+def hub(n_edges):
+    tables = make_tables({"a.py": [("hub", "function", 1, 1)]})
+    nodes = pa.concat_tables([tables.nodes, *[tables.nodes.slice(1, 1)] * n_edges])
+    edges = {
+        "relation": ["calls"] * n_edges,
+        "source": list(range(2, n_edges + 2)),
+        "target": [1] * n_edges,
+        "resolver": ["scope"] * n_edges,
+        "confidence": [0.9] * n_edges,
+        "line": [1] * n_edges,
+    }
+    return GraphTables(nodes, pa.table(edges).cast(edge_schema()), facts_schema().empty_table())
+
+
+def test_a_node_may_have_very_many_edges():
+    graph = SymbolGraph(hub(100_000))
+    assert len(graph.edges(1, "in")) == 100_000
+    assert graph.edges(1, "out") == []

@@ -1,0 +1,112 @@
+"""The code graph's tables belong to a generation of the index, like all else."""
+
+import shutil
+from dataclasses import replace
+from datetime import timedelta
+
+import lance
+import pytest
+
+from coderag.errors import StoreError
+from coderag.stores import index_writer
+from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables, empty_graph
+from coderag.stores.index_store import IndexStore
+from coderag.stores.pointer import write_pointer
+from tests.support.graph_tables import make_tables
+from tests.support.programs import build
+
+
+def _graph(number: int = 1) -> GraphTables:
+    functions = [(f"f{n}", "function", n, n) for n in range(1, number + 1)]
+    return make_tables({"a.py": functions}, [("a.py", "calls", f"f{n}") for n in range(1, number + 1)])
+
+
+def _commit(store: IndexStore, world: object, graph: GraphTables | None, **arguments: object):
+    with store.writer() as writer:
+        return world.commit(writer, {}, graph=graph, **arguments)  # type: ignore[attr-defined]
+
+
+def test_a_graph_is_read_back_equal(store, world):
+    graph = build({"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n"})
+    committed = _commit(store, world, graph)
+    for snapshot in (committed, store.open()):
+        assert snapshot.graph().nodes.equals(graph.nodes)
+        assert snapshot.graph().edges.equals(graph.edges)
+        assert snapshot.facts().to_pylist() == graph.facts.to_pylist()
+        assert snapshot.graph().facts.num_rows == 0
+    assert store.pointer().edges == len(graph.edges)
+
+
+def test_an_empty_graph_is_read_back(store, world):
+    _commit(store, world, empty_graph())
+    assert [len(table) for table in store.open().graph()] == [0, 0, 0]
+    assert store.open().graph().nodes.schema == empty_graph().nodes.schema
+
+
+def test_a_generation_without_a_graph_has_an_empty_one(store, world):
+    _commit(store, world, None)
+    _commit(store, world, _graph())
+    snapshot = _commit(store, world, None)
+    assert snapshot.graph() == empty_graph()
+    assert snapshot.facts().num_rows == 0
+    assert store.pointer().edges == 0
+    assert len(_commit(store, world, _graph(3)).graph().edges) == 3
+
+
+def test_a_pointer_of_an_earlier_version_names_no_graph(store, world):
+    _commit(store, world, _graph())
+    pointer = store.pointer()
+    write_pointer(
+        store.directory, replace(pointer, tables={name: pointer.tables[name] for name in ("chunks", "files")})
+    )
+    assert store.open().graph() == empty_graph()
+    assert len(_commit(store, world, _graph(2)).graph().edges) == 2
+
+
+def test_a_reader_keeps_its_graph_while_a_writer_commits(store, world):
+    _commit(store, world, _graph(1))
+    reader = store.open()
+    _commit(store, world, _graph(2))
+    assert len(reader.graph().edges) == 1
+    assert len(store.open().graph().edges) == 2
+
+
+def test_leaving_without_a_commit_changes_no_graph(store, world):
+    _commit(store, world, _graph(1))
+    with store.writer():
+        pass
+    assert len(store.open().graph().edges) == 1
+
+
+def test_versions_of_no_generation_are_deleted(store, world, monkeypatch):
+    monkeypatch.setattr(index_writer, "KEEP_AFTER", timedelta(0))
+    for number in range(1, 5):
+        _commit(store, world, _graph(number))
+    pointer = store.pointer()
+    for name in GRAPH_TABLES:
+        kept = {one["version"] for one in lance.dataset(str(store.directory / f"v1/lance/{name}.lance")).versions()}
+        assert kept == {pointer.tables[name], pointer.retained[0].tables[name]}
+
+
+def test_what_a_killed_writer_left_of_a_graph_is_not_read(store, world, monkeypatch):
+    _commit(store, world, _graph(1))
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(index_writer, "write_pointer", die)
+        _commit(store, world, _graph(2))
+    assert len(store.open().graph().edges) == 1
+    assert len(_commit(store, world, _graph(3)).graph().edges) == 3
+    assert len(store.open().graph().nodes) == 4
+
+
+@pytest.mark.parametrize("name", GRAPH_TABLES)
+def test_a_missing_table_is_reported_with_what_to_do(store, world, name):
+    _commit(store, world, _graph())
+    shutil.rmtree(store.directory / f"v1/lance/{name}.lance")
+    snapshot = store.open()
+    with pytest.raises(StoreError) as caught:
+        snapshot.facts() if name == "facts" else snapshot.graph()
+    assert "coderag index --full" in caught.value.hint
