@@ -43,8 +43,13 @@ from coderag.stores.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
+    from llama_index.core.graph_stores.types import PropertyGraphStore
 
+    from coderag.codegraph.export.writing import ExportFormat
     from coderag.codegraph.graph import CodeGraph
+    from coderag.codegraph.property_graph.store import Loaded, Server, ServerKind
+    from coderag.codegraph.scip.importing import ScipReport
+    from coderag.ingestion.indexer import Indexer
 
 _logger = logging.getLogger(__name__)
 
@@ -87,7 +92,9 @@ class CodeRAG:
         self._store = IndexStore((self.root / Path(directory).expanduser()) if directory else self.root / ".coderag")
         self._model: DenseModel | None = None
         self._context: QueryContext | None = None
-        self._opened = (0, "")  # generation, and when it was made: a new index counts from 1 again
+        self._opened = (0, "")
+        self._graph: CodeGraph | None = None
+        self._graph_opened = (0, "")
         self._opening = threading.Lock()
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -103,9 +110,7 @@ class CodeRAG:
             ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
             StoreError: The index cannot be written; the last generation is intact.
         """
-        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
-
-        return Indexer(self.root, self.settings, self._store, self._dense_model(), progress).run(full=full)
+        return self._indexer(progress).run(full=full)
 
     def watch(self, *, progress: Progress | None = None, stop: Event | None = None) -> Iterator[IndexReport]:
         """Bring the index up to date, and again whenever files change, until told to stop; yield each run's report.
@@ -117,11 +122,7 @@ class CodeRAG:
         Raises:
             IngestionError: The system cannot watch the folder. Else as `index`; another writer is waited for.
         """
-        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415
         from coderag.ingestion.watching import watch_changes, when_unlocked  # noqa: PLC0415
-
-        def make_indexer() -> Indexer:
-            return Indexer(self.root, self.settings, self._store, self._dense_model(), progress)
 
         def what_is_ignored() -> Set[str]:
             return ignored
@@ -131,7 +132,7 @@ class CodeRAG:
         for edited in chain(
             ((),), watch_changes(self.root, what_is_ignored, stop)
         ):  # what changed until it began is found too
-            indexer = make_indexer()
+            indexer = self._indexer(progress)
             report = when_unlocked(partial(indexer.run, since=(found, edited) if edited else None), stop)
             found = indexer.found
             ignored = frozenset(path for path, _ in found.ignored)
@@ -202,17 +203,92 @@ class CodeRAG:
         context = self._open()
         return make_hits(context.corpus, definitions(context.corpus, name))
 
-    def callers(self, name: str) -> list[GraphNeighbour]:
-        """Return what calls a declaration, the surest first; below confidence 0.5 a call is unresolved."""
-        return self._graph().callers(name)
+    @property
+    def graph(self) -> "CodeGraph":
+        """The code graph of the current generation: who calls, imports, extends, overrides and tests what.
 
-    def callees(self, name: str) -> list[GraphNeighbour]:
+        Raises:
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
+        from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
+
+        with self._opening:
+            current = self._current_generation()
+            if self._graph is None or self._graph_opened != current:
+                self._graph = CodeGraph(SymbolGraph(self._store.open().graph))
+                self._graph_opened = current
+            return self._graph
+
+    def callers(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
+        """Return what calls a declaration, the nearest and surest first. Raises as the methods of `CodeGraph`."""
+        return self.graph.callers(name, depth)
+
+    def callees(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
         """Return the declarations of this repository that a declaration calls."""
-        return self._graph().callees(name)
+        return self.graph.callees(name, depth)
 
-    def impact(self, name: str) -> list[GraphNeighbour]:
+    def impact(self, name: str, depth: int = 3) -> list[GraphNeighbour]:
         """Return what may break when a declaration changes: its callers and theirs, derived types, importing files."""
-        return self._graph().impact(name)
+        return self.graph.impact(name, depth)
+
+    def export_graph(self, to: "ExportFormat" = "json") -> Iterator[bytes]:
+        """Yield the code graph in a format that other tools read, piece by piece.
+
+        Args:
+            to: ``json``, ``graphml``, or Cypher as Neo4j (``cypher``, ``neo4j``) or ``memgraph`` read it.
+        """
+        from coderag.codegraph.export.writing import graph_chunks  # noqa: PLC0415  # only this verb needs it
+
+        return graph_chunks(self._store.open().graph(), to, self._project)
+
+    def send_graph(self, to: "ServerKind") -> "Loaded":
+        """Replace this repository's graph in the property graph of the settings.
+
+        Raises:
+            ConfigurationError: ``graph.url`` is not set, or the extra for the server is not installed.
+            StoreError: The server cannot be reached, or refuses.
+        """
+        from coderag.codegraph.property_graph.store import send_to_server  # noqa: PLC0415  # an extra
+
+        return send_to_server(self._store.open().graph(), self._project, to, self._graph_server(to))
+
+    def property_graph(self, path: Path | None = None) -> "PropertyGraphStore":
+        """Return the property graph of the settings, to be asked in Cypher.
+
+        The embedded one gets the current graph; a server has what `send_graph` sent.
+
+        Args:
+            path: File of the embedded database, which must not be there yet; None keeps it in memory.
+
+        Raises:
+            ConfigurationError: ``graph.url`` is not set, or the extra is not installed.
+            StoreError: The database cannot be opened, or the server cannot be reached.
+        """
+        from coderag.codegraph.property_graph.store import connect, embedded_property_graph  # noqa: PLC0415  # an extra
+
+        kind = self.settings.graph.store
+        if kind == "embedded":
+            return embedded_property_graph(self._store.open().graph(), self._project, path)
+        return connect(kind, self._graph_server(kind))
+
+    def import_scip(self, path: Path) -> "ScipReport":
+        """Take the edges of a SCIP index, made by a compiler, in place of ours, as long as its files do not change.
+
+        Raises:
+            InvalidQueryError: The file is damaged, no SCIP index, or about none of the files here.
+            StoreError: It cannot be read, or the index cannot be written.
+        """
+        from coderag.codegraph.build import keep_imported  # noqa: PLC0415  # only this verb needs it
+        from coderag.codegraph.scip.importing import import_edges  # noqa: PLC0415
+
+        snapshot = self._store.open()
+        tables = snapshot.graph()._replace(facts=snapshot.facts())
+        hashes = {record.path: record.hash for record in snapshot.files()}
+        imported, report = import_edges(path, tables, hashes, self.root)
+        keep_imported(self._store.directory, imported)
+        self.index()
+        return report
 
     def status(self) -> IndexStatus:
         """Return what is indexed, and what on disk differs from it.
@@ -220,6 +296,7 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
+        from coderag.codegraph.linking.rules.table import FULLY_LINKED  # noqa: PLC0415  # only this verb needs it
         from coderag.ingestion.planning import configured_embedding  # noqa: PLC0415  # only this verb and `plan` need it
 
         snapshot = self._store.open()
@@ -248,9 +325,20 @@ class CodeRAG:
             changed=changed,
             removed=removed,
             configured=configured_embedding(self.settings.embedding, pointer.embedding),
+            edges=snapshot.graph().n_resolved,
+            linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
         )
 
     # Inside
+
+    def _indexer(self, progress: Progress | None) -> "Indexer":
+        from coderag.codegraph.build import GraphBuilder, read_imported  # noqa: PLC0415  # only writers need it
+        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
+        from coderag.ingestion.workers.worker_pool import number_of_workers  # noqa: PLC0415
+
+        processes = max(1, number_of_workers(self.settings.ingestion.workers))
+        builder = GraphBuilder(read_imported(self._store.directory), processes=processes)
+        return Indexer(self.root, self.settings, self._store, self._dense_model(), progress, graph_builder=builder)
 
     def _dense_model(self) -> DenseModel:
         if self._model is None:
@@ -265,21 +353,35 @@ class CodeRAG:
         """What paths are masked with before they are sent to a server."""
         return path_mask(self.settings.privacy, self._store.directory)
 
-    def _graph(self) -> "CodeGraph":
-        graph: CodeGraph = self._open().graph
-        return graph
+    def _graph_server(self, kind: "ServerKind") -> "Server":
+        from coderag.codegraph.property_graph.store import Server  # noqa: PLC0415  # an extra
+
+        settings = self.settings.graph
+        if not settings.url:
+            hint = f"Say where {kind} is, such as bolt://localhost:7687."
+            raise ConfigurationError("graph.url is not set", hint=hint)
+        password = settings.password.get_secret_value()
+        return Server(settings.url, settings.user, password, settings.database, settings.timeout_s)
+
+    @property
+    def _project(self) -> str:
+        return self.settings.project or self.root.name
 
     def _open(self) -> QueryContext:
         """Return the current generation, opened once and again only after a commit."""
         with self._opening:
-            pointer = self._store.pointer()
-            if pointer is None:
-                raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run `coderag index` in it first.")
-            current = (pointer.generation, pointer.created)
+            current = self._current_generation()
             if self._context is None or current != self._opened:
                 self._context = self._load()
                 self._opened = current
             return self._context
+
+    def _current_generation(self) -> tuple[int, str]:
+        """Return what tells the current generation from others: a new index counts from 1 again."""
+        pointer = self._store.pointer()
+        if pointer is None:
+            raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run `coderag index` in it first.")
+        return pointer.generation, pointer.created
 
     def _load(self) -> QueryContext:
         with collector_paused():
@@ -288,12 +390,13 @@ class CodeRAG:
     def _load_context(self) -> QueryContext:
         from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
         from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415
+        from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
         from coderag.stores.corpus import Corpus  # noqa: PLC0415
 
         model = self._dense_model()
         snapshot = _with_vectors_of(model, self._store.open())
         corpus = Corpus(snapshot)
-        graph = CodeGraph(corpus)
+        graph = CodeGraph(SymbolGraph(snapshot.graph))
         writer = make_answer_writer(self.settings.llm)
         embedder: QueryEmbedder = model
         paths = None
@@ -306,7 +409,7 @@ class CodeRAG:
             graph=graph,
             neighbours=Neighbours(corpus, graph),
             root=str(self.root),
-            project=self.settings.project or self.root.name,
+            project=self._project,
             embedder=embedder,
             settings=self.settings.search,
             writer=writer,

@@ -152,6 +152,19 @@ class StorageSettings(Section):
     )
 
 
+class GraphSettings(Section):
+    """Where the code graph can be asked in Cypher. No server is needed."""
+
+    store: Literal["embedded", "neo4j", "memgraph"] = Field(
+        "embedded", description="'embedded' needs no server; the others are servers."
+    )
+    url: str = Field("", description="Address of the server, such as bolt://localhost:7687.")
+    user: str = Field("", description="User of the server; empty where it asks for none.")
+    password: SecretStr = Field(SecretStr(""), description="Password of the server, best as ${NAME}.")
+    database: str = Field("", description="Database of the server; empty takes the one called like the server.")
+    timeout_s: float = Field(30.0, gt=0, description="Seconds to wait for the server.")
+
+
 class PrivacySettings(Section):
     """What servers of models may see."""
 
@@ -187,6 +200,7 @@ class Settings(BaseSettings):
     reranker: RerankerSettings = RerankerSettings()
     search: SearchSettings = SearchSettings()
     storage: StorageSettings = StorageSettings()
+    graph: GraphSettings = GraphSettings()
     repos: Section = Section()
     docs: Section = Section()
     backlog: Section = Section()

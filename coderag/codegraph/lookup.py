@@ -1,22 +1,35 @@
 """Look up what the symbol table and the code graph know: definitions, users, relatives, tests, places."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.schema import GraphNeighbour
+from coderag.codegraph.kin import DISPATCHED, FUNCTION_KINDS
+from coderag.codegraph.questions import answer
+from coderag.codegraph.relations import NOUNS
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.schema import RESOLVED, GraphNeighbour, GraphRelation
 from coderag.state import Analysis, Candidate
 from coderag.stores.corpus import Corpus
+from coderag.stores.graph_tables import FILE_KIND
 from coderag.stores.symbol_table import SymbolMatch
 from coderag.tokens import text_terms
 
-_MOST = 50
-_HIERARCHY_DEPTH = 4
-_ABOUT_IMPACT = re.compile(r"\b(?:breaks?|affected|impact)\b", re.IGNORECASE)
-_ABOUT_IMPORTS = re.compile(r"\b(?:imports?|imported|importers?|depends?|dependents?)\b", re.IGNORECASE)
+_MOST = 50  # results of one look-up
+_MOST_NAMES = 3
+_DECAY = 0.7  # of what makes a result better than a candidate, for each further step
+_SURENESS_SHARE = 0.2  # so that no step further away is better for being surer
+_MORE_STEPS: Final[Mapping[GraphRelation, int]] = MappingProxyType({"user": 1, "used": 1, "imported_by": 2})
+_NAMES = frozenset({"identifier", "qualified_name"})
+_PLACES = frozenset({"path", "location"})
 _SURE_ENOUGH = 0.7  # a match that is the same words in another spelling
 _MOST_SNIPPET_TERMS = 300
+_CALLING = frozenset({"caller", "user", "test_for"})
+_LEAST_DOTS = 2  # in the name of what may be inside a function: ``function.Class.method``, ``function.variable``
+_USERS = frozenset(noun for (_, direction), noun in NOUNS.items() if direction == "in")
+"""What has the line of evidence itself: it is shown by that one, and what is used by its first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,37 +44,27 @@ def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> Found:
     """Return candidates that are known to be what the question asks for, each with a ``lookup`` score of 0 to 1."""
     if analysis["intent"] == "find_similar":
         return _similar(corpus, analysis)
-    names = [entity["text"] for entity in analysis["entities"] if entity["kind"] in ("identifier", "qualified_name")][
-        :3
-    ]
     if analysis["intent"] == "find_definition":
         found = {
             (candidate["chunk_id"], candidate["start_line"]): candidate
-            for name in names
+            for name in _named(analysis, _NAMES)
             for candidate in definitions(corpus, name)
         }
         return Found(list(found.values()), analysis)
-    neighbours = [neighbour for name in names for neighbour in _neighbours(graph, analysis, name)]
-    return Found(_candidates(corpus, neighbours), analysis)
+    names = _named(analysis, _NAMES | _PLACES)
+    neighbours = answer(graph.permissive, analysis, names)
+    return Found(_candidates(corpus, graph.symbols, neighbours), analysis)
+
+
+def _named(analysis: Analysis, kinds: Collection[str]) -> list[str]:
+    """Return the first things of some kinds that the question names."""
+    return [entity["text"] for entity in analysis["entities"] if entity["kind"] in kinds][:_MOST_NAMES]
 
 
 def definitions(corpus: Corpus, name: str) -> list[Candidate]:
     """Return where a name is declared, best match first."""
     matches = [match for match in corpus.symbols.find(name) if match.quality >= _SURE_ENOUGH]
     return [_declared(corpus, match) for match in matches[:_MOST]]
-
-
-def _neighbours(graph: CodeGraph, analysis: Analysis, name: str) -> list[GraphNeighbour]:
-    if analysis["intent"] == "find_usage":
-        if _ABOUT_IMPACT.search(analysis["text"]):
-            return graph.impact(name)
-        using = [] if _ABOUT_IMPORTS.search(analysis["text"]) else [*graph.callers(name), *graph.derived(name)]
-        return using or graph.importers(name)
-    if analysis["intent"] == "hierarchy":
-        return [*graph.derived(name, depth=_HIERARCHY_DEPTH), *graph.bases(name)]
-    if analysis["intent"] == "find_tests":
-        return graph.tests(name)
-    return []
 
 
 def _similar(corpus: Corpus, analysis: Analysis) -> Found:
@@ -88,21 +91,64 @@ def _row_at(corpus: Corpus, location: str) -> int | None:
     return next((row for row in rows if corpus.start_lines[row] <= int(line) <= corpus.end_lines[row]), None)
 
 
-def _candidates(corpus: Corpus, neighbours: Sequence[GraphNeighbour]) -> list[Candidate]:
-    """Return one candidate a declaration, the surest reference of each."""
-    rows: dict[str, list[int]] = {}
+def _candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[GraphNeighbour]) -> list[Candidate]:
+    """Return one candidate a declaration, the best first."""
     files = {path: file for file, path in enumerate(corpus.paths)}
-    found: dict[tuple[str, str], Candidate] = {}
-    for neighbour in sorted(neighbours, key=lambda neighbour: -neighbour.confidence)[:_MOST]:
-        chunks = rows.setdefault(neighbour.path, list(corpus.chunk_rows(files[neighbour.path])))
-        row = next(
-            (row for row in chunks if corpus.start_lines[row] <= neighbour.line <= corpus.end_lines[row]), chunks[0]
-        )
-        symbol = "" if neighbour.qualified_name == neighbour.path else neighbour.qualified_name
-        inside = corpus.start_lines[row] <= neighbour.start_line and neighbour.end_line <= corpus.end_lines[row]
-        lines = (neighbour.start_line, neighbour.end_line) if inside else None
-        found.setdefault((neighbour.path, symbol), _candidate(corpus, row, neighbour.confidence, symbol, lines))
+    declared = {(one.evidence, one.line) for one in neighbours if one.kind != FILE_KIND}
+    found: dict[tuple[str, str, int], Candidate] = {}
+    for neighbour in sorted(neighbours, key=lambda neighbour: -_score(neighbour)):
+        if len(found) == _MOST:
+            break
+        is_file = neighbour.kind == FILE_KIND
+        if is_file and (neighbour.path, neighbour.line) in declared:  # a decorator's call is the file's and the class's
+            continue
+        if neighbour.path not in files:  # outside the repository, or without text
+            continue
+        shown = symbols.node(outer) if (outer := _function_around(symbols, neighbour)) is not None else neighbour
+        line = neighbour.line if neighbour.relation in _USERS else neighbour.start_line
+        chunks = corpus.chunk_rows(files[neighbour.path])
+        row = next((row for row in chunks if corpus.start_lines[row] <= line <= corpus.end_lines[row]), chunks[0])
+        symbol = "" if is_file else shown.qualified_name
+        lines = _shown(corpus, row, min(shown.start_line, line), shown.end_line)
+        place = (neighbour.path, symbol, shown.start_line)
+        found.setdefault(place, _candidate(corpus, row, _score(neighbour), symbol, lines))
     return list(found.values())
+
+
+def _function_around(symbols: SymbolGraph, neighbour: GraphNeighbour) -> int | None:
+    """Return the function that a user is a part of without being one, such as a variable or a method of a local class."""
+    dots = neighbour.qualified_name.count(".") + (neighbour.kind not in FUNCTION_KINDS)
+    if dots < _LEAST_DOTS or neighbour.relation not in _CALLING or neighbour.kind == FILE_KIND:
+        return None
+    node = symbols.at(neighbour.path, neighbour.start_line)
+    if node is None:
+        return None
+    around = [node, *symbols.around(node)]
+    is_function = [symbols.kinds[one] in FUNCTION_KINDS for one in around]
+    inside = [place for place, is_one in enumerate(is_function) if not is_one and any(is_function[place:])]
+    return around[is_function.index(True, inside[-1])] if inside else None
+
+
+def _score(neighbour: GraphNeighbour) -> float:
+    """Return how well a neighbour answers the question: the nearest best, of equally near ones the surest.
+
+    What only names a declaration, may call it by way of another method, or helps tests without being one is as good as what
+    is a step further away, what only imports it as what is two.
+    """
+    if neighbour.confidence < RESOLVED:
+        return neighbour.confidence
+    more = _MORE_STEPS.get(neighbour.relation, int(neighbour.confidence <= DISPATCHED or _helps_tests(neighbour)))
+    steps = neighbour.depth - 1 + more
+    nearness = _DECAY**steps * (1 - _SURENESS_SHARE + _SURENESS_SHARE * neighbour.confidence)
+    return RESOLVED + (1 - RESOLVED) * nearness
+
+
+def _helps_tests(neighbour: GraphNeighbour) -> bool:
+    """Whether a function among tests is none, nor in one, by its name."""
+    if neighbour.role != "test" or neighbour.kind not in FUNCTION_KINDS:
+        return False
+    names = neighbour.qualified_name.split(".")
+    return not (names[-1].startswith("Test") or any(name.startswith("test") for name in names))
 
 
 def _declared(corpus: Corpus, match: SymbolMatch) -> Candidate:
@@ -111,6 +157,12 @@ def _declared(corpus: Corpus, match: SymbolMatch) -> Candidate:
     inside = corpus.start_lines[row] <= match.start_line and match.end_line <= corpus.end_lines[row]
     lines = (match.start_line, match.end_line) if inside else None
     return _candidate(corpus, row, match.quality, match.qualified_name, lines)
+
+
+def _shown(corpus: Corpus, row: int, start_line: int, end_line: int) -> tuple[int, int] | None:
+    """Return those lines of a declaration that are in a chunk; None if none are."""
+    lines = max(int(corpus.start_lines[row]), start_line), min(int(corpus.end_lines[row]), end_line)
+    return lines if lines[0] <= lines[1] else None
 
 
 def _candidate(corpus: Corpus, row: int, score: float, symbol: str, lines: tuple[int, int] | None) -> Candidate:

@@ -20,11 +20,7 @@ def expand(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
         results = {corpus.row_of[result["chunk_id"]] for result in state["results"]}
         related = expand_results(
             [Seed(corpus.row_of[result["chunk_id"]], _label(result)) for result in state["results"][:_SEEDS]],
-            lambda row: (
-                Neighbour(*near)
-                for near in context.neighbours.of(row, lambda other: float(similarity[other]))
-                if near[0] not in results
-            ),
+            lambda row: (Neighbour(*near) for near in context.neighbours.of(row, similarity) if near[0] not in results),
             lambda row: max(float(similarity[row]), 0.0),
             lambda row: corpus.value("qualified_name", row),
             lambda row: corpus.value("id", row),

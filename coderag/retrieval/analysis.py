@@ -1,6 +1,7 @@
 """Understand a question without a language model: its intent, what it names, and its terms."""
 
 import re
+from collections.abc import Sequence
 
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.entities import find_entities
@@ -31,15 +32,18 @@ def analyze(query: str, project: str = "") -> Analysis:
     _check(query)
     entities = find_entities(query)
     symbol_query = bool(SYMBOL_QUERY.match(query.strip()))
-    intent, confidence, name = _intent(query.strip(), entities, symbol_query=symbol_query)
+    intent, confidence, name, other = _intent(query.strip(), entities, symbol_query=symbol_query)
     question = query if symbol_query else _without_project(query, project)
     if intent == "documentation":
         question = _ABOUT_DOCUMENTS.sub(" ", question)
     if not name and not entities and query.isascii() and query.strip().isidentifier():
         name = query.strip()  # one bare word may be a name as well, whatever else it means
-    if name and not any(name == entity["text"] for entity in entities):
-        kind = "qualified_name" if any(separator in name for separator in (".", "::", "->", "#")) else "identifier"
-        entities.insert(0, Entity(kind=kind, text=name))
+    if name and intent in _ABOUT_ONE_NAME:  # its parts say nothing more
+        entities = [entity for entity in entities if entity["text"] == name or entity["text"] not in name]
+    for named in (other, name):
+        if named and not any(named == entity["text"] for entity in entities):
+            kind = "qualified_name" if any(separator in named for separator in (".", "::", "->", "#")) else "identifier"
+            entities.insert(0, Entity(kind=kind, text=named))
     return Analysis(
         intent=intent,
         confidence=confidence,
@@ -77,17 +81,26 @@ def _check(query: str) -> None:
         )
 
 
-def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[Intent, float, str]:
-    """Return the intent, how sure it is, and the name the question is about (empty if it is about none)."""
+def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[Intent, float, str, str]:
+    """Return the intent, how sure it is, and the one or two names the question is about (empty if it is about none)."""
     if symbol_query:
-        return "find_definition", _CERTAIN, query.strip("`'\"").removesuffix("()")
+        return "find_definition", _CERTAIN, query.strip("`'\"").removesuffix("()"), ""
     if any(entity["kind"] == "snippet" for entity in entities):
-        return "find_similar", _LIKELY, ""
+        return "find_similar", _LIKELY, "", ""
     for intent, confidence, pattern in INTENT_PATTERNS:
         if match := pattern.search(query):
             name = match.groupdict().get("name") or ""
-            more_words = raw_tokens(query[match.end() :])
-            if name.lower() in STOP_WORDS or (more_words and name.islower() and name.isalpha()):
-                name = ""  # "what tests file size limits" is not about a declaration called ``file``
-            return intent, confidence, name
-    return "general", _DEFAULT, ""
+            if name and not _is_marked(query, match) and not _may_be_name(name, raw_tokens(query[match.end() :])):
+                name = ""
+            return intent, confidence, name, match.groupdict().get("other") or ""
+    return "general", _DEFAULT, "", ""
+
+
+def _is_marked(query: str, match: re.Match[str]) -> bool:
+    """Whether the name that a pattern found is written as code: quoted, or with parentheses."""
+    return query[: match.start("name")].endswith(("`", "'", '"')) or query[match.end("name") :].startswith("()")
+
+
+def _may_be_name(name: str, more_words: Sequence[str]) -> bool:
+    """Whether a word is not just one of the question: "what tests file size limits" is not about a declaration ``file``."""
+    return not name.islower() or (name not in STOP_WORDS and not (more_words and name.isalpha()))

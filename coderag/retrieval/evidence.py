@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coderag.schema import Evidence
+from coderag.schema import RESOLVED, Evidence
 from coderag.state import Analysis, Candidate
 from coderag.stores.corpus import Corpus
 
@@ -16,6 +16,7 @@ NOT_FOUND_BELOW = 0.2
 
 _RESULTS = 5
 _EXACT = 0.99
+_ASKED_OF_GRAPH = frozenset({"find_usage", "hierarchy", "find_tests"})
 
 
 def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> Evidence:
@@ -28,7 +29,8 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> E
     """
     if not results:
         return "not_found"
-    if any(result["channels"].get("lookup", 0.0) >= _EXACT for result in results):
+    known = RESOLVED if analysis["intent"] in _ASKED_OF_GRAPH else _EXACT
+    if any(result["channels"].get("lookup", 0.0) >= known for result in results):
         return "found"
     covered = coverage(corpus, analysis["terms"], results)
     if covered < NOT_FOUND_BELOW:

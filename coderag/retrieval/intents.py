@@ -1,6 +1,6 @@
 """What kinds of question there are, as data: patterns tried in order, the first that fits decides.
 
-A pattern's group ``name`` is what the question is about.
+A pattern's group ``name`` is what the question is about, ``other`` the far end of a way that it asks for.
 """
 
 import re
@@ -8,14 +8,38 @@ from typing import NamedTuple
 
 from coderag.schema import Intent
 
-_NAME = r"[`'\"]?(?P<name>[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|/)[A-Za-z_$][\w$]*)*)(?:\(\))?[`'\"]?"
+_SEGMENT = r"[A-Za-z_$][\w$]*"
+_PATH = r"(?:[\w@.+-]+/)+[\w@.+-]*\w"
+_QUALIFIED = rf"#?{_SEGMENT}(?:(?:\.|::|->|#|/)#?{_SEGMENT})*"
+_NAME = rf"[`'\"]?(?P<name>{_PATH}::{_QUALIFIED}|{_PATH}|{_QUALIFIED})(?:\(\))?[`'\"]?"
 _NOUN = r"(?:(?:the|a|an|this|that|any|all)\s+)?"
-_KIND = r"(?:(?:function|method|class|interface|struct|trait|type|enum|module|constant|variable|macro|component|symbol)\s+)?"
+_KIND = (
+    r"(?:(?:function|method|class|interface|struct|trait|type|enum|module|file|constant|variable|macro|component|symbol)"
+    r"\s+(?![?]?$))?"
+)
 _TAIL_KIND = (
     r"(?:\s+(?:function|method|class|interface|struct|trait|type|enum|module|constant|variable|macro|component))?"
 )
 _THING = _NOUN + _KIND + _NAME + _TAIL_KIND
-_WHO = r"(?:who|what|which(?:\s+\w+){0,2}|where|everything\s+that|all\s+\w+\s+that|(?:places?|code)\s+that|find\s+\w+\s+that)"
+_OTHER = _THING.replace("(?P<name>", "(?P<other>")
+_TYPE = rf"(?-i:(?=\S*[A-Z])){_THING}"  # what is created is a type, or it is no question about code
+_END = r"\s*\??\s*$"
+_WHO = (
+    r"(?:who|what|which(?:\s+\w+){0,2}|where|everything\s+that|(?:places?|code|all\s+\w+|find\s+\w+|functions|methods|"
+    r"classes|types|structs|tests|files|modules)\s+(?:that|which))"
+)
+_USE = r"(?:calls?|uses?|invokes?|imports?|references?|instantiates?|makes?\s+use\s+of|depends?\s+on|rel(?:y|ies)\s+on)"
+_USED = r"(?:called|used|invoked|imported|referenced|instantiated)"
+_CREATE = r"(?:creates?|constructs?|builds?|makes?)"
+_CREATED = r"(?:created|constructed|initiali[sz]ed)"
+_ASK_FOR = r"^\s*(?:(?:show|find|list|give|get)\s+(?:me\s+)?)?(?:all\s+)?(?:the\s+)?"
+_BREAKS = (
+    r"\bwhat\s+(?:else\s+)?(?:would\s+|could\s+|will\s+|might\s+|may\s+|can\s+)?"
+    r"(?:breaks?|fails?|happens?|(?:is|be|gets?)\s+(?:affected|impacted|broken))"
+)
+_CHANGE = r"(?:chang\w+|renam\w+|remov\w+|delet\w+|modif\w+|edit\w*|touch\w*|refactor\w*)"
+_DERIVE = r"(?:implements?|extends?|inherits?(?:\s+from)?|subclass(?:es)?|overrides?|derives?(?:\s+from)?)"
+_DERIVING = r"(?:implementing|extending|inheriting(?:\s+from)?|subclassing|overriding|deriving\s+from)"
 
 
 class IntentPattern(NamedTuple):
@@ -44,24 +68,39 @@ INTENT_PATTERNS: tuple[IntentPattern, ...] = tuple(
     )
     + _pattern(
         "find_tests", 0.9,
-        rf"\b(?:what|which)\s+(?:unit\s+|integration\s+)?tests?\s+(?:(?:cases?\s+)?(?:cover|exercise|check|verify|are\s+there\s+for|use)s?)\s+{_THING}",
+        rf"\b(?:what|which)\s+(?:unit\s+|integration\s+)?tests?\s+(?:(?:cases?\s+)?(?:cover|exercise|check|verify|are\s+there\s+for|use|call|test)s?)\s+{_THING}",
         rf"\bwhat\s+(?:tests|covers)\s+{_THING}",
         rf"\b(?:unit\s+|integration\s+)?tests?\s+(?:for|of|covering)\s+{_THING}",
         rf"\b(?:how|where)\s+(?:is|are)\s+{_THING}\s+tested\b",
     )
     + _pattern(
         "find_usage", 0.9,
-        rf"\b{_WHO}\s+(?:else\s+)?(?:\w+\s+)?(?:calls?|uses?|invokes?|imports?|references?|instantiates?|depends?\s+on|relies\s+on)\s+{_THING}",
+        rf"\b(?:what|who|which(?:\s+\w+){{0,2}})\s+do(?:es)?\s+{_THING}\s+{_USE}{_END}",
+        rf"\b{_USED}\s+by\s+{_THING}{_END}",
+        rf"\b(?:callees|dependencies|imports)\s+of\s+{_THING}{_END}",
+        rf"\bhow\s+(?:does|do|can|could)\s+{_THING}\s+(?:reach(?:es)?|gets?\s+to|ends?\s+up\s+(?:in|at))\s+{_OTHER}{_END}",
+        rf"\b(?:path|way|route|chain)\s+(?:from|between)\s+{_THING}\s+(?:to|and)\s+{_OTHER}{_END}",
+        rf"\b{_WHO}\s+(?:else\s+)?(?:\w+\s+)?{_USE}\s+{_THING}",
+        rf"\bwhere\s+do(?:es)?\s+(?:the\s+)?\w+\s+{_USE}\s+{_THING}{_END}",
+        rf"\b{_WHO}\s+{_CREATE}\s+{_TYPE}{_END}",
         rf"\b(?:callers?|usages?|uses|references|importers|invocations|call\s+sites?|dependents)\s+(?:of|to)\s+{_THING}",
-        rf"\bwhat\s+(?:breaks|is\s+affected|would\s+break|happens)\s+(?:if|when)\s+(?:i\s+|we\s+|you\s+)?(?:change|changing|rename|remove|delete|modify)?\s*{_THING}\s*(?:changes|is\s+(?:changed|removed|renamed))",
-        rf"\bwhat\s+(?:breaks|is\s+affected|would\s+break)\s+(?:if|when)\s+(?:i|we|you)\s+(?:change|rename|remove|delete|modify)\s+{_THING}",
-        rf"\bimpact\s+of\s+(?:changing\s+|removing\s+|renaming\s+)?{_THING}",
-        rf"\bwhere\s+(?:is|are)\s+{_THING}\s+(?:used|called|imported|referenced|invoked|instantiated)\b",
+        rf"{_ASK_FOR}(?:calls|users|instances|instantiations|occurrences|creations?)\s+(?:of|to)\s+{_THING}{_END}",
+        rf"{_BREAKS}\s+(?:if|when)\s+(?:(?:i|we|you|someone)\s+)?{_CHANGE}\s+{_THING}{_END}",
+        rf"{_BREAKS}\s+(?:if|when)\s+{_THING}\s+(?:(?:is|gets)\s+)?{_CHANGE}",
+        rf"\b(?:affected|impacted|broken)\s+by\s+(?:a\s+|any\s+|the\s+)?{_CHANGE}\s+(?:(?:of|to|in)\s+)?{_THING}",
+        rf"\b(?:impact|effects?|consequences|blast\s+radius)\s+of\s+(?:a\s+|any\s+)?{_CHANGE}\s+(?:(?:of|to|in)\s+)?{_THING}",
+        rf"\b(?:impact|blast\s+radius)\s+of\s+{_THING}",
+        rf"\bwhere\s+(?:is|are)\s+{_THING}\s+{_USED}\b",
+        rf"\bwhere\s+(?:is|are)\s+{_TYPE}\s+{_CREATED}{_END}",
+        rf"^\s*is\s+{_THING}\s+{_USED}\s+any\w+{_END}",
     )
     + _pattern(
         "hierarchy", 0.9,
-        rf"\b{_WHO}\s+(?:\w+\s+)?(?:implements?|extends?|inherits?(?:\s+from)?|subclass(?:es)?|overrides?|derives?(?:\s+from)?)\s+{_THING}",
-        rf"\b(?:subclasses|implementations|implementors|implementers|subtypes|derived\s+classes|children|base\s+class(?:es)?|superclass(?:es)?|parents?)\s+of\s+{_THING}",
+        rf"\bwhat\s+do(?:es)?\s+{_THING}\s+{_DERIVE}{_END}",
+        rf"\b{_WHO}\s+(?:\w+\s+)?{_DERIVE}\s+{_THING}",
+        rf"\b(?:classes|types|structs|methods|functions)\s+{_DERIVING}\s+{_THING}",
+        rf"\b(?:subclasses|implementations|implementors|implementers|subtypes|(?:derived|child)\s+(?:classes|types)|children|descendants|overrides|base\s+class(?:es)?|superclass(?:es)?|parents?|ancestors)\s+of\s+{_THING}",
+        rf"\bwhere\s+(?:is|are)\s+{_THING}\s+(?:overridden|extended|subclassed){_END}",
         rf"\b(?:class|type|inheritance)\s+(?:tree|hierarchy)\s+(?:of|for|below|above)\s+{_THING}",
     )
     + _pattern(

@@ -15,7 +15,8 @@ from coderag.stores.corpus import Corpus
 
 _COHERENCE_CHUNKS = 50
 _RESOLVED = 0.5  # confidence from which the code graph's word is taken
-_KNOWN_ANSWER = 10.0  # more than all signals together: what is known comes before what is alike
+_KNOWN_ANSWER = 30.0  # what is known comes before what is alike, and what is nearer before what is better named
+_KNOWN_DECAY = 0.99  # for each further one of a file: of equally near ones, those of other files come first
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,12 @@ def rank(
         kind = KIND_FACTORS.get(corpus.value("kind", row), 1.0)
         own = (candidate["score"] * kind + declares + looked_up) * factor
         total = (1 - shape.chunk_share) * float(by_file[file]) + shape.chunk_share * own
-        if looked_up >= _RESOLVED and not shape.wants_definition:
-            total += _KNOWN_ANSWER
+        if _is_known(candidate, shape):
+            total += _KNOWN_ANSWER * looked_up
         if candidate["chunk_id"] != analysis["similar_to"]:
             scored.append((total, row, candidate))
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
-    limit = shape.max_per_file or settings.max_per_file
-    chosen = _spread(corpus, scored, shape.same_file_decay, limit, top_k)
+    chosen = _spread(corpus, scored, shape, shape.max_per_file or settings.max_per_file, top_k)
     return [_explained(corpus, entry, shares) for entry in chosen]
 
 
@@ -108,8 +108,16 @@ def _lexically_best(candidates: Sequence[Candidate], rows: Sequence[int]) -> lis
 Scored = tuple[float, int, Candidate]
 
 
-def _spread(corpus: Corpus, scored: list[Scored], decay: float, limit: int, top_k: int) -> list[Scored]:
-    """Return the best, where each further result of one file counts less and no file has more than `limit`."""
+def _is_known(candidate: Candidate, shape: Shape) -> bool:
+    """Whether a candidate is one of the places asked for, and not only like them."""
+    return candidate["channels"].get("lookup", 0.0) >= _RESOLVED and not shape.wants_definition
+
+
+def _spread(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_k: int) -> list[Scored]:
+    """Return the best, where each further result of one file counts less and no file has more than `limit`.
+
+    What is known to be asked for is all there, however much of it one file has.
+    """
     shown: Counter[int] = Counter()
     declarations: set[tuple[int, str, int]] = set()
     decayed = []
@@ -120,7 +128,9 @@ def _spread(corpus: Corpus, scored: list[Scored], decay: float, limit: int, top_
         if (file, name, line) in declarations:
             continue  # a further part of a long declaration, or the same one found twice
         declarations.update(((file, name, line), (file, name, 0)))
-        if shown[file] < limit:
+        known = _is_known(candidate, shape)
+        if known or shown[file] < limit:
+            decay = _KNOWN_DECAY if known else shape.same_file_decay
             decayed.append((total * decay ** shown[file], row, candidate))
             shown[file] += 1
     decayed.sort(key=lambda entry: -entry[0])

@@ -84,6 +84,12 @@ def file_size(corpus: Corpus, question: Question) -> FloatArray:
     return np.log1p(corpus.file_lines).astype(np.float32)
 
 
+def centrality(corpus: Corpus, question: Question) -> FloatArray:
+    """How much of the repository's code uses the file."""
+    del question
+    return np.sqrt(corpus.file_centrality)
+
+
 _COHERENCE_RANK = 20  # so that the first chunk of a file does not decide alone
 
 
@@ -103,6 +109,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("folder_name", 0.2, folder_name),
     Signal("coherence", 0.1, coherence),
     Signal("file_size", 0.02, file_size),
+    Signal("centrality", 0.1, centrality),
 )
 
 ROLE_FACTORS = {"test": 0.5, "example": 0.7, "docs": 0.7, "config": 0.8, "generated": 0.6, "vendored": 0.6}

@@ -1,10 +1,12 @@
 import pytest
 
-from coderag.codegraph.graph import RESOLVED, CodeGraph
+from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.lookup import definitions, look_up
+from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.retrieval.analysis import analyze
 from tests.support.candidates import names_of, paths_of
 from tests.support.corpora import make_corpus, row_named
+from tests.support.graph_tables import tables_of
 
 FILES = {
     "shop/money.py": "def round_up(value):\n    return int(value + 0.5)\n\n\ndef roundDown(value):\n    return int(value)\n",
@@ -17,6 +19,18 @@ FILES = {
     "tools/stray.py": "def stray(values):\n    return [round_up(value) for value in values]\n",
     "deep/shop/cart.py": "def other():\n    return 1\n",
 }
+EDGES = [
+    ("shop/cart.py", "imports", "round_up", 1, 0.97, "import"),
+    ("Cart", "inherits", "Basket", 8, 0.98),
+    ("Cart.total", "calls", "round_up", 10, 0.97, "import"),
+    ("shop/desk.py", "imports", "shop/cart.py", 1, 0.97, "import"),
+    ("serve", "calls", "Cart.total", 5, 0.6, "unique"),
+    ("tests/test_money.py", "imports", "round_up", 1, 0.97, "import"),
+    ("test_rounding", "calls", "round_up", 5, 0.97, "import"),
+    ("test_rounding", "tests", "round_up", 5, 0.97, "call"),
+    ("stray", "calls", "round_up", 2, 0.3, "unique"),
+    ("stray", "calls", "sum", 2, 0.9, "import"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +40,8 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def found(corpus):
-    graph = CodeGraph(corpus)
+    graph = CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["sum"])))
     return lambda query: look_up(corpus, graph, analyze(query))
-
-
-def sure(candidates):
-    return [one for one in candidates if one["channels"]["lookup"] >= RESOLVED]
 
 
 def test_a_definition_is_looked_up_with_its_own_lines(corpus, found):
@@ -60,29 +70,34 @@ def test_definitions_come_best_first(corpus):
     assert names_of(corpus, definitions(corpus, "Cart.size")) == ["Cart.size", "Basket.size"]
 
 
-def test_usages_are_callers_the_surest_reference_of_each(corpus, found):
+def test_usages_are_callers_each_once_and_no_candidates(corpus, found):
     candidates = found("who calls round_up").candidates
-    assert set(names_of(corpus, sure(candidates))) == {"Cart.total", "test_rounding"}
-    assert [one["symbol"] for one in candidates if one not in sure(candidates)] == ["stray"]
-    assert len(candidates) == len({(one["chunk_id"], one["symbol"]) for one in candidates})
+    assert set(names_of(corpus, candidates)) == {"Cart.total", "test_rounding"}
+    assert len(candidates) == 2
+
+
+def test_a_name_of_several_declarations_means_all_of_them(corpus, found):
+    assert names_of(corpus, found("who calls total").candidates) == ["serve"]
+    assert found("who calls `size`").candidates == found("who uses `size`").candidates
 
 
 def test_derived_types_are_usages_of_a_type(corpus, found):
-    assert "Cart" in names_of(corpus, found("who uses Basket").candidates)
+    assert names_of(corpus, found("who uses Basket").candidates) == ["Cart"]
 
 
-def test_a_question_about_imports_gives_the_importing_files(corpus, found):
-    assert set(paths_of(corpus, found("what imports shop.money").candidates)) == {"shop/cart.py", "tests/test_money.py"}
+@pytest.mark.parametrize("query", ["what imports shop.money", "what imports shop/money.py", "who imports round_up"])
+def test_a_question_about_imports_gives_the_importing_files(corpus, found, query):
+    assert set(paths_of(corpus, found(query).candidates)) == {"shop/cart.py", "tests/test_money.py"}
 
 
 def test_a_name_that_nothing_calls_is_used_by_the_files_that_import_its_file(corpus, found):
-    assert set(paths_of(corpus, found("who uses roundDown").candidates)) == {"shop/cart.py", "tests/test_money.py"}
+    assert set(paths_of(corpus, found("who uses Cart").candidates)) == {"shop/desk.py"}
 
 
-def test_a_question_about_breakage_gives_everything_that_may_break(corpus, found):
+def test_a_question_about_breakage_gives_everything_that_may_break_the_nearest_first(corpus, found):
     names = names_of(corpus, found("what breaks if I change round_up").candidates)
-    assert {"Cart.total", "test_rounding"} <= set(names)
-    assert "stray" not in names
+    assert set(names[:2]) == {"Cart.total", "test_rounding"}
+    assert names[2:] == ["serve"]
 
 
 def test_a_hierarchy_has_derived_types_and_bases(corpus, found):
@@ -92,6 +107,21 @@ def test_a_hierarchy_has_derived_types_and_bases(corpus, found):
 
 def test_tests_are_looked_up(corpus, found):
     assert names_of(corpus, found("what tests round_up").candidates) == ["test_rounding"]
+
+
+def test_what_is_called_is_shown_with_its_own_lines():
+    corpus = make_corpus({"a.py": "def first():\n    return 1\n\n\ndef second():\n    return first()\n"})
+    graph = CodeGraph(SymbolGraph(tables_of(corpus, [("second", "calls", "first", 6)])))
+    question = {**analyze("who calls `second`"), "text": "what does second call"}
+    (candidate,) = look_up(corpus, graph, question).candidates
+    assert (candidate["symbol"], candidate["start_line"], candidate["end_line"]) == ("first", 1, 2)
+    assert corpus.row_of[candidate["chunk_id"]] == row_named(corpus, "first")
+
+
+def test_what_is_outside_the_repository_is_no_result(corpus):
+    graph = CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["sum"])))
+    question = {**analyze("who calls stray"), "text": "what does stray call"}
+    assert look_up(corpus, graph, question).candidates == []
 
 
 def test_a_place_becomes_the_code_that_is_there(corpus, found):
@@ -126,3 +156,60 @@ def test_importing_files_are_shown_by_the_lines_of_one_of_their_chunks(corpus, f
     for candidate in found("what imports shop.money").candidates:
         row = corpus.row_of[candidate["chunk_id"]]
         assert corpus.start_lines[row] <= candidate["start_line"] <= candidate["end_line"] <= corpus.end_lines[row]
+
+
+def look_up_in(files, edges, query):
+    """Return the symbol, first and last line of each result of a repository made for one question."""
+    corpus = make_corpus(files)
+    graph = CodeGraph(SymbolGraph(tables_of(corpus, edges)))
+    candidates = look_up(corpus, graph, analyze(query)).candidates
+    return [(candidate["symbol"], candidate["start_line"], candidate["end_line"]) for candidate in candidates]
+
+
+def test_of_a_long_function_the_part_with_the_call_is_shown():
+    steps = "".join(f"    step_{number} = [{number}, {number}, {number}, {number}]\n" for number in range(400))
+    files = {"a.py": f"def used():\n    return 1\n\n\ndef long():\n{steps}    return used()\n"}
+    ((symbol, first, last),) = look_up_in(files, [("long", "calls", "used", 406)], "who calls `used`")
+    assert symbol == "long"
+    assert 5 < first <= 406 == last
+
+
+def test_a_decorator_that_is_the_evidence_is_shown_with_its_class_alone():
+    files = {"a.py": "def mark(name):\n    return name\n\n\n@mark('b')\nclass Marked:\n    size = 1\n"}
+    edges = [("Marked", "calls", "mark", 5), ("a.py", "calls", "mark", 5)]
+    assert look_up_in(files, edges, "who calls `mark`") == [("Marked", 5, 7)]
+
+
+def test_what_is_in_a_function_without_being_one_is_shown_as_that_function():
+    files = {
+        "a.py": (
+            "def used():\n    return 1\n\n\ndef test_it():\n    class Local:\n        first = used()\n"
+            "        second = used()\n\n        def run(self):\n            return used()\n\n    assert Local\n"
+        )
+    }
+    edges = [("test_it.Local", "calls", "used", 7), ("test_it.Local.run", "calls", "used", 11)]
+    assert look_up_in(files, edges, "who calls `used`") == [("test_it", 5, 13)]
+
+
+def test_a_derived_class_in_a_function_is_shown_itself():
+    files = {"a.py": "class Base:\n    size = 1\n\n\ndef test_it():\n    class Local(Base):\n        size = 2\n"}
+    edges = [("test_it.Local", "inherits", "Base", 6)]
+    assert look_up_in(files, edges, "subclasses of Base") == [("test_it.Local", 6, 7)]
+
+
+def test_calls_come_before_mentions_and_tests_before_what_helps_them():
+    files = {
+        "a.py": "def used():\n    return 1\n\n\ndef calling():\n    return used()\n\n\ndef naming():\n    return used\n",
+        "tests/test_a.py": "def helper():\n    return used()\n\n\ndef test_used():\n    return used()\n",
+    }
+    edges = [
+        ("naming", "references", "used", 10, 0.98),
+        ("calling", "calls", "used", 6, 0.7),
+        ("helper", "calls", "used", 2, 0.98),
+        ("test_used", "calls", "used", 6, 0.7),
+        ("helper", "tests", "used", 2, 0.98),
+        ("test_used", "tests", "used", 6, 0.7),
+    ]
+    users = [symbol for symbol, *_ in look_up_in(files, edges, "who uses `used`")]
+    assert users.index("calling") < users.index("naming")
+    assert [symbol for symbol, *_ in look_up_in(files, edges, "what tests `used`")] == ["test_used", "helper"]

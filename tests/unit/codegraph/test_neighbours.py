@@ -1,21 +1,42 @@
+import numpy as np
 import pytest
 
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.neighbours import Neighbours
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.stores.graph_tables import empty_graph
 from tests.support.corpora import make_corpus, row_named
+from tests.support.graph_tables import tables_of
 
 LONG = "\n".join(f"        value_{number} = compute({number}, mode='strict', fallback=None)" for number in range(18))
+VERY_LONG = "\n".join(f"    value_{number} = compute({number}, mode='strict', fallback=None)" for number in range(400))
 FILES = {
     "shop/cart.py": (
         "from shop.money import round_up\n\n\nclass Cart:\n    shortest = 1\n\n"
         f"    def first(self):\n{LONG}\n        return 1\n\n"
         f"    def second(self):\n{LONG}\n        return round_up(2)\n\n"
-        f"    def third(self):\n{LONG}\n        return self.first()\n"
+        f"    def third(self):\n{LONG}\n        return self.first()\n\n\n"
+        "class GiftCart(Cart):\n    def first(self):\n        return 2\n"
     ),
     "shop/money.py": "def round_up(value):\n    return value\n\n\ndef exchange(value):\n    return value\n",
+    "shop/script.py": f"def main():\n{VERY_LONG}\n    round_up(1)\n\n\nmain()\n",
     "tests/test_money.py": "from shop.money import round_up\n\n\ndef test_it():\n    assert round_up(1)\n",
     "tools/stray.py": "def stray():\n    return round_up(3)\n",
 }
+EDGES = [
+    ("shop/cart.py", "imports", "shop/money.py", 1),
+    ("Cart.second", "calls", "round_up", 47),
+    ("Cart.third", "calls", "Cart.first", 68, 0.95),
+    ("GiftCart", "inherits", "Cart", 71),
+    ("GiftCart.first", "overrides", "Cart.first", 72),
+    ("main", "calls", "round_up", 402),
+    ("shop/script.py", "calls", "main", 405),
+    ("tests/test_money.py", "imports", "shop/money.py", 1),
+    ("test_it", "calls", "round_up", 5),
+    ("test_it", "tests", "round_up", 5),
+    ("stray", "calls", "round_up", 2, 0.3),
+    ("stray", "calls", "math", 2),
+]
 
 
 @pytest.fixture(scope="module")
@@ -25,21 +46,25 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def neighbours(corpus):
-    return Neighbours(corpus, CodeGraph(corpus))
+    return Neighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["math"]))))
 
 
-def around(corpus, neighbours, name, relevance=lambda row: 0.0):
-    return {
-        (relation, corpus.value("qualified_name", row))
-        for row, relation, confidence, _ in neighbours.of(row_named(corpus, name), relevance)
-        if confidence >= 0.5
-    }
+def flat(corpus):
+    return np.zeros(corpus.n_chunks, np.float32)
+
+
+def around(corpus, neighbours, row, relevance=None):
+    row = row_named(corpus, row) if isinstance(row, str) else row
+    relevance = flat(corpus) if relevance is None else relevance
+    return {(relation, corpus.value("qualified_name", near)) for near, relation, _, _ in neighbours.of(row, relevance)}
 
 
 def test_a_method_is_part_of_its_class_and_beside_its_neighbours(corpus, neighbours):
     found = around(corpus, neighbours, "Cart.second")
     assert ("contained_by", "Cart") in found
     assert {name for relation, name in found if relation == "sibling"} == {"Cart.first", "Cart.third"}
+    first = around(corpus, neighbours, "Cart.first")
+    assert {name for relation, name in first if relation == "sibling"} == {"Cart.second"}
 
 
 def test_a_class_contains_its_members(corpus, neighbours):
@@ -52,19 +77,44 @@ def test_a_chunk_is_next_to_what_it_calls(corpus, neighbours):
     assert ("callee", "Cart.first") in around(corpus, neighbours, "Cart.third")
 
 
+def test_a_neighbour_comes_with_confidence_and_the_line_of_evidence(corpus, neighbours):
+    near = {
+        (relation, row): rest for row, relation, *rest in neighbours.of(row_named(corpus, "Cart.third"), flat(corpus))
+    }
+    assert near["callee", row_named(corpus, "Cart.first")] == [0.95, 68]
+    assert near["contained_by", row_named(corpus, "Cart")] == [1.0, 0]
+
+
 def test_a_chunk_is_next_to_its_callers_and_tests(corpus, neighbours):
     found = around(corpus, neighbours, "round_up")
-    assert {("caller", "Cart.second"), ("test_for", "test_it")} <= found
+    assert {("caller", "Cart.second"), ("test_for", "test_it"), ("caller", "main")} <= found
+    assert ("caller", "test_it") not in found
 
 
-def test_a_caller_that_nothing_binds_is_no_neighbour(corpus, neighbours):
-    rows = {row for row, *_ in neighbours.of(row_named(corpus, "round_up"), lambda row: 0.0)}
+def test_only_the_part_of_a_function_with_the_call_is_next_to_what_it_calls(corpus, neighbours):
+    parts = [row for row, name in enumerate(corpus.column("qualified_name")) if name == "main"]
+    assert len(parts) > 1
+    assert ("callee", "round_up") in around(corpus, neighbours, parts[-1])
+    assert ("callee", "round_up") not in around(corpus, neighbours, parts[0])
+    assert ("contained_by", "main") in around(corpus, neighbours, parts[-1])
+    calling = [row for row, relation, *_ in neighbours.of(row_named(corpus, "round_up"), flat(corpus)) if row in parts]
+    assert calling == parts[-1:]
+
+
+def test_what_extends_and_what_is_extended_are_neighbours(corpus, neighbours):
+    assert ("derived", "GiftCart") in around(corpus, neighbours, "Cart")
+    assert ("base", "Cart") in around(corpus, neighbours, "GiftCart")
+    assert ("derived", "GiftCart") in around(corpus, neighbours, "Cart.first")
+
+
+def test_a_candidate_is_no_neighbour(corpus, neighbours):
+    rows = {row for row, *_ in neighbours.of(row_named(corpus, "round_up"), flat(corpus))}
     assert row_named(corpus, "stray") not in rows
 
 
 def test_an_imported_file_is_represented_by_its_most_relevant_chunk(corpus, neighbours):
     exchange = row_named(corpus, "exchange")
-    found = around(corpus, neighbours, "Cart.first", lambda row: float(row == exchange))
+    found = around(corpus, neighbours, "Cart.first", np.arange(corpus.n_chunks) == exchange)
     assert ("imports", "exchange") in found
 
 
@@ -73,6 +123,23 @@ def test_importing_files_are_neighbours(corpus, neighbours):
     assert len(importing) == 2
 
 
-def test_a_chunk_is_not_next_to_itself(corpus, neighbours):
+def test_a_chunk_is_not_next_to_itself_and_to_others_once(corpus, neighbours):
     for row in range(corpus.n_chunks):
-        assert row not in {near for near, *_ in neighbours.of(row, lambda other: 0.0)}
+        near = [(other, relation) for other, relation, *_ in neighbours.of(row, flat(corpus))]
+        assert row not in {other for other, _ in near}
+        assert len(near) == len(set(near))
+
+
+def test_a_hub_has_a_bounded_number_of_neighbours():
+    users = "\n\n".join(f"def use_{number}():\n    return hub({number})\n" for number in range(60))
+    corpus = make_corpus({"a.py": f"def hub(x):\n    return x\n\n{users}"})
+    edges = [(f"use_{number}", "calls", "hub", 6 + 4 * number, 0.5 + number / 200) for number in range(60)]
+    neighbours = Neighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, edges))))
+    found = list(neighbours.of(row_named(corpus, "hub"), flat(corpus)))
+    assert len(found) == 8
+    assert corpus.value("qualified_name", found[0][0]) == "use_59"
+
+
+def test_without_a_graph_there_are_no_neighbours(corpus):
+    neighbours = Neighbours(corpus, CodeGraph(SymbolGraph(empty_graph())))
+    assert list(neighbours.of(0, flat(corpus))) == []

@@ -35,6 +35,25 @@ QUESTIONS = [
     ("what breaks if I change Session.login", "find_usage", "Session.login"),
     ("what breaks if Session changes", "find_usage", "Session"),
     ("impact of renaming round_up", "find_usage", "round_up"),
+    ("where do we call `round_up`?", "find_usage", "round_up"),
+    ("find all calls to Session.login()", "find_usage", "Session.login"),
+    ("show me all callers of src/web-shop/cart.py::Cart.total", "find_usage", "src/web-shop/cart.py::Cart.total"),
+    ("call sites of Cart.#total", "find_usage", "Cart.#total"),
+    ("who instantiates Session", "find_usage", "Session"),
+    ("what creates Session", "find_usage", "Session"),
+    ("where is Session created?", "find_usage", "Session"),
+    ("functions that use round_up", "find_usage", "round_up"),
+    ("is round_up used anywhere", "find_usage", "round_up"),
+    ("what is affected by a change of `round_up`", "find_usage", "round_up"),
+    ("what would break if we remove Session", "find_usage", "Session"),
+    ("what happens if I rename round_up", "find_usage", "round_up"),
+    ("who calls For", "find_usage", "For"),
+    ("who calls `in`", "find_usage", "in"),
+    ("overrides of Cart.total", "hierarchy", "Cart.total"),
+    ("where is Cart.total overridden", "hierarchy", "Cart.total"),
+    ("classes extending Base", "hierarchy", "Base"),
+    ("show me implementations of Store", "hierarchy", "Store"),
+    ("what creates sessions", "general", ""),
     ("what implements Store", "hierarchy", "Store"),
     ("which classes extend Base", "hierarchy", "Base"),
     ("subclasses of Session", "hierarchy", "Session"),
@@ -121,6 +140,12 @@ def test_questions_about_tests_are_known(query, about_tests):
 @pytest.mark.parametrize(("query", "alone"), [("Session.login", True), ("login", False), ("find Session.login", False)])
 def test_a_question_that_is_nothing_but_an_identifier_is_a_symbol_query(query, alone):
     assert analyze(query)["symbol_query"] is alone
+
+
+def test_the_parts_of_a_name_are_not_asked_for():
+    assert [entity["text"] for entity in analyze("who calls `src/shop/cart.py::round_up`")["entities"]] == [
+        "src/shop/cart.py::round_up"
+    ]
 
 
 def test_a_stop_word_is_no_name():

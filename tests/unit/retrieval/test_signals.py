@@ -19,6 +19,13 @@ ALONE = {
     "file_name": ("password rules", "a.py", SAME, "password_rules.py", SAME),
     "folder_name": ("password rules", "a/other/x.py", SAME, "a/password/x.py", SAME),
     "file_size": ("anything", "a.py", SAME, "z.py", SAME.replace("    return", "    y = x\n    z = y\n    return")),
+    "centrality": (
+        "anything",
+        "a.py",
+        "from z import work\n\n\ndef idle(x):\n    return work(x)\n",
+        "z.py",
+        "def work(x):\n    return x\n\n\n",
+    ),
     "role": ("anything", "test/a.py", SAME, "z/a.py", SAME),
     "barrel": ("anything", "a/__init__.py", SAME, "z/x.py", SAME),
     "declarations_only": ("anything", "a.d.ts", "function work(): number;\n", "z.ts", "function work(): string;\n"),

@@ -1,0 +1,1 @@
+"""The code graph for other programs: JSON, GraphML and Cypher."""

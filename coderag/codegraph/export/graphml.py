@@ -1,0 +1,84 @@
+"""The graph as GraphML, which NetworkX, Gephi, yEd and igraph read.
+
+Source: http://graphml.graphdrawing.org/specification.html
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from coderag.codegraph.export.json_format import NODE_FIELDS
+from coderag.codegraph.export.rows import batches
+from coderag.schema import RESOLVED
+from coderag.stores.graph_tables import GraphTables
+
+_TYPES: Final[Mapping[str, str]] = {
+    "start_line": "int",
+    "end_line": "int",
+    "line": "int",
+    "centrality": "double",
+    "confidence": "double",
+}
+_NODE_KEYS: Final = tuple(name for name in NODE_FIELDS if name != "parent")
+_EDGE_KEYS: Final = ("relation", "resolver", "confidence", "line")
+_HEAD: Final = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"'
+    ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+    ' xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns'
+    ' http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">\n'
+)
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
+
+
+def graphml_chunks(tables: GraphTables, least: float = RESOLVED) -> Iterator[bytes]:
+    """Yield the GraphML text of a graph.
+
+    What stands in what is an edge of the relation ``contains``, from a node's parent to it. Characters that XML cannot
+    hold become U+FFFD.
+
+    Args:
+        tables: Of one generation.
+        least: Confidence below which an edge is left out: it is one of several candidates then.
+    """
+    yield _HEAD.encode()
+    for domain, names in (("node", _NODE_KEYS), ("edge", _EDGE_KEYS)):
+        for name in names:
+            kind = _TYPES.get(name, "string")
+            yield f'<key id="{domain}_{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>\n'.encode()
+    yield b'<graph edgedefault="directed">\n'
+    parents: list[int] = []
+    for rows in batches(tables.nodes):
+        yield "".join(_node(len(parents) + place, row) for place, row in enumerate(rows)).encode()
+        parents.extend(row["parent"] for row in rows)
+    lines = tables.nodes["start_line"].to_pylist()
+    contained = ((parent, child) for child, parent in enumerate(parents) if parent >= 0)
+    for parent, child in contained:
+        row = {"relation": "contains", "resolver": "syntax", "confidence": 1.0, "line": lines[child]}
+        yield _edge(parent, child, row).encode()
+    sure = np.flatnonzero(tables.edges["confidence"].to_numpy() >= np.float32(least))
+    for rows in batches(tables.edges.take(sure)):
+        yield "".join(_edge(row["source"], row["target"], row) for row in rows).encode()
+    yield b"</graph>\n</graphml>\n"
+
+
+def _node(number: int, row: Mapping[str, Any]) -> str:
+    return f'<node id="n{number}">{_data("node", _NODE_KEYS, row)}</node>\n'
+
+
+def _edge(source: int, target: int, row: Mapping[str, Any]) -> str:
+    return f'<edge source="n{source}" target="n{target}">{_data("edge", _EDGE_KEYS, row)}</edge>\n'
+
+
+def _data(domain: str, names: tuple[str, ...], row: Mapping[str, Any]) -> str:
+    return "".join(f'<data key="{domain}_{name}">{_text(row[name])}</data>' for name in names)
+
+
+def _text(value: object) -> str:
+    # A parser turns a carriage return into a line feed, unless it is a reference.
+    return escape(_NOT_XML.sub("\ufffd", str(value)), {"\r": "&#13;"})

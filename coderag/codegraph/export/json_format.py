@@ -1,0 +1,52 @@
+"""The whole graph as JSON: the same rows as the tables, a node's ``id`` being its row."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+
+from coderag.codegraph.export.rows import batches
+from coderag.stores.graph_tables import GraphTables
+
+JSON_FORMAT: Final = 1
+
+NODE_FIELDS: Final = (
+    "kind",
+    "name",
+    "qualified_name",
+    "path",
+    "language",
+    "role",
+    "start_line",
+    "end_line",
+    "parent",
+    "centrality",
+)
+EDGE_FIELDS: Final = ("relation", "source", "target", "resolver", "confidence", "line")
+
+
+def json_chunks(tables: GraphTables) -> Iterator[bytes]:
+    """Yield the JSON text of a graph, one node or edge a line, candidates included.
+
+    Columns are those of `coderag.stores.graph_tables.node_schema` and `edge_schema`; ``source``, ``target`` and ``parent``
+    are ids of nodes.
+    """
+    yield b'{"format":%d,"nodes":[' % JSON_FORMAT
+    yield from _lines(_with_ids(batches(tables.nodes.select(list(NODE_FIELDS)))))
+    yield b'\n],"edges":['
+    yield from _lines(batches(tables.edges.select(list(EDGE_FIELDS))))
+    yield b"\n]}\n"
+
+
+def _with_ids(parts: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
+    first = 0
+    for rows in parts:
+        yield [{"id": first + row, **values} for row, values in enumerate(rows)]
+        first += len(rows)
+
+
+def _lines(parts: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
+    separator = b"\n"
+    for rows in parts:
+        yield separator + b",\n".join(map(orjson.dumps, rows))
+        separator = b",\n"

@@ -1,0 +1,30 @@
+"""Rows of the graph's tables as plain values, some thousand at a time."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 4096
+_DIGITS = 6
+
+
+def batches(table: "pa.Table", size: int = BATCH_ROWS) -> Iterator[list[dict[str, Any]]]:
+    """Yield a table's rows as dictionaries; fractions are rounded to six digits."""
+    for start in range(0, table.num_rows, size):
+        part = table.slice(start, size)
+        columns = [_values(part.column(name)) for name in part.column_names]
+        yield [dict(zip(part.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _values(column: "pa.ChunkedArray") -> list[Any]:
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string())
+    elif pa.types.is_floating(column.type):
+        column = pc.round(column.cast(pa.float64()), _DIGITS)
+    values: list[Any] = column.to_pylist()
+    return values

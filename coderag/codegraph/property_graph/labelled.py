@@ -1,0 +1,214 @@
+"""The tables of the code graph as nodes by label and relationships by type and labels, in Arrow tables."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.codegraph.property_graph.schema import (
+    CONTAINS,
+    DEFINES,
+    DEFINES_METHOD,
+    LABEL_OF_KIND,
+    LABELS,
+    STRUCTURE_RESOLVER,
+    TYPE_OF_RELATION,
+    TYPES,
+    Label,
+)
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.schema import RESOLVED
+from coderag.stores.graph_tables import GraphTables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PROJECT, _FILE, _CLASS, _METHOD = (LABELS.index(label) for label in ("Project", "File", "Class", "Method"))
+
+
+class LabelledNodes(NamedTuple):
+    """Nodes of one label; the columns are `schema.NODE_PROPERTIES`."""
+
+    label: Label
+    rows: "pa.Table"
+
+
+class LabelledEdges(NamedTuple):
+    """Relationships of one type between nodes of two labels.
+
+    Attributes:
+        rows: Columns ``source`` and ``target``, ids of nodes, then `schema.EDGE_PROPERTIES`.
+    """
+
+    type: str
+    source_label: Label
+    target_label: Label
+    rows: "pa.Table"
+
+
+class LabelledGraph:
+    """The code graph as a labelled property graph, with one node more: the project, which contains the files.
+
+    Args:
+        tables: Of one generation.
+        project: Its name, which is also the first part of every id.
+        least: Confidence below which an edge is left out: it is one of several candidates then.
+    """
+
+    def __init__(self, tables: GraphTables, project: str, least: float = RESOLVED) -> None:
+        self.project = project
+        self._tables = tables
+        self._graph = SymbolGraph(tables)
+        self._least = least
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self._labels)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of relationships."""
+        return len(self._all_edges[0])
+
+    def nodes(self) -> Iterator[LabelledNodes]:
+        """Yield the nodes, label by label."""
+        for code, label in enumerate(LABELS):
+            chosen = np.flatnonzero(self._labels == code)
+            if len(chosen):
+                yield LabelledNodes(label, self._node_rows.take(chosen))
+
+    def edges(self) -> Iterator[LabelledEdges]:
+        """Yield the relationships, grouped by type and the labels at both ends."""
+        sources, targets, types, columns = self._all_edges
+        n = len(LABELS)
+        groups = (types * n + self._labels[sources]) * n + self._labels[targets]
+        order = np.argsort(groups, kind="stable")
+        bounds = np.flatnonzero(np.diff(groups[order])) + 1
+        for chosen in np.split(order, bounds) if len(order) else ():
+            first = chosen[0]
+            ends = {"source": self._ids.take(sources[chosen]), "target": self._ids.take(targets[chosen])}
+            yield LabelledEdges(
+                TYPES[types[first]],
+                LABELS[self._labels[sources[first]]],
+                LABELS[self._labels[targets[first]]],
+                _table({**ends, **{name: column.take(chosen) for name, column in columns.items()}}),
+            )
+
+    @cached_property
+    def _labels(self) -> NDArray[np.int64]:
+        """Position in `LABELS` of each node's label; the last one is the project."""
+        kinds = self._graph.kinds
+        of_kind = np.array([LABELS.index(LABEL_OF_KIND.get(kind, "Symbol")) for kind in kinds.words], np.int64)
+        return np.append(of_kind[kinds.codes], _PROJECT)
+
+    @cached_property
+    def _ids(self) -> "pa.Array":
+        """The id of each node, the last one the project's."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        nodes = self._tables.nodes
+        paths = nodes["path"].cast(pa.string())
+        place = pc.binary_join_element_wise(self.project, paths, ":")
+        named = pc.binary_join_element_wise(place, nodes["qualified_name"], "::")
+        ids = pc.if_else(pc.equal(nodes["kind"].cast(pa.string()), "file"), place, named).combine_chunks()
+        # LlamaIndex takes a node's name for its id, without the quotes in it.
+        return _unique(pc.replace_substring(pa.concat_arrays([ids, pa.array([self.project])]), '"', "'"))
+
+    @cached_property
+    def _node_rows(self) -> "pa.Table":
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        nodes = self._tables.nodes
+        plain = {name: _plain(nodes[name]) for name in ("name", "qualified_name", "path", "language", "role")}
+        project = {"name": self.project, "qualified_name": self.project}
+        texts = {name: _append(column, project.get(name, "")) for name, column in plain.items()}
+        numbers = {name: _append(_plain(nodes[name]), 0) for name in ("start_line", "end_line", "centrality")}
+        count = nodes.num_rows + 1
+        return _table(
+            {
+                "id": self._ids,
+                "project": pa.repeat(pa.scalar(self.project), count),
+                "kind": _append(_plain(nodes["kind"]), "project"),
+                **texts,
+                **numbers,
+            }
+        )
+
+    @cached_property
+    def _all_edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], dict[str, "pa.Array"]]:
+        """Source, target and type of every relationship, and its properties: those of place, then those of the table."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        graph, edges = self._graph, self._tables.edges
+        chosen = np.flatnonzero(graph.confidences >= np.float32(self._least))
+        table = edges.take(chosen)
+        parents, children, kinds = self._placed()
+        relation_types = [TYPES.index(TYPE_OF_RELATION[word]) for word in graph.relations.words]
+        types = np.array(relation_types, np.int64)[graph.relations.codes[chosen]]
+        n_placed = len(children)
+        lines = np.append(graph.start_lines, 0)[children].astype(np.int32)
+        placed = {
+            "resolver": pa.repeat(pa.scalar(STRUCTURE_RESOLVER), n_placed),
+            "confidence": pa.repeat(pa.scalar(1.0, pa.float32()), n_placed),
+            "line": pa.array(lines),
+        }
+        return (
+            np.concatenate([parents, graph.sources[chosen]]),
+            np.concatenate([children, graph.targets[chosen]]),
+            np.concatenate([kinds, types]),
+            {name: pa.concat_arrays([column, _plain(table[name])]) for name, column in placed.items()},
+        )
+
+    def _placed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return what stands in what: parents, children, and the type of relationship as a position in `TYPES`."""
+        files, parents, labels = self._graph.files, self._graph.parents, self._labels[:-1]
+        inside = np.flatnonzero(parents >= 0)
+        around = parents[inside]
+        types = np.full(len(inside), TYPES.index(CONTAINS))
+        types[labels[around] == _FILE] = TYPES.index(DEFINES)
+        types[(labels[around] == _CLASS) & (labels[inside] == _METHOD)] = TYPES.index(DEFINES_METHOD)
+        return (
+            np.concatenate([np.full(len(files), self._graph.n_nodes), around]),
+            np.concatenate([files, inside]),
+            np.concatenate([np.full(len(files), TYPES.index(CONTAINS)), types]),
+        )
+
+
+def _plain(column: "pa.ChunkedArray") -> "pa.Array":
+    """Return a column as one array without a dictionary."""
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    return (column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column).combine_chunks()
+
+
+def _append(values: "pa.Array", last: str | int) -> "pa.Array":
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    return pa.concat_arrays([values, pa.array([last], values.type)])
+
+
+def _table(columns: dict[str, Any]) -> "pa.Table":
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    return pa.table(columns)
+
+
+def _unique(ids: "pa.Array") -> "pa.Array":
+    """Return ids with ``#2``, ``#3`` … behind those that were there before, in order: overloads, redefinitions."""
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    while True:
+        codes = ids.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        order = np.argsort(codes, kind="stable")
+        firsts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        nth = np.empty(len(codes), np.int64)
+        nth[order] = np.arange(len(codes)) - np.repeat(firsts, np.diff(np.append(firsts, len(codes)))) + 1
+        again = np.flatnonzero(nth > 1)
+        if not len(again):
+            return ids
+        numbered = {int(row): f"{ids[row].as_py()}#{nth[row]}" for row in again.tolist()}
+        ids = pa.array([numbered.get(row, id_) for row, id_ in enumerate(ids.to_pylist())], pa.string())

@@ -1,0 +1,115 @@
+"""Property graphs on a server, Neo4j or Memgraph, through LlamaIndex's classes for them."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Final
+
+import neo4j
+from llama_index.core.graph_stores.types import PropertyGraphStore
+
+from coderag.codegraph.export.cypher import Dialect, load_statements, schema_statements
+from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.codegraph.property_graph.schema import LABELS
+from coderag.errors import ConfigurationError, StoreError
+
+_LLAMA_INDEX_LABELS: Final = ("__Node__", "__Entity__")
+"""By which LlamaIndex's classes find nodes."""
+
+_ROWS: Final = 2_000
+_DELETED: Final = 5_000
+
+
+def open_server(
+    dialect: Dialect, *, url: str, user: str = "", password: str = "", database: str = "", timeout_s: float = 30.0
+) -> PropertyGraphStore:
+    """Connect to a server.
+
+    Args:
+        dialect: What is running there.
+        url: Such as ``bolt://localhost:7687`` or ``neo4j+s://host``.
+        user, password: Empty where the server asks for none.
+        database: Empty takes the one that is called like the server.
+        timeout_s: To connect, in seconds.
+
+    Raises:
+        ConfigurationError: The address cannot be one.
+        StoreError: The server cannot be reached, or refuses.
+    """
+    times: dict[str, Any] = dict.fromkeys(
+        ("connection_timeout", "connection_acquisition_timeout", "max_transaction_retry_time"), timeout_s
+    )
+    options: dict[str, Any] = {
+        "username": user,
+        "password": password,
+        "url": url,
+        "database": database or dialect,
+        "refresh_schema": False,  # asks Neo4j for APOC, and both for a walk over all that is there
+        **times,
+    }
+    with server_errors(dialect, url):
+        # LlamaIndex's classes leave their drivers open when they fail.
+        with neo4j.GraphDatabase.driver(url, auth=(user, password), **times) as driver:
+            driver.verify_connectivity()
+        if dialect == "neo4j":
+            from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore  # noqa: PLC0415 - one of two extras
+
+            store: PropertyGraphStore = Neo4jPropertyGraphStore(**options)
+        else:
+            from llama_index.graph_stores.memgraph import MemgraphPropertyGraphStore  # noqa: PLC0415 - the other one
+
+            store = MemgraphPropertyGraphStore(**options)
+        return store
+
+
+def load_server(store: PropertyGraphStore, dialect: Dialect, url: str, graph: LabelledGraph) -> None:
+    """Replace a project on a server. Other projects are not touched; if it fails, run it again.
+
+    Args:
+        store: From `open_server`.
+        dialect, url: As given there.
+        graph: The project.
+
+    Raises:
+        StoreError: The server cannot be reached any more, or refuses.
+    """
+    with server_errors(dialect, url):
+        for statement in schema_statements(dialect):
+            store.structured_query(statement)
+        project = {"project": graph.project, "limit": _DELETED}
+        for label in LABELS:
+            delete = f"MATCH (n:{label} {{project: $project}}) WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS n"
+            while store.structured_query(delete, project)[0]["n"]:
+                pass
+        for statement, rows in load_statements(graph, _ROWS, _LLAMA_INDEX_LABELS):
+            store.structured_query(f"UNWIND $rows AS row {statement}", {"rows": rows})
+
+
+def close_server(store: PropertyGraphStore) -> None:
+    """Close a store of `open_server`."""
+    store.client.close()
+    asynchronous = getattr(store, "_async_driver", None)
+    if asynchronous is not None:  # Neo4jPropertyGraphStore.close leaves it open
+        with ThreadPoolExecutor(1) as pool:  # this thread may be running a loop
+            pool.submit(asyncio.run, asynchronous.close()).result()
+
+
+@contextmanager
+def server_errors(dialect: Dialect, url: str) -> Iterator[None]:
+    """Turn errors of the driver into ours."""
+    name = {"neo4j": "Neo4j", "memgraph": "Memgraph"}[dialect]
+    try:
+        yield
+    except neo4j.exceptions.AuthError as error:
+        raise StoreError(
+            f"{name} at {url} refuses the user or password", hint="Check graph.user, graph.password."
+        ) from error
+    except (neo4j.exceptions.ConfigurationError, ValueError) as error:
+        message = f"graph.url: {url!r} is no address of a {name} server: {error}"
+        raise ConfigurationError(message, hint="Write it as bolt://host:7687.") from error
+    except neo4j.exceptions.DriverError as error:
+        hint = f"Start {name}, or check graph.url; nothing else needs it."
+        raise StoreError(f"{name} at {url} cannot be reached: {error}", hint=hint) from error
+    except neo4j.exceptions.Neo4jError as error:
+        raise StoreError(f"{name} at {url} refuses a statement: {error.message}", hint=error.code or "") from error

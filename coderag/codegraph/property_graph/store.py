@@ -1,0 +1,96 @@
+"""Opening and loading the property graph that the settings name."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.models.extras import require_extra
+from coderag.schema import RESOLVED
+from coderag.stores.graph_tables import GraphTables
+
+if TYPE_CHECKING:
+    from llama_index.core.graph_stores.types import PropertyGraphStore
+
+    from coderag.codegraph.property_graph.embedded import EmbeddedPropertyGraphStore
+
+ServerKind = Literal["neo4j", "memgraph"]
+
+
+class Loaded(NamedTuple):
+    """What a property graph got: its nodes, the project among them, and its relationships."""
+
+    nodes: int
+    edges: int
+
+
+class Server(NamedTuple):
+    """Where a server is. See `coderag.codegraph.property_graph.servers.open_server`."""
+
+    url: str
+    user: str = ""
+    password: str = ""
+    database: str = ""
+    timeout_s: float = 30.0
+
+
+def embedded_property_graph(
+    tables: GraphTables, project: str, path: Path | None = None, least: float = RESOLVED
+) -> "EmbeddedPropertyGraphStore":
+    """Return a graph in the embedded database, to be asked in Cypher.
+
+    Args:
+        tables: Of one generation.
+        project: Name of the repository.
+        path: File of the database, which must not be there yet; None keeps it in memory.
+        least: Confidence below which an edge is left out: it is one of several candidates then.
+
+    Raises:
+        ConfigurationError: The extra ``graph-cypher`` is not installed.
+        StoreError: The database cannot be opened.
+    """
+    require_extra("ladybug", "graph-cypher", "the embedded property graph")
+    from coderag.codegraph.property_graph.embedded import EmbeddedPropertyGraphStore  # noqa: PLC0415 - 2 s, an extra
+
+    store = EmbeddedPropertyGraphStore(path)
+    store.load(LabelledGraph(tables, project, least))
+    return store
+
+
+def connect(kind: ServerKind, server: Server) -> "PropertyGraphStore":
+    """Return LlamaIndex's store for a server. `disconnect` it after use.
+
+    Raises:
+        ConfigurationError: The extra of that server is not installed, or its address cannot be one.
+        StoreError: The server cannot be reached, or refuses.
+    """
+    require_extra(f"llama_index.graph_stores.{kind}", kind, f"the graph store {kind!r}")
+    from coderag.codegraph.property_graph.servers import open_server  # noqa: PLC0415 - 2 s, an extra
+
+    return open_server(kind, **server._asdict())
+
+
+def disconnect(store: "PropertyGraphStore") -> None:
+    """Close a store of `connect`."""
+    from coderag.codegraph.property_graph.servers import close_server  # noqa: PLC0415 - an extra, which is there
+
+    close_server(store)
+
+
+def send_to_server(
+    tables: GraphTables, project: str, kind: ServerKind, server: Server, least: float = RESOLVED
+) -> Loaded:
+    """Replace a project on a server.
+
+    Raises:
+        ConfigurationError: As of `connect`.
+        StoreError: Likewise.
+    """
+    store = connect(kind, server)
+    from coderag.codegraph.property_graph.servers import load_server  # noqa: PLC0415 - an extra, which is there
+
+    graph = LabelledGraph(tables, project, least)
+    try:
+        load_server(store, kind, server.url, graph)
+    finally:
+        disconnect(store)
+    return Loaded(graph.n_nodes, graph.n_edges)

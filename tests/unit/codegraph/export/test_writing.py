@@ -1,0 +1,38 @@
+import pytest
+
+from coderag.codegraph.export.writing import graph_chunks, write_chunks
+from coderag.errors import StoreError
+from tests.support.shop_graph import shop_graph
+
+
+def broken():
+    yield b"half"
+    raise RuntimeError("no more")
+
+
+def test_a_failed_export_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "graph.json"
+    path.write_text("old")
+    with pytest.raises(StoreError, match="Cannot write"):
+        write_chunks(path, broken())
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(StoreError, match="Cannot write"):
+        write_chunks(tmp_path / "none" / "graph.json", [b""])
+
+
+@pytest.mark.parametrize(
+    ("to", "start"),
+    [
+        ("json", b'{"format":1'),
+        ("graphml", b"<?xml"),
+        ("cypher", b"// The code graph of shop, for neo4j."),
+        ("neo4j", b"// The code graph of shop, for neo4j."),
+        ("memgraph", b"// The code graph of shop, for memgraph."),
+    ],
+)
+def test_every_format_has_its_text(to, start):
+    assert b"".join(graph_chunks(shop_graph(), to, "shop")).startswith(start)

@@ -1,0 +1,199 @@
+"""Drawings: what is in them, and that no name can change what they are."""
+
+import html
+import re
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.codegraph.drawing import (
+    MOST_NODES,
+    Drawing,
+    DrawnEdge,
+    DrawnNode,
+    dot,
+    draw_cycles,
+    draw_neighbours,
+    draw_outline,
+    mermaid,
+    nearer,
+    points_outwards,
+)
+from coderag.graph_results import GraphCycle, OutlineEntry
+from coderag.schema import GraphNeighbour, GraphRelation
+
+NASTY = ['"', "\\", "#quot;", "&amp;", "<br/>", "<b>", "`x`", "__init__", "$$x$$", "1. x", "- x", "end", "%%", "]", "|",
+         "\n", "\\n", "\x1b[2J", "\u202e", "\udcff", "é", "中"]  # fmt: skip
+names = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=8)), max_size=4).map("".join)
+
+
+def neighbour(name: str, relation: GraphRelation = "caller", **changes: object) -> GraphNeighbour:
+    one = GraphNeighbour(relation, f"src/{name}.py", 7, 5, 9, name, "function", "import", 0.9, via="login")
+    return replace(one, **changes)  # type: ignore[arg-type]
+
+
+def drawn(drawing: Drawing) -> set[tuple[str, str, str]]:
+    """Return the arrows by the first lines of their ends, without kinds."""
+
+    def name(place: int) -> str:
+        return drawing.nodes[place].lines[0].rpartition(" ")[2]
+
+    return {(name(edge.source), edge.label, name(edge.target)) for edge in drawing.edges}
+
+
+def visible(text: str) -> str:
+    """Return a text as a label shows it: cut, and what cannot be printed spelt out."""
+    cut = text if len(text) <= 100 else text[:97] + "..."
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in cut)
+
+
+def read_mermaid(text: str) -> tuple[list[list[str]], list[tuple[str, ...]]]:
+    """Return the labels of nodes and the edges; every line must be one or the other, or a style."""
+    head, *lines = text.splitlines()
+    assert head == "flowchart LR"
+    nodes, edges = [], []
+    for line in lines:
+        if node := re.fullmatch(r'    n(\d+)\["([\w ./,:()#;<>-]*)"\]', line):
+            assert int(node[1]) == len(nodes)
+            parts = node[2].split("<br/>")
+            assert not any(character in "<>" for part in parts for character in part)
+            nodes.append([re.sub(r"#(\d+);", lambda found: chr(int(found[1])), part) for part in parts])
+            assert not any("\\n" in part or "$$" in part for part in nodes[-1])
+        elif edge := re.fullmatch(r'    n(\d+) (-->|-\.->)(?:\|"([\w ]*)"\|)? n(\d+)', line):
+            edges.append((edge[1], edge[2], edge[3] or "", edge[4]))
+        else:
+            assert re.fullmatch(r"    style n\d+ stroke-width:3px", line), line
+    return nodes, edges
+
+
+def read_dot(text: str) -> list[list[str]]:
+    """Return the labels of nodes, as Graphviz reads them; each statement must be in a line of its own."""
+    first, *lines, last = text.splitlines()
+    assert (first, last) == ("digraph {", "}")
+    labels = []
+    for line in lines[2:]:
+        string = r'"((?:[^"\\]|\\.)*)"'
+        if node := re.fullmatch(rf"    n\d+ \[label={string}(?:, penwidth=3)?\];", line):
+            shown = re.sub(r"\\(.)", lambda found: "\0" if found[1] == "n" else found[1], node[1])
+            labels.append([html.unescape(part) for part in shown.split("\0")])
+        else:
+            assert re.fullmatch(rf"    n\d+ -> n\d+ \[label={string}(?:, style=dashed)?\];", line), line
+    return labels
+
+
+@given(st.lists(names.filter(bool), min_size=1, max_size=3))
+def test_every_name_is_shown_as_it_is_and_changes_nothing_else(lines: list[str]) -> None:
+    drawing = Drawing([DrawnNode(tuple(lines), marked=True), DrawnNode(("b",))], [DrawnEdge(0, 1, "calls", sure=False)])
+    expected = [[visible(line) for line in lines], ["b"]]
+    nodes, edges = read_mermaid(mermaid(drawing))
+    assert [[line.replace("\u200b", "") for line in label] for label in nodes] == expected
+    assert edges == [("0", "-.->", "calls", "1")]
+    assert read_dot(dot(drawing)) == expected
+
+
+def test_a_very_long_name_is_cut() -> None:
+    [[label]], _ = read_mermaid(mermaid(Drawing([DrawnNode(("x" * 5_000,))], [])))
+    assert label == "x" * 97 + "..."
+
+
+def test_sure_edges_are_solid_and_others_dashed() -> None:
+    drawing = draw_neighbours("login", [neighbour("a"), neighbour("b", confidence=0.3)])
+    assert [edge.sure for edge in drawing.edges] == [True, False]
+    assert dot(drawing).count("style=dashed") == 1
+    assert mermaid(drawing).count("-.->") == 1
+
+
+@pytest.mark.parametrize(
+    ("relation", "arrow"),
+    [
+        ("caller", ("a", "calls", "login")),
+        ("callee", ("login", "calls", "a")),
+        ("imported_by", ("a", "imports", "login")),
+        ("base", ("login", "extends", "a")),
+        ("derived", ("a", "extends", "login")),
+        ("implementation", ("a", "implements", "login")),
+        ("override", ("a", "overrides", "login")),
+        ("user", ("a", "refers to", "login")),
+        ("test_for", ("a", "tests", "login")),
+        ("documentation", ("a", "documents", "login")),
+    ],
+)
+def test_arrows_point_as_the_edge_does(relation: GraphRelation, arrow: tuple[str, str, str]) -> None:
+    assert drawn(draw_neighbours("login", [neighbour("a", relation)])) == {arrow}
+
+
+@pytest.mark.parametrize("relation", get_args(GraphRelation))
+def test_every_relation_can_be_drawn(relation: GraphRelation) -> None:
+    [(source, label, target)] = drawn(draw_neighbours("login", [neighbour("a", relation)]))
+    assert label
+    assert (source == "login") == points_outwards(relation) == (target == "a")
+
+
+def test_a_farther_neighbour_is_drawn_from_the_one_it_was_reached_from() -> None:
+    far = neighbour("far", depth=2, via="b")
+    aside = neighbour("aside", depth=2, via="Base.b")  # a method that b overrides
+    found = [neighbour("a"), neighbour("b"), far, aside]
+    assert nearer(found) == [None, None, 1, None]
+    assert drawn(draw_neighbours("login", found)) == {
+        ("a", "calls", "login"),
+        ("b", "calls", "login"),
+        ("far", "calls", "b"),
+        ("aside", "calls", "Base.b"),
+    }
+
+
+def test_what_was_asked_for_is_marked_under_its_qualified_name() -> None:
+    drawing = draw_neighbours("login", [neighbour("a", via="Session.login"), neighbour("b", depth=2, via="other")])
+    assert [node.lines[0] for node in drawing.nodes if node.marked] == ["Session.login"]
+
+
+def test_without_neighbours_only_what_was_asked_for_is_drawn() -> None:
+    assert draw_neighbours("login", []) == Drawing([DrawnNode(("login",), marked=True)], [])
+
+
+def test_a_drawing_says_how_many_have_no_room() -> None:
+    drawing = draw_neighbours("login", [neighbour(f"f{number}") for number in range(MOST_NODES + 5)])
+    assert (len(drawing.nodes), drawing.left_out) == (MOST_NODES + 1, 5)
+    assert read_mermaid(mermaid(drawing))[0][-1] == ["... and 5 more"]
+    assert read_dot(dot(drawing))[-1] == ["... and 5 more"]
+
+
+def imports(*paths: str) -> GraphCycle:
+    """Return a cycle of files that import one another in turn."""
+    steps = [
+        neighbour(after, "imports", path=after, kind="file", via=before)
+        for before, after in zip(paths, (*paths[1:], paths[0]), strict=True)
+    ]
+    return GraphCycle(sorted(paths), steps)
+
+
+def test_a_cycle_is_drawn_as_a_ring() -> None:
+    drawing = draw_cycles([imports("a.py", "b.py", "c.py")])
+    assert len(drawing.nodes) == 3
+    assert drawn(drawing) == {
+        ("a.py", "imports", "b.py"),
+        ("b.py", "imports", "c.py"),
+        ("c.py", "imports", "a.py"),
+    }
+
+
+def test_cycles_without_room_are_left_out_and_a_ring_that_is_cut_stays_open() -> None:
+    drawing = draw_cycles([imports("a", "b", "c", "d"), imports("x", "y")], limit=3)
+    assert drawn(drawing) == {("b", "imports", "c"), ("c", "imports", "d")}
+    assert drawing.left_out == 3
+
+
+def test_an_outline_leaves_out_what_is_deepest_first() -> None:
+    method = OutlineEntry("close", "A.close", "method", 2, 3)
+    outline = [OutlineEntry("A", "A", "class", 1, 9, [method, method]), OutlineEntry("b", "b", "function", 11, 12)]
+    assert drawn(draw_outline("a.py", outline)) == {
+        ("a.py", "", "A"),
+        ("a.py", "", "b"),
+        ("A", "", "close"),
+    }
+    cut = draw_outline("a.py", outline, limit=2)
+    assert drawn(cut) == {("a.py", "", "A"), ("a.py", "", "b")}
+    assert cut.left_out == 2

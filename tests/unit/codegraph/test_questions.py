@@ -1,0 +1,113 @@
+import pytest
+
+from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.questions import answer
+from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.retrieval.analysis import analyze
+from tests.support.graph_tables import make_tables
+
+FILES = {
+    "a.py": [
+        ("Loader", "interface", 1, 4),
+        ("Loader.load", "method", 2, 3),
+        ("Base", "class", 6, 7),
+        ("FileLoader", "class", 9, 14),
+        ("FileLoader.load", "method", 10, 13),
+        ("read_all", "function", 16, 17),
+    ],
+    "b.py": [("run_job", "function", 3, 6), ("Holder", "class", 8, 9), ("ZipLoader", "class", 11, 12)],
+    "tests/test_a.py": [("test_load", "function", 3, 4)],
+}
+EDGES = [
+    ("FileLoader", "implements", "Loader", 9),
+    ("FileLoader", "inherits", "Base", 9),
+    ("ZipLoader", "inherits", "FileLoader", 11),
+    ("FileLoader.load", "overrides", "Loader.load", 10),
+    ("FileLoader.load", "calls", "read_all", 12),
+    ("run_job", "instantiates", "FileLoader", 4),
+    ("run_job", "calls", "FileLoader.load", 5),
+    ("Holder", "references", "FileLoader", 9),
+    ("b.py", "imports", "FileLoader", 1),
+    ("b.py", "imports", "json", 2),
+    ("test_load", "tests", "FileLoader.load", 4),
+]
+USAGE, HIERARCHY, TESTS = "find_usage", "hierarchy", "find_tests"
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return CodeGraph(SymbolGraph(make_tables(FILES, EDGES, ["json"]))).permissive
+
+
+@pytest.mark.parametrize(
+    ("intent", "query", "names", "expected"),
+    [
+        (USAGE, "who calls FileLoader", ["FileLoader"], {"run_job"}),
+        (USAGE, "where is FileLoader used", ["FileLoader"], {"run_job", "Holder", "ZipLoader"}),
+        (USAGE, "who calls ZipLoader", ["ZipLoader"], set()),
+        (USAGE, "who imports FileLoader", ["FileLoader"], {"b.py"}),
+        (USAGE, "what depends on FileLoader", ["FileLoader"], {"run_job", "Holder", "ZipLoader", "b.py"}),
+        (USAGE, "who instantiates FileLoader", ["FileLoader"], {"run_job"}),
+        (USAGE, "where is FileLoader created", ["FileLoader"], {"run_job"}),
+        (USAGE, "what does FileLoader.load call", ["FileLoader.load"], {"read_all"}),
+        (USAGE, "what is called by run_job", ["run_job"], {"FileLoader", "FileLoader.load"}),
+        (USAGE, "what does b.py import", ["b.py"], {"FileLoader", "json"}),
+        (USAGE, "what does Holder use", ["Holder"], {"FileLoader"}),
+        (USAGE, "what breaks if read_all changes", ["read_all"], {"FileLoader.load", "run_job", "test_load"}),
+        (USAGE, "how does run_job reach read_all", ["read_all", "run_job"], {"FileLoader.load", "read_all"}),
+        (HIERARCHY, "what implements Loader", ["Loader"], {"FileLoader", "ZipLoader"}),
+        (HIERARCHY, "subclasses of Base", ["Base"], {"FileLoader", "ZipLoader"}),
+        (HIERARCHY, "classes extending Base", ["Base"], {"FileLoader", "ZipLoader"}),
+        (HIERARCHY, "overrides of Loader.load", ["Loader.load"], {"FileLoader.load"}),
+        (HIERARCHY, "what overrides Loader.load", ["Loader.load"], {"FileLoader.load"}),
+        (HIERARCHY, "what does FileLoader.load override", ["FileLoader.load"], {"Loader.load"}),
+        (HIERARCHY, "what does ZipLoader extend", ["ZipLoader"], {"FileLoader", "Loader", "Base"}),
+        (HIERARCHY, "base classes of FileLoader", ["FileLoader"], {"Loader", "Base"}),
+        (HIERARCHY, "class tree of FileLoader", ["FileLoader"], {"Loader", "Base", "ZipLoader"}),
+        (TESTS, "which tests cover FileLoader", ["FileLoader"], {"test_load"}),
+        ("general", "FileLoader and Base", ["FileLoader", "Base"], set()),
+    ],
+)
+def test_a_question_is_answered_by_the_relation_that_it_asks_for(graph, intent, query, names, expected):
+    analysis = {**analyze(query), "intent": intent}
+    assert {one.qualified_name for one in answer(graph, analysis, names)} == expected
+
+
+def test_the_names_of_a_path_are_taken_in_the_order_of_the_question(graph):
+    analysis = {**analyze("path from read_all to run_job"), "intent": USAGE}
+    assert answer(graph, analysis, ["run_job", "read_all"]) == []
+
+
+def test_what_overrides_the_same_method_does_not_break():
+    files = {
+        "a.py": [
+            ("Base", "class", 1, 2),
+            ("Base.run", "method", 2, 2),
+            ("Left", "class", 4, 5),
+            ("Left.run", "method", 5, 5),
+            ("Right", "class", 7, 8),
+            ("Right.run", "method", 8, 8),
+            ("start", "function", 10, 11),
+        ]
+    }
+    edges = [
+        ("Left.run", "overrides", "Base.run", 5, 0.97),
+        ("Right.run", "overrides", "Base.run", 8, 0.97),
+        ("start", "calls", "Base.run", 11),
+    ]
+    graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
+    broken = answer(graph, analyze("what breaks if Left.run changes"), ["Left.run"])
+    assert {one.qualified_name for one in broken} == {"start"}
+    broken = answer(graph, analyze("what breaks if Base.run changes"), ["Base.run"])
+    assert {one.qualified_name for one in broken} == {"start", "Left.run", "Right.run"}
+
+
+def test_a_test_may_use_what_helps_it():
+    files = {
+        "a.py": [("work", "function", 1, 2)],
+        "tests/test_a.py": [("helper", "function", 1, 2), ("test_work", "function", 4, 5)],
+    }
+    edges = [("helper", "calls", "work", 2), ("test_work", "calls", "helper", 5), ("helper", "tests", "work", 2)]
+    graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
+    tests = answer(graph, analyze("what tests work"), ["work"])
+    assert {one.qualified_name for one in tests} == {"helper", "test_work"}
