@@ -5,10 +5,11 @@
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING
 
 from coderag.errors import IndexNotFoundError, InvalidQueryError
 from coderag.schema import (
@@ -29,6 +30,10 @@ from coderag.schema import (
     Omission,
     SearchHit,
 )
+from tests.interfaces.fake_graph import FakeGraph
+
+if TYPE_CHECKING:
+    from coderag.codegraph.scip.importing import ScipReport
 
 CODE = '''def login(user: str, password: str) -> Session:
     """Open a session for a user whose password is right."""
@@ -164,6 +169,24 @@ class FakeCodeRAG:
             reembed="the embedding model changes from a/b to c/d" if self.behaviour == "switch" else "",
         )
 
+    @property
+    def graph(self) -> FakeGraph:
+        return FakeGraph(self._begin)
+
+    def export_graph(self, to: str) -> Iterator[bytes]:
+        self._begin("export_graph", to)
+        return iter([b'{"nodes":[', b'"a\x7f\r\n\xc3\xa4"]}\n'])
+
+    def send_graph(self, to: str) -> SimpleNamespace:
+        self._begin("send_graph", to)
+        return SimpleNamespace(nodes=1_234, edges=5)
+
+    def import_scip(self, path: Path) -> "ScipReport":
+        from coderag.codegraph.scip.importing import ScipReport
+
+        self._begin("import_scip", path)
+        return ScipReport("scip-python 0.6", 3, 1, {"calls": 1_207, "inherits": 0}, ("src/a.py",), ("lib/b.py",))
+
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
         self._begin("search", (query, top_k, filters), query)
         if self.behaviour == "nothing":
@@ -219,6 +242,8 @@ class FakeCodeRAG:
             symbols=4_200,
             lines=150_000,
             languages={"rust": 4, "python": 1_200},
+            edges=7_654,
+            linked=["python", "rust"],
             outcomes={"indexed": 1_204, "skipped": 5, "failed": 1},
             skipped={"binary": 4, "larger than 1,000,000 bytes": 1},
             failed=[("src/broken.py", "permission denied")],

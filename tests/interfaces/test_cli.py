@@ -268,6 +268,7 @@ def test_status_prints_what_is_indexed(coderag) -> None:
     text = coderag("status").stdout
     assert "  state      up to date\n" in text
     assert "  languages  python 1,200, rust 4\n" in text
+    assert "  linked     imports, types and receivers of python, rust\n" in text
     assert "  failed     src/broken.py: permission denied\n" in text
     assert "  notes      src/odd.py: syntax error in line 3\n" in text
 
@@ -293,7 +294,7 @@ def test_status_json_keys(coderag) -> None:
     assert list(result) == [
         "root", "directory", "generation", "created", "embedding", "files", "chunks", "symbols", "lines", "languages",
         "outcomes", "skipped", "failed", "notes", "added", "changed", "removed", "configured",
-        "fresh",
+        "edges", "linked", "fresh",
     ]  # fmt: skip
     assert result["fresh"] is False
     assert len(result["added"]) == 12

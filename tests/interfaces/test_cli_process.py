@@ -26,7 +26,16 @@ posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals, pipes or term
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["search", "--help"], ["init", "--help"], ["nonsense"]]
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["search", "--help"],
+        ["init", "--help"],
+        ["graph", "--help"],
+        ["graph", "impact", "--help"],
+        ["nonsense"],
+    ],
 )
 def test_help_and_version_import_nothing_heavy(environment, arguments) -> None:
     script = f"""
@@ -90,7 +99,9 @@ def test_characters_that_the_encoding_lacks_do_not_fail(process) -> None:
     assert json.loads(stdout)["hits"][0]["summary"].endswith("\u202e")
 
 
-@pytest.mark.parametrize("arguments", [["search", "x"], ["ask", "x"], ["context", "x"], ["index"], ["status"]])
+@pytest.mark.parametrize(
+    "arguments", [["search", "x"], ["ask", "x"], ["context", "x"], ["graph", "callers", "x"], ["index"], ["status"]]
+)
 def test_a_pipe_has_neither_colours_nor_progress(process, arguments) -> None:
     child = process("unindexed" if arguments[0] != "status" else "ok", *arguments, FORCE_COLOR="1")
     stdout, stderr = child.communicate(timeout=30)

@@ -74,6 +74,14 @@ def test_a_result_keeps_to_its_lines(screen, monkeypatch) -> None:
     ]
 
 
+@pytest.mark.parametrize("depth", ["1", "2"])
+def test_hostile_names_are_shown_not_obeyed(screen, monkeypatch, depth) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    _, stdout, _ = screen("graph", "callers", "hostile", "--depth", depth)
+    assert "\x1b[2J" not in stdout
+    assert "f\\x1b[2J" in stdout
+
+
 @pytest.mark.parametrize("command", ["search", "context"])
 def test_hostile_text_is_shown_not_obeyed(screen, command, monkeypatch) -> None:
     monkeypatch.setenv("TERM", "dumb")  # colours would stand between
@@ -108,6 +116,42 @@ def test_reports_are_tables(screen, command, behaviour) -> None:
     assert code == (5 if command == "index" else 0)
     assert "1,204 indexed" in stdout
     assert "src/broken.py" in stdout
+
+
+def test_neighbours_are_columns_below_their_title(screen, monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    _, stdout, _ = screen("graph", "callees", "login")
+    assert [line.rstrip() for line in stdout.splitlines()] == [
+        "callees of login (2)",
+        "  src/auth/session.py:12  function verify   callee, import 0.90, at src/auth/passwords.py:40",  # whole, not cut
+        "  src/auth/session.py:14  external hashlib  callee, import 0.90",
+    ]
+
+
+def test_neighbours_of_several_steps_are_a_tree(screen, monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    _, stdout, _ = screen("graph", "callers", "login", "--depth", "2", "--limit", "4")
+    assert [line.rstrip() for line in stdout.splitlines()] == [
+        "callers of login (5)",
+        "├── method LoginView.post  src/auth/views.py:31  caller, import 0.90",
+        "│   └── function dispatch  src/routes.py:12  caller, receiver 0.80",
+        "└── function main  src/cli.py:7  caller, import 0.90",
+        "    └── file src/start.py  src/start.py:2  caller, import 0.90",
+    ]
+
+
+@pytest.mark.parametrize("depth", ["1", "2"])
+def test_evidence_links_to_its_file(screen, tmp_path, depth) -> None:
+    _, stdout, _ = screen("graph", "callers", "login", "--depth", depth)
+    assert f";{(tmp_path / 'src/cli.py').as_uri()}\x1b\\" in stdout
+
+
+def test_an_answer_without_results_has_no_title(screen) -> None:
+    assert screen("graph", "callers", "nobody")[1] == ""
+
+
+def test_an_export_cannot_command_the_terminal(screen) -> None:
+    assert "a\\x7f" in screen("graph", "export", "--to", "json")[1]
 
 
 def test_a_broken_pipe_of_the_screen_is_quiet(screen, monkeypatch) -> None:

@@ -3,12 +3,20 @@
 import json
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from coderag.errors import CodeRAGError
+from coderag.errors import AmbiguousNameError, CodeRAGError
 from coderag.interfaces._errors import INTERNAL_ERROR, INTERRUPTED, OUTPUT_ERROR, SUCCESS, USAGE_ERROR, row_for
-from coderag.interfaces.cli._streams import OutputError, ReaderGoneError, discard_stdout, flush_stdout, visible
+from coderag.interfaces.cli._streams import (
+    OutputError,
+    ReaderGoneError,
+    as_mapping,
+    discard_stdout,
+    flush_stdout,
+    visible,
+)
 
 
 class InterruptedByUserError(Exception):
@@ -21,6 +29,7 @@ class Fault:
 
     Attributes:
         type: Name of its class, for programs.
+        candidates: What an ambiguous name may mean, for programs; people are told before.
     """
 
     type: str
@@ -28,6 +37,7 @@ class Fault:
     hint: str
     exit_code: int
     retryable: bool = False
+    candidates: Sequence[Mapping[str, object]] = ()
 
 
 def fault_of(error: Exception) -> Fault | None:
@@ -38,7 +48,8 @@ def fault_of(error: Exception) -> Fault | None:
     if isinstance(error, InterruptedByUserError):
         return Fault("Interrupted", "interrupted; the last index is intact", "", INTERRUPTED, retryable=True)
     if isinstance(error, CodeRAGError):
-        return Fault(name, str(error), error.hint, row_for(error).exit_code, error.retryable)
+        candidates = [as_mapping(one) for one in error.candidates] if isinstance(error, AmbiguousNameError) else []
+        return Fault(name, str(error), error.hint, row_for(error).exit_code, error.retryable, candidates)
     if isinstance(error, OutputError):
         return Fault(name, str(error), "", OUTPUT_ERROR)
     # Typer has its own copy of Click since 0.25, so that the class of its errors cannot be named for all versions.
@@ -77,6 +88,7 @@ def _as_json(fault: Fault) -> str:
         "hint": fault.hint,
         "exit_code": fault.exit_code,
         "retryable": fault.retryable,
+        **({"candidates": fault.candidates} if fault.candidates else {}),
     }
     return json.dumps({"error": told}) + "\n"
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from coderag import __version__
 from coderag.interfaces._errors import exit_codes
-from coderag.interfaces.cli import ask, context, index, init, search, status
+from coderag.interfaces.cli import ask, context, graph, index, init, search, status
 from coderag.interfaces.cli._faults import InterruptedByUserError, report
+from coderag.interfaces.cli._group import LightGroup, show_help_alone
 from coderag.interfaces.cli._options import DebugOption
 from coderag.interfaces.cli._streams import flush_stdout, set_encodings
 
 
-class CodeRAGGroup(TyperGroup):
+class CodeRAGGroup(LightGroup):
     """The top command: turns every error into one line and an exit code, and lists the codes in its help."""
 
     def main(self, args: Sequence[str] | None = None, *positional: Any, **options: Any) -> Any:  # noqa: ANN401  # as Typer's
@@ -36,14 +36,6 @@ class CodeRAGGroup(TyperGroup):
             code = report(error, as_json=as_json, debug=debug)
         sys.exit(code if isinstance(code, int) else 0)
 
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # as Typer's
-        """Return the options. Typer's own flags get a default: to read the None they have, it imports pydantic."""
-        parameters = list(super().get_params(ctx))
-        for parameter in parameters:
-            if parameter.default is None and getattr(parameter, "is_bool_flag", False):
-                parameter.default = False
-        return parameters
-
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as Typer's
         """Run the command; Ctrl-C must reach `main` as an error, which Typer would exit on without a word."""
         try:
@@ -61,13 +53,14 @@ class CodeRAGGroup(TyperGroup):
 app = typer.Typer(
     name="coderag",
     cls=CodeRAGGroup,
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,  # help drawn by Rich takes twice as long
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (init.init, index.index, search.search, context.context, ask.ask, status.status):
     app.command()(command)
+app.add_typer(graph.graph)
 
 
 def _print_version(wanted: bool) -> None:
@@ -83,12 +76,13 @@ VersionOption = Annotated[
 
 
 @app.callback()
-def options(*, debug: DebugOption = False, version: VersionOption = False) -> None:
+def options(ctx: typer.Context, *, debug: DebugOption = False, version: VersionOption = False) -> None:
     """Ask a repository, get the right lines with checked citations. Local; nothing but this command is needed.
 
     Start with `coderag ask how does the login work` in a repository: it is indexed first, which takes seconds.
     """
     del debug, version  # read by main and by the callback
+    show_help_alone(ctx)
 
 
 def run() -> None:

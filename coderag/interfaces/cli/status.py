@@ -29,6 +29,16 @@ def status(*, repo: RepoOption = None, as_json: JsonOption = False, debug: Debug
         print_report(state.root, status_rows(state), output)
 
 
+def linking_of(state: "IndexStatus") -> str:
+    """Return of which languages the code graph knows what, in a line."""
+    if not state.linked:
+        return "names within a file and what it imports"
+    others = (
+        " (other languages: names within a file and what it imports)" if state.languages.keys() - state.linked else ""
+    )
+    return f"imports, types and receivers of {', '.join(state.linked)}{others}"
+
+
 def status_rows(state: "IndexStatus") -> "list[Row]":
     """Return the state of an index as rows."""
     from coderag.interfaces.cli._report import Row, counts, listing, reasons
@@ -51,7 +61,8 @@ def status_rows(state: "IndexStatus") -> "list[Row]":
         embedding,
         Row("files", counts(state.outcomes)),
         Row("languages", ", ".join(f"{name} {number:,}" for name, number in languages) or "none"),
-        Row("content", counts({name: getattr(state, name) for name in ("chunks", "symbols", "lines")})),
+        Row("content", counts({name: getattr(state, name) for name in ("chunks", "symbols", "edges", "lines")})),
+        Row("linked", linking_of(state)),
         *reasons("skipped", state.skipped),
         *listing("failed", (f"{path}: {error}" for path, error in state.failed), "red"),
         *listing("notes", (f"{path}: {note}" for path, note in state.notes)),

@@ -1,0 +1,100 @@
+"""``coderag graph export`` and ``coderag graph import``."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from coderag.errors import StoreError
+from coderag.interfaces.cli._options import DebugOption, JsonOption, NoIndexOption, RepoOption
+from coderag.interfaces.cli._streams import Output, OutputError, visible
+
+if TYPE_CHECKING:
+    from coderag.codegraph.scip.importing import ScipReport
+    from coderag.interfaces.cli._report import Row
+
+Target = Literal["json", "graphml", "cypher", "memgraph", "neo4j"]
+
+_TO_HELP = "A format, or the database that the settings name; with --output, a file of Cypher statements for it."
+
+TargetOption = Annotated[Target, typer.Option("--to", help=_TO_HELP, show_default=False)]
+FileOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.", show_default=False),
+]
+IndexArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A SCIP index, such as index.scip.", show_default=False)
+]
+
+
+def export(
+    *,
+    to: TargetOption,
+    file: FileOption = None,
+    no_index: NoIndexOption = False,
+    repo: RepoOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """Write the whole graph for other programs.
+
+    JSON has all of it; the others leave out uncertain edges.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.codegraph.export.writing import write_chunks
+    from coderag.interfaces.cli._indexing import ask_indexed, open_here
+
+    output = Output()
+    rag = open_here(repo, output)
+    if to in ("memgraph", "neo4j") and file is None:
+        sent = ask_indexed(rag, lambda engine: engine.send_graph(to), output, may_index=not no_index)
+        output.write(f"sent {sent.nodes:,} nodes and {sent.edges:,} edges to {to}")
+        return
+    chunks = ask_indexed(rag, lambda engine: engine.export_graph(to), output, may_index=not no_index)
+    if file is None:
+        for chunk in chunks:
+            if output.for_people:
+                sys.stdout.write(visible(chunk.decode()))
+            else:  # as bytes: neither the encoding nor the line ends of the system may change them
+                sys.stdout.buffer.write(chunk)
+        return
+    try:
+        size = write_chunks(file, chunks)
+    except StoreError as error:
+        raise OutputError(str(error)) from error
+    output.note(f"wrote {file}: {size:,} bytes")
+
+
+def import_(
+    file: IndexArgument, *, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False
+) -> None:
+    """Take over what a compiler knows, from a SCIP index.
+
+    Its edges replace those of the files it covers, with the resolver "scip" and confidence 1, until a file changes.
+    """
+    del debug
+    from coderag.interfaces.cli._indexing import open_here
+    from coderag.interfaces.cli._report import print_report
+
+    output = Output(as_json)
+    rag = open_here(repo, output)
+    with output.busy("reading the SCIP index"):
+        report = rag.import_scip(file)
+    if as_json:
+        output.result(report, root=rag.root)
+    else:
+        print_report(f"imported {file}", report_rows(report), output)
+
+
+def report_rows(report: "ScipReport") -> "list[Row]":
+    """Return what an import did as rows."""
+    from coderag.interfaces.cli._report import Row, counts, listing
+
+    files = {"covered": report.covered, "outdated": len(report.outdated), "not indexed": len(report.unknown)}
+    return [
+        Row("made by", report.tool or "unknown"),
+        Row("files", counts(files)),
+        Row("edges", counts(report.edges)),
+        *listing("outdated", report.outdated, "yellow"),
+        *listing("not indexed", report.unknown),
+    ]

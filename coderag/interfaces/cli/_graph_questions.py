@@ -1,0 +1,109 @@
+"""The questions that ``coderag graph`` asks about one declaration."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and a command.
+
+    Attributes:
+        name: Of the command, and of the method of `CodeGraph`.
+        help: What the command does.
+        title: Says what is listed below it, of ``{name}``.
+        nothing: Says that there is nothing.
+        depth: Steps to follow by default; 0 if there is only one to follow.
+    """
+
+    name: str
+    help: str
+    title: str
+    nothing: str
+    depth: int = 1
+
+
+QUESTIONS: Final = (
+    Question(
+        "callers",
+        "List what calls a function. For a class: what instantiates it.",
+        "callers of {name}",
+        "nothing is known to call {name}",
+    ),
+    Question(
+        "callees",
+        "List what a function calls. What it instantiates, too.",
+        "callees of {name}",
+        "{name} is not known to call anything",
+    ),
+    Question(
+        "imports",
+        "List what a file imports. Packages outside the repository, too.",
+        "imports of {name}",
+        "{name} is not known to import anything",
+    ),
+    Question(
+        "importers",
+        "List what imports a file, a declaration or a package.",
+        "importers of {name}",
+        "nothing is known to import {name}",
+    ),
+    Question(
+        "bases",
+        "List the types that a type extends or implements.",
+        "bases of {name}",
+        "{name} is not known to extend or implement anything",
+    ),
+    Question(
+        "subclasses",
+        "List the types that extend or implement a type.",
+        "subclasses of {name}",
+        "nothing is known to extend {name}",
+    ),
+    Question(
+        "implementations",
+        "List what implements an interface, or a method of one.",
+        "implementations of {name}",
+        "nothing is known to implement {name}",
+    ),
+    Question(
+        "overrides",
+        "List the methods that override a method.",
+        "overrides of {name}",
+        "nothing is known to override {name}",
+    ),
+    Question(
+        "overridden",
+        "List the methods that a method overrides.",
+        "overridden by {name}",
+        "{name} is not known to override anything",
+    ),
+    Question(
+        "tests",
+        "List the tests that exercise a declaration.",
+        "tests of {name}",
+        "no test is known to exercise {name}",
+        depth=0,
+    ),
+    Question(
+        "references",
+        "List where a name is used without a call. In annotations, as a decorator, as a value.",
+        "references to {name}",
+        "nothing is known to refer to {name}",
+        depth=0,
+    ),
+    Question(
+        "documents",
+        "List the documents that mention a declaration.",
+        "documents about {name}",
+        "no document is known to mention {name}",
+        depth=0,
+    ),
+    Question(
+        "impact",
+        "List what may break if a declaration changes. Callers, subclasses, importers, and theirs.",
+        "impact of {name}",
+        "nothing is known to depend on {name}",
+        depth=3,
+    ),
+)
