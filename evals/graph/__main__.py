@@ -1,0 +1,62 @@
+"""`python -m evals.graph LANGUAGE REPOSITORY --graph graph.json`: measure a code graph against other tools."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .compare import sample
+from .exported import ExportedGraph
+from .languages import RECORDERS, Options, covered_files, judges, record
+from .report import as_text, measure
+from .truth import EvaluationError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status: 0, or 1 with one line on standard error."""
+    options = _parser().parse_args(arguments)
+    try:
+        figures = _run(options)
+    except EvaluationError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(figures, indent=1) if options.json else as_text(figures))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> dict[str, object]:
+    if not options.repository.is_dir():
+        raise EvaluationError(f"{options.repository}: no folder")
+    given = Options(options.repository, options.python, options.run, options.tools, options.keep, options.timeout)
+    graph = None if options.graph is None else ExportedGraph(options.graph)
+    truth = record(options.language, given)
+    if graph is None:
+        return {"truth": truth.summary()}
+    covered = covered_files(options.language, graph, truth)
+    edges = sample((edge for edge in graph.edges if edge.path in covered), options.sample, options.seed)
+    return measure(graph, truth, edges, judges(options.language, given, truth, edges), options.examples)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m evals.graph", description=__doc__)
+    add = parser.add_argument
+    add("language", choices=sorted(RECORDERS))
+    add("repository", type=Path)
+    add("--graph", type=Path, help="export of the graph; without it the truth is only recorded")
+    add("--keep", type=Path, help="folder for what the tools said, which is then not asked again")
+    add("--python", type=Path, help="interpreter of the repository's environment: 3.12 or newer, with jedi")
+    add(
+        "--run", default="pytest -q -p no:cacheprovider --assert=plain", help="module that runs its tests (%(default)s)"
+    )
+    add("--tools", type=Path, help="folder in which npm installed pyright or typescript")
+    add("--sample", type=int, default=400, help="edges to judge, 0 for all (%(default)s)")
+    add("--seed", type=int, default=0, help="of the sample (%(default)s)")
+    add("--examples", type=int, default=0, help="wrong edges and missed calls to list (%(default)s)")
+    add("--timeout", type=float, default=1800, help="seconds that a tool may take (%(default)s)")
+    add("--json", action="store_true", help="print JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""A small client of a language server: it opens files and asks where names are defined."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from .truth import EvaluationError
+
+
+class LanguageServer:
+    """A running language server, spoken to over its standard input and output.
+
+    Args:
+        command: The program and its arguments.
+        root: The repository.
+        language: Its id in the protocol, such as `python`.
+        settings: What the server is told when it asks for its configuration, by section.
+
+    Raises:
+        EvaluationError: The program cannot be started.
+    """
+
+    def __init__(
+        self, command: Sequence[str], root: Path, language: str, settings: Mapping[str, object] | None = None
+    ) -> None:
+        self._root, self._language, self._settings = root.resolve(), language, settings or {}
+        try:
+            self._process = subprocess.Popen(
+                command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError as error:
+            raise EvaluationError(f"{command[0]}: {error.strerror}") from error
+        self._command = " ".join(command)
+        self._last = 0
+        self._open: set[str] = set()
+        uri = self._root.as_uri()
+        self._request(
+            "initialize",
+            {
+                "processId": None,
+                "rootUri": uri,
+                "workspaceFolders": [{"uri": uri, "name": self._root.name}],
+                "capabilities": {"workspace": {"configuration": True, "workspaceFolders": True}},
+            },
+        )
+        self._send({"method": "initialized", "params": {}})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ask the server to stop, and end it if it does not."""
+        if kind is None:
+            self._request("shutdown", None)
+            self._send({"method": "exit"})
+        else:
+            self._process.kill()
+        self._process.communicate()
+
+    def definitions(self, path: str, line: int, column: int) -> list[tuple[Path, int, int]]:
+        """Return where the name at a position is defined: file, line from 1, column from 0 in UTF-16 units.
+
+        Args:
+            path: File in the repository.
+            line: From 1.
+            column: From 0, in UTF-16 units.
+        """
+        uri = (self._root / path).as_uri()
+        if uri not in self._open:
+            text = (self._root / path).read_text(encoding="utf-8", errors="replace")
+            document = {"uri": uri, "languageId": self._language, "version": 1, "text": text}
+            self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+            self._open.add(uri)
+        position = {"line": line - 1, "character": column}
+        found = self._request("textDocument/definition", {"textDocument": {"uri": uri}, "position": position})
+        rows = found if isinstance(found, list) else [found] if found else []
+        return [_location(row) for row in rows]
+
+    def _request(self, method: str, params: object) -> Any:  # noqa: ANN401  # each method has its own answer
+        """Send a request and return its result; what the server asks in between is answered."""
+        self._last += 1
+        self._send({"id": self._last, "method": method, "params": params})
+        while True:
+            message = self._receive()
+            if "method" in message and "id" in message:
+                self._send({"id": message["id"], "result": self._answer(message)})
+            elif message.get("id") == self._last:
+                if "error" in message:
+                    raise EvaluationError(f"{self._command}: {method}: {message['error'].get('message')}")
+                return message["result"]
+
+    def _answer(self, message: dict[str, Any]) -> object:
+        if message["method"] != "workspace/configuration":
+            return None
+        return [self._settings.get(item.get("section", ""), {}) for item in message["params"]["items"]]
+
+    def _send(self, message: dict[str, object]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        pipe = self._process.stdin
+        if pipe is None or self._process.poll() is not None:
+            raise EvaluationError(f"{self._command}: ended with status {self._process.returncode}")
+        pipe.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        pipe.flush()
+
+    def _receive(self) -> dict[str, Any]:
+        pipe = self._process.stdout
+        length = 0
+        while pipe is not None and (header := pipe.readline()).strip():
+            name, _, value = header.decode().partition(":")
+            if name.lower() == "content-length":
+                length = int(value)
+        if pipe is None or not length:
+            raise EvaluationError(f"{self._command}: ended with status {self._process.wait()} before it answered")
+        return cast(dict[str, Any], json.loads(pipe.read(length)))
+
+
+def _location(row: dict[str, Any]) -> tuple[Path, int, int]:
+    """Return the place of a `Location` or a `LocationLink`."""
+    uri = row.get("targetUri") or row["uri"]
+    start = (row.get("targetSelectionRange") or row["range"])["start"]
+    return Path(url2pathname(unquote(urlsplit(uri).path))), start["line"] + 1, start["character"]

@@ -1,0 +1,118 @@
+"""How the truth about a repository is had, by language."""
+
+import json
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .exported import Edge, ExportedGraph
+from .python_observed import observe
+from .python_resolved import Resolver
+from .truth import EvaluationError, Site, Truth
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user said.
+
+    Args:
+        repository: Its root.
+        python: Interpreter of the repository's environment.
+        run: Module and arguments that run its tests.
+        tools: Folder in which npm installed pyright or TypeScript.
+        keep: Folder in which the tools' answers are kept; without one they are asked anew each time.
+        timeout_s: How long a tool may take, in seconds.
+    """
+
+    repository: Path
+    python: Path | None
+    run: str
+    tools: Path | None
+    keep: Path | None
+    timeout_s: float
+
+
+def record(language: str, options: Options) -> Truth:
+    """Return the calls of a repository, recorded now or earlier.
+
+    Raises:
+        EvaluationError: A tool is missing or fails, or an option that it needs.
+    """
+    file = options.keep / "calls.json" if options.keep else None
+    if file is not None and file.exists():
+        return Truth.load(file)
+    truth = RECORDERS[language](options)
+    if file is not None:
+        truth.save(file)
+    return truth
+
+
+def covered_files(language: str, graph: ExportedGraph, truth: Truth) -> set[str]:
+    """Return the files whose calls the tools know: those that the compiler listed, or all of Python."""
+    if language != "python":
+        return set(truth.files)
+    return {edge.path for edge in graph.edges if edge.path.endswith(".py")}
+
+
+def judges(language: str, options: Options, truth: Truth, edges: Sequence[Edge]) -> Iterable[Site]:
+    """Return what the tools say about the lines of some edges.
+
+    What was recorded says it where a compiler lists all calls; about Python, jedi and pyright are asked as well.
+
+    Raises:
+        EvaluationError: A tool is missing or fails, or an option that it needs.
+    """
+    if language != "python":
+        return truth.sites
+    cache = options.keep / "answers.json" if options.keep else None
+    resolver = Resolver(options.repository, _python(options), _tools(options), cache)
+    return [*truth.sites, *resolver.sites((edge.path, edge.line) for edge in edges)]
+
+
+def _observe_python(options: Options) -> Truth:
+    return observe(options.repository, _python(options), shlex.split(options.run), options.timeout_s)
+
+
+def _ask_typescript(options: Options) -> Truth:
+    package = _tools(options).resolve() / "node_modules" / "typescript"
+    if not package.is_dir():
+        raise EvaluationError(
+            f"{package}: missing; install it with `npm install --prefix {options.tools} typescript@5`"
+        )
+    script = [str(_FOLDER / "typescript_calls.mjs"), str(package), str(options.repository.resolve())]
+    return _ask(["node", *script], options)
+
+
+def _ask(command: Sequence[str], options: Options) -> Truth:
+    """Run a program that writes a truth to its standard output."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout_s, check=False)
+    except OSError as error:
+        raise EvaluationError(f"{command[0]}: {error.strerror}; install it and put it on the PATH") from error
+    except subprocess.TimeoutExpired as error:
+        raise EvaluationError(f"{command[0]}: not done after {options.timeout_s:g} s; raise --timeout") from error
+    if done.returncode:
+        raise EvaluationError(f"{' '.join(command[:2])}: status {done.returncode}: {done.stderr.strip()[:800]}")
+    return Truth.from_json(json.loads(done.stdout))
+
+
+def _python(options: Options) -> Path:
+    if options.python is None:
+        raise EvaluationError(
+            "--python: missing; name the interpreter of an environment that has the repository and jedi"
+        )
+    return options.python
+
+
+def _tools(options: Options) -> Path:
+    if options.tools is None:
+        raise EvaluationError("--tools: missing; name the folder in which npm installed pyright or typescript")
+    return options.tools
+
+
+RECORDERS: dict[str, Callable[[Options], Truth]] = {"python": _observe_python, "typescript": _ask_typescript}
+"""Of each language that can be measured."""

@@ -1,0 +1,45 @@
+"""Ask jedi where names are defined; a script for an interpreter that has jedi.
+
+`python python_jedi.py REPOSITORY`, with rows of JSON on standard input: `[path, line, column]`,
+lines from 1 and columns from 0.
+The output has one row for each: `[[file, line, column], ...]`.
+Both what a name is bound to and what its value is inferred to be are given, because a variable may hold the function.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+jedi: Any = importlib.import_module("jedi")
+
+
+def _main() -> None:
+    root = Path(sys.argv[1]).resolve()
+    project = jedi.Project(root, environment_path=sys.prefix)
+    scripts: dict[str, Any] = {}
+    for row in sys.stdin:
+        path, line, column = json.loads(row)
+        if path not in scripts:
+            scripts[path] = jedi.Script(path=root / path, project=project)
+        print(json.dumps(_definitions(scripts[path], line, column)))
+
+
+def _definitions(script: Any, line: int, column: int) -> list[list[object]]:  # noqa: ANN401  # jedi is not there to name its types
+    found: list[Any] = []
+    questions: tuple[Callable[[], list[Any]], ...] = (
+        lambda: script.goto(line, column, follow_imports=True),
+        lambda: script.infer(line, column),
+    )
+    for ask in questions:
+        try:
+            found += [name for name in ask() if name.type != "instance"]  # whose class is not what is called
+        except Exception as error:  # noqa: BLE001  # jedi has bugs; one must not end the run
+            print(f"jedi: {script.path}:{line}: {error!r}", file=sys.stderr)
+    return [[str(name.module_path or ""), name.line or 0, name.column or 0] for name in found]
+
+
+if __name__ == "__main__":
+    _main()

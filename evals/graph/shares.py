@@ -1,0 +1,39 @@
+"""A share of a count, with its confidence interval."""
+
+import math
+from typing import NamedTuple
+
+_Z = 1.959964
+"""Of the normal distribution, for 95 %."""
+
+
+class Share(NamedTuple):
+    """So many of so many."""
+
+    part: int
+    total: int
+
+    @property
+    def value(self) -> float | None:
+        """Between 0 and 1; `None` of nothing."""
+        return self.part / self.total if self.total else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The Wilson score interval of 95 %; `None` of nothing.
+
+        Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
+        """
+        if not self.total:
+            return None
+        share, square = self.part / self.total, _Z * _Z
+        centre = (share + square / (2 * self.total)) / (1 + square / self.total)
+        spread = math.sqrt(share * (1 - share) / self.total + square / (4 * self.total**2))
+        half = _Z * spread / (1 + square / self.total)
+        return max(0.0, centre - half), min(1.0, centre + half)
+
+    def __str__(self) -> str:
+        if self.interval is None:
+            return "none"
+        low, high = self.interval
+        return f"{self.part / self.total:.3f} ({low:.3f} to {high:.3f})  {self.part}/{self.total}"

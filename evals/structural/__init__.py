@@ -1,0 +1,1 @@
+"""Questions about structure, in words, held against what tools that nobody here wrote know. See README.md."""

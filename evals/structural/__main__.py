@@ -1,0 +1,101 @@
+"""`python -m evals.structural --on REPOSITORY TRUTH ...`: ask questions about structure that have known answers."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from coderag import CodeRAG
+from coderag.errors import CodeRAGError
+from evals.graph.truth import EvaluationError, Truth
+
+from .measure import TOP_K, Asked, ask, figures
+from .outline import typescript_outline
+from .python_outline import python_outline
+from .questions import Question, make_questions
+from .relations import Relations
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status: 0, or 1 with one line on standard error."""
+    options = _parser().parse_args(arguments)
+    try:
+        asked = [one for repository, truth in options.on for one in _ask_all(repository, truth, options)]
+        if not asked:
+            raise EvaluationError("no questions: the truth says nothing of declarations in the repository")
+    except (EvaluationError, CodeRAGError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    found = figures(asked, options.seed)
+    missed = sorted((one for one in asked if one.missed), key=lambda one: (one.question.kind, one.recall))
+    found["missed"] = [_missed(one) for one in missed][: options.examples]
+    print(json.dumps(found, indent=1) if options.json else _as_text(found))
+    return 0
+
+
+def _ask_all(repository: Path, truth_file: Path, options: argparse.Namespace) -> list[Asked]:
+    if not repository.is_dir():
+        raise EvaluationError(f"{repository}: no folder")
+    rag = CodeRAG(repository)
+    rag.index()
+    questions = _questions(repository, Truth.load(truth_file), options)
+    search = partial(rag.search, top_k=TOP_K)
+    search("who calls nothing")  # the first question opens the index
+    return [ask(repository.name, search, question) for question in questions]
+
+
+def _questions(repository: Path, truth: Truth, options: argparse.Namespace) -> list[Question]:
+    if truth.tool.startswith("typescript"):
+        outline = typescript_outline(repository, options.tools)
+    elif truth.tool.startswith("Python"):
+        outline = python_outline(repository)
+    else:
+        raise EvaluationError(
+            f"{truth.tool}: no outline of repositories of this truth; give one of Python or TypeScript"
+        )
+    seed = f"{options.seed} {repository.name}"
+    relations, files = Relations(truth, outline), frozenset(truth.files)
+    return make_questions(relations, outline, per_kind=options.per_kind, seed=seed, compiled=files)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m evals.structural", description=__doc__)
+    add = parser.add_argument
+    add("--on", nargs=2, type=Path, action="append", required=True, metavar=("REPOSITORY", "TRUTH"),
+        help="a repository, and what `python -m evals.graph --keep` recorded of it; it is indexed")  # fmt: skip
+    add("--tools", type=Path, help="folder in which npm installed typescript")
+    add("--per-kind", type=int, default=12, help="questions of a kind about each repository (%(default)s)")
+    add("--seed", type=int, default=0, help="of the choice of questions (%(default)s)")
+    add("--examples", type=int, default=0, help="questions with missed answers to list (%(default)s)")
+    add("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _missed(asked: Asked) -> str:
+    shown = ", ".join(f"{answer.path}:{min(answer.lines)}" for answer in asked.missed[:3])
+    question = asked.question
+    return f"{question.kind} {asked.found}/{len(question.answers)} {asked.repository}: {question.text} -> {shown}"
+
+
+def _as_text(found: dict[str, Any]) -> str:
+    rows = found["questions"]
+    width = max(map(len, rows))
+    lines = [f"{'':{width}}  {'n':>5}  recall@{TOP_K} (95 %)       precision (95 %)"]
+    for name, row in rows.items():
+        lines.append(f"{name:{width}}  {row['questions']:5}  {_share(row['recall'])}  {_share(row['precision'])}")
+    times = ", ".join(f"{name} {value} ms" for name, value in found["milliseconds"].items())
+    return "\n".join([*lines, "", f"time of a question: {times}", *(f"missed: {row}" for row in found["missed"])])
+
+
+def _share(share: dict[str, Any] | None) -> str:
+    if share is None:
+        return "-"
+    low, high = share["interval"]
+    return f"{share['mean']:.3f} ({low:.3f} to {high:.3f})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

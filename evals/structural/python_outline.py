@@ -1,0 +1,65 @@
+"""The outline of a Python repository, as Python's own parser and rules of import have it."""
+
+import ast
+from collections.abc import Iterator
+from importlib.util import resolve_name
+from pathlib import Path
+
+from .outline import Declared, Import, Outline
+
+_DECLARATIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_ROOTS = ("src/", "")
+"""Folders that modules are imported from."""
+
+
+def python_outline(repository: Path) -> Outline:
+    """Return what the files declare and import; files that this Python cannot parse are left out."""
+    trees: dict[str, ast.Module] = {}
+    for file in sorted(repository.rglob("*.py")):
+        path = file.relative_to(repository).as_posix()
+        if any(part.startswith(".") for part in path.split("/")):
+            continue
+        try:
+            trees[path] = ast.parse(file.read_bytes())
+        except (SyntaxError, ValueError):
+            continue
+    modules = {module: path for path in reversed(list(trees)) for module in _modules(path)}
+    declarations = [one for path, tree in trees.items() for one in _declarations(tree, path, "", local=False)]
+    imports = [one for path, tree in trees.items() for one in _imports(tree, path, modules)]
+    return Outline(declarations, imports)
+
+
+def _declarations(node: ast.AST, path: str, owner: str, *, local: bool) -> Iterator[Declared]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, _DECLARATIONS):
+            yield from _declarations(child, path, owner, local=local)
+            continue
+        name = f"{owner}.{child.name}" if owner else child.name
+        kind = "class" if isinstance(child, ast.ClassDef) else "function"
+        first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
+        yield Declared(path, name, kind, child.lineno, first, child.end_lineno or child.lineno, local)
+        yield from _declarations(child, path, name, local=local or kind == "function")
+
+
+def _modules(path: str) -> Iterator[str]:
+    """Yield the dotted names by which a file can be imported."""
+    for root in _ROOTS:
+        if path.startswith(root):
+            yield path.removeprefix(root).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _imports(tree: ast.Module, path: str, modules: dict[str, str]) -> Iterator[Import]:
+    module = next(_modules(path))
+    package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and (not node.level or package):
+            base = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module or ""
+            names = [base, *(f"{base}.{each.name}" for each in node.names)]  # a package is run before its modules
+        else:
+            continue
+        for name in names:
+            imported = modules.get(name)
+            if imported is not None and imported != path:
+                yield Import(path, node.lineno, imported)

@@ -1,0 +1,254 @@
+"""Questions about structure: what is known, what is asked, what counts as found."""
+
+import json
+import os
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from coderag.schema import SearchHit
+from evals.graph.truth import EvaluationError, Hierarchy, Place, Site, Target, Truth
+from evals.structural.__main__ import main
+from evals.structural.answers import Answer
+from evals.structural.measure import Asked, ask, figures, is_answer
+from evals.structural.outline import Declared, Outline, typescript_outline
+from evals.structural.python_outline import python_outline
+from evals.structural.questions import Question, make_questions
+from evals.structural.relations import Relations
+
+TOOLS = os.environ.get("GRAPH_EVAL_TOOLS", "")
+"""Folder in which npm installed typescript; set, the compiler is asked."""
+
+FILES = {
+    "src/shop/__init__.py": "from shop.money import round_up\n",
+    "src/shop/money.py": "def round_up(value):\n    return int(value + 0.5)\n",
+    "src/shop/cart.py": (
+        "from . import money\n\n\nclass Basket:\n    def total(self):\n        return 0\n\n\n"
+        "class Cart(Basket):\n    def total(self):\n        return money.round_up(super().total())\n\n\n"
+        "EMPTY = Cart()\n"
+    ),
+    "tests/test_cart.py": (
+        "from shop.cart import Cart\n\n\ndef test_total():\n    class Box(Cart):\n        pass\n\n"
+        "    assert Box().total() == 0\n"
+    ),
+    "broken.py": "def (:\n",
+}
+ROUND_UP = Place("src/shop/money.py", 1, "round_up")
+BASKET, CART = Place("src/shop/cart.py", 4, "Basket"), Place("src/shop/cart.py", 9, "Cart")
+BASE_TOTAL, TOTAL = Place("src/shop/cart.py", 5, "total"), Place("src/shop/cart.py", 10, "total")
+BOX = Place("tests/test_cart.py", 5, "Box")
+TRUTH = Truth(
+    "Python tests",
+    [
+        Site("src/shop/cart.py", 11, "round_up", (Target(ROUND_UP, "call"),)),
+        Site("src/shop/cart.py", 11, "total", (Target(BASE_TOTAL, "call"),)),
+        Site("src/shop/cart.py", 14, "Cart", (Target(CART, "new"),)),
+        Site("tests/test_cart.py", 8, "Box", (Target(BOX, "new"),)),
+        Site("tests/test_cart.py", 8, "total", (Target(TOTAL, "call", (), (BASE_TOTAL,)),)),
+        Site("tests/test_cart.py", 8, "handler", (Target(ROUND_UP, "value"),)),
+    ],
+    [Hierarchy(CART, (BASKET,)), Hierarchy(BOX, (CART,))],
+)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    root = tmp_path_factory.mktemp("shop")
+    for path, text in FILES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def outline(repository):
+    return python_outline(repository)
+
+
+@pytest.fixture(scope="module")
+def relations(outline):
+    return Relations(TRUTH, outline)
+
+
+def places(answers):
+    return {(answer.path, min(answer.lines)) for answer in answers}
+
+
+def hit(path="a.py", start=1, end=9, text="", *, known=1.0):
+    return SearchHit(
+        "id", PurePosixPath(path), start, end, "function", "f", "f", "", "", "python", "source", 1.0, text,
+        channels={"lookup": known},
+    )  # fmt: skip
+
+
+def test_an_outline_has_classes_and_functions_and_which_are_local(outline):
+    assert [(one.qualified_name, one.kind, one.local) for one in outline.files["tests/test_cart.py"]] == [
+        ("test_total", "function", False),
+        ("test_total.Box", "class", True),
+    ]
+    assert "broken.py" not in outline.files
+
+
+def test_an_import_of_a_module_runs_its_package_too(outline):
+    imports = {(row.path, row.imported) for row in outline.imports}
+    assert imports == {
+        ("src/shop/__init__.py", "src/shop/money.py"),
+        ("src/shop/cart.py", "src/shop/__init__.py"),
+        ("src/shop/cart.py", "src/shop/money.py"),
+        ("tests/test_cart.py", "src/shop/cart.py"),
+    }
+
+
+def test_a_name_is_as_long_as_it_must_be(outline):
+    assert outline.spelling(outline.at(ROUND_UP)) == "round_up"
+    assert outline.spelling(outline.at(TOTAL)) == "Cart.total"
+    twice = [Declared(path, "run", "function", 1, 1, 2, local=False) for path in ("a.py", "b.py")]
+    assert Outline(twice, []).spelling(twice[1]) == "b.py::run"
+
+
+def test_callers_are_functions_or_the_rest_of_a_file(relations, outline):
+    assert places(relations.callers(outline.at(ROUND_UP))) == {("src/shop/cart.py", 11)}
+    (made,) = relations.callers(outline.at(CART))
+    assert (made.first, made.lines) == (1, {14})
+
+
+def test_a_call_of_what_a_variable_holds_names_nobody(relations, outline):
+    assert ("tests/test_cart.py", 8) not in places(relations.callers(outline.at(ROUND_UP)))
+
+
+def test_of_a_called_method_the_one_that_it_overrides_is_as_good_and_a_local_class_is_no_answer(relations, outline):
+    (called,) = relations.callees(outline.at(Place("tests/test_cart.py", 4, "test_total")))
+    assert called.lines == {TOTAL.line}
+    assert places(called.also) == {("src/shop/cart.py", BASE_TOTAL.line)}
+
+
+def test_types_and_methods_below_are_found_however_far(relations, outline):
+    assert places(relations.subtypes(outline.at(BASKET))) == {CART[:2], BOX[:2]}
+    assert places(relations.overrides(outline.at(BASE_TOTAL))) == {TOTAL[:2]}
+
+
+def test_tests_of_a_class_are_those_of_its_methods(relations, outline):
+    assert places(relations.tests(outline.at(CART))) == {("tests/test_cart.py", 8)}
+    assert relations.tests(outline.at(ROUND_UP)) == []
+
+
+def test_what_a_change_breaks_is_two_steps_away_at_most(relations, outline):
+    affected = places(relations.impact(outline.at(ROUND_UP)))
+    assert affected == {("src/shop/cart.py", 11), ("tests/test_cart.py", 8)}
+
+
+def test_importers_are_files_by_their_lines(relations):
+    assert places(relations.importers("src/shop/money.py")) == {("src/shop/__init__.py", 1), ("src/shop/cart.py", 1)}
+
+
+@pytest.mark.parametrize(
+    ("result", "found"),
+    [
+        (hit(start=4, end=8), True),
+        (hit(start=3, end=8), False),  # more than the function
+        (hit(start=4, end=11), False),
+        (hit("b.py", 4, 8), False),
+        (hit(start=6, end=8), False),  # without the call
+        (hit(start=6, end=8, text="again = run(1)"), True),
+        (hit(start=6, end=8, text="runs(1)"), False),
+        (hit("b.py", 1, 3), False),
+    ],
+)
+def test_a_result_is_an_answer_if_it_shows_the_use_and_no_more_than_the_function(result, found):
+    assert is_answer(result, Answer("a.py", 4, 10, frozenset({5}), "run")) is found
+
+
+def test_another_place_may_be_as_good():
+    answer = Answer("a.py", 4, 10, frozenset({5}), also=(Answer("b.py", 1, 3, frozenset({2})),))
+    assert is_answer(hit("b.py", 1, 3), answer)
+
+
+def test_recall_counts_ten_answers_at_most_and_precision_what_the_graph_says_in_judged_files():
+    answers = [Answer("a.py", line, line, frozenset({line})) for line in range(1, 13)]
+    hits = [hit(start=line, end=line) for line in range(1, 9)]
+    hits += [hit(start=99, end=99), hit(start=98, end=98, known=0.0), hit("b.py", 1, 1), hit(start=9, end=9)]
+    asked = ask("shop", lambda text: hits, Question("callers", "who calls it", answers, (), frozenset({"a.py"})))
+    assert asked.recall == 0.8
+    assert (asked.right, asked.stated) == (8, 9)
+    assert [min(answer.lines) for answer in asked.missed] == [9, 10, 11, 12]
+
+
+def test_places_taken_by_what_is_right_too_are_not_missed():
+    answers = [Answer("a.py", line, line, frozenset({line})) for line in range(1, 11)]
+    right = [Answer("b.py", 1, 9, frozenset({1}))]
+    hits = [hit("b.py", 1, 2), hit("c.py", 1, 2), *(hit(start=line, end=line) for line in range(1, 9))]
+    asked = ask("shop", lambda text: hits, Question("callers", "who calls it", answers, right))
+    assert asked.recall == 8 / 9
+
+
+def test_figures_have_intervals_and_precision_only_where_it_is_judged():
+    question = Question("callers", "who calls it", [Answer("a.py", 1, 9, frozenset({5}))])
+    asked = [Asked("shop", question, found, 10, 0, 0, (), 0.001) for found in (1, 1, 0, 1)]
+    row = figures(asked, 0)["questions"]["callers"]
+    low, high = row["recall"]["interval"]
+    assert row["recall"]["mean"] == 0.75
+    assert 0.0 <= low < 0.75 < high <= 1.0
+    assert row["precision"] is None
+
+
+def test_the_same_seed_asks_the_same_questions(relations, outline):
+    def make(seed):
+        return [one.text for one in make_questions(relations, outline, per_kind=1, seed=seed, compiled=frozenset())]
+
+    assert make("1") == make("1")
+    assert any(make("1") != make(str(seed)) for seed in range(2, 8))
+
+
+def test_tests_are_not_asked_who_tests_them(relations, outline):
+    questions = make_questions(relations, outline, per_kind=9, seed="", compiled=frozenset())
+    assert {one.kind for one in questions} >= {
+        "callers",
+        "users",
+        "subtypes",
+        "overrides",
+        "tests",
+        "impact",
+        "imports",
+    }
+    assert not [one for one in questions if one.kind == "tests" and "test_total" in one.text]
+
+
+def test_the_command_indexes_a_repository_and_reports_what_its_engine_finds(repository, tmp_path, capsys):
+    TRUTH.save(tmp_path / "calls.json")
+    assert main(["--on", str(repository), str(tmp_path / "calls.json"), "--json", "--examples", "2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["questions"]["callers"]["recall"]["mean"] == 1.0
+    assert found["questions"]["all"]["questions"] == found["questions"][f"in {repository.name}"]["questions"]
+    assert main(["--on", str(repository), str(tmp_path / "calls.json")]) == 0
+    assert "recall@10" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", [("nowhere", "calls.json"), (".", "nothing.json")])
+def test_what_is_missing_is_said_in_one_line(given, repository, capsys):
+    folder, truth = given
+    assert main(["--on", str(repository / folder), str(repository / truth)]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {repository}")
+
+
+def test_without_typescript_the_outline_says_how_to_get_it(tmp_path):
+    with pytest.raises(EvaluationError, match="npm install"):
+        typescript_outline(tmp_path, tmp_path)
+
+
+@pytest.mark.skipif(not TOOLS, reason="GRAPH_EVAL_TOOLS names no folder with typescript")
+def test_the_compiler_tells_what_typescript_declares_and_imports(tmp_path):
+    (tmp_path / "a.ts").write_text(
+        "/** Says it. */\nexport const say = () => {\n  const inner = () => 1\n  return inner()\n}\n"
+        "export class Dog {\n  name = 1\n  bark() { return say() }\n}\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "b.ts").write_text('import { say } from "./a"\nsay()\n', encoding="utf-8")
+    outline = typescript_outline(tmp_path, Path(TOOLS))
+    assert outline.files["a.ts"] == [
+        Declared("a.ts", "say", "function", 2, 1, 5, local=False),
+        Declared("a.ts", "say.inner", "function", 3, 3, 3, local=True),
+        Declared("a.ts", "Dog", "class", 6, 6, 9, local=False),
+        Declared("a.ts", "Dog.name", "field", 7, 7, 7, local=False),
+        Declared("a.ts", "Dog.bark", "function", 8, 8, 8, local=False),
+    ]
+    assert [tuple(row) for row in outline.imports] == [("b.ts", 1, "a.ts")]
