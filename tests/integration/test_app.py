@@ -18,7 +18,7 @@ from coderag import (
     SearchHit,
     Settings,
 )
-from coderag.errors import ConfigurationError, IndexNotFoundError, IngestionError, InvalidQueryError
+from coderag.errors import ConfigurationError, IndexNotFoundError, IngestionError, InvalidQueryError, UnknownNameError
 from coderag.schema import GraphNeighbour
 from coderag.token_counts import count_tokens
 
@@ -221,12 +221,11 @@ def test_impact_reaches_callers_of_callers(rag):
     assert {"hash_password", "Session.login"} <= {one.qualified_name for one in rag.impact("digest")}
 
 
-def test_the_graph_of_an_unknown_name_is_empty(rag):
-    assert [rag.callers("nothing_like_it"), rag.callees("nothing_like_it"), rag.impact("nothing_like_it")] == [
-        [],
-        [],
-        [],
-    ]
+@pytest.mark.parametrize("question", ["callers", "callees", "impact"])
+def test_the_graph_of_an_unknown_name_says_what_is_called_alike(rag, question):
+    with pytest.raises(UnknownNameError, match="hash_pasword") as caught:
+        getattr(rag, question)("hash_pasword")
+    assert "hash_password" in caught.value.hint
 
 
 # context and ask

@@ -334,7 +334,7 @@ def small_disk(tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)], capture_output=True, check=False
     )
     if not mounted or mounted.returncode:
         pytest.skip("no file system can be mounted here")
@@ -392,8 +392,8 @@ def wait(step):
         print("WAITING", file=sys.stderr, flush=True)
         threading.Event().wait(60)
 class Indexer(indexer.Indexer):
-    def __init__(self, *arguments):
-        super().__init__(*arguments[:4], wait)
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments[:4], wait, **options)
 indexer.Indexer = Indexer
 """
     process = start("index", cwd=rag.root, before=wait)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from coderag import CodeRAG
+from tests.support.programs import edges_of
 
 CHECKOUT = Path(__file__).parents[2]
 KILLS = 14
@@ -51,7 +52,8 @@ def text_of(path, version):
     functions = (
         f"def step_{version}_{number}(item):\n    return prepare(item, {version})\n\n\n" for number in range(20)
     )
-    return f"# marker of version {version} in {path}\n" + "".join(functions)
+    prepare = "def prepare(item, version):\n    return item\n\n\n"
+    return f"# marker of version {version} in {path}\n{prepare}{''.join(functions)}"
 
 
 def write_version(root, version):
@@ -81,6 +83,10 @@ def version_of(root):
     assert texts == Counter(dict.fromkeys(paths_of(version), 20))
     assert [record.path for record in snapshot.files()] == sorted(paths_of(version))
     assert len(snapshot.vectors()) == len(snapshot.counts()) == len(snapshot)
+    calls = Counter(edge[:3] for edge in edges_of(snapshot.graph()))
+    steps = [(path, f"{path}:step_{version}_{number}") for path in paths_of(version) for number in range(20)]
+    assert calls == Counter((step, "calls", f"{path}:prepare") for path, step in steps)
+    assert snapshot.facts()["path"].to_pylist() == sorted(paths_of(version))
     return version
 
 

@@ -27,6 +27,7 @@ import filelock, lance, lance.fragment, numpy as np, pyarrow.compute, scipy.spar
 from coderag.schema import FileRecord
 from coderag.stores import index_writer, tables
 from coderag.stores.arrow import node_columns
+from coderag.stores.graph_tables import empty_graph, node_schema
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore
 
 directory, journal = Path(sys.argv[1]), Path(sys.argv[2])
@@ -42,6 +43,11 @@ def batch(path, texts, terms):
     counts = sp.csr_matrix((np.ones(n, np.float32), (range(n), range(start, start + n))), shape=(n, len(terms)))
     vectors = np.array([[int(text[4:]) % (k + 7) + 1 for k in range(4)] for text in texts], np.float32)
     return node_columns(nodes), vectors, FieldCounts(counts, counts, counts), terms
+
+
+def graph_of(tree):
+    nodes = [{"kind": "file", "name": text, "path": path} for path in sorted(tree) for text in tree[path]]
+    return empty_graph()._replace(nodes=pyarrow.Table.from_pylist(nodes, node_schema()))
 
 
 def write_for_ever(rng):
@@ -70,7 +76,7 @@ def write_for_ever(rng):
                 os.fsync(file.fileno())
             files = [FileRecord(path, "indexed", chunks=len(texts)) for path, texts in tree.items()]
             matrix = np.ones((len(files), 4), np.float32)
-            writer.commit(files, matrix, matrix, embedding=embedding)
+            writer.commit(files, matrix, matrix, embedding=embedding, graph=graph_of(tree))
 
 
 for line in sys.stdin:
@@ -112,6 +118,8 @@ def check(store: IndexStore, journal: Path) -> int:
     assert [terms[column] for column in body.indices] == texts
     expected = [[int(text[4:]) % (k + 7) + 1 for k in range(DIMENSION)] for text in texts]
     np.testing.assert_array_equal(snapshot.vectors(), np.array(expected, np.float32).reshape(-1, DIMENSION))
+    nodes = snapshot.graph().nodes.select(["path", "name"]).to_pylist()
+    assert nodes == [{"path": path, "name": text} for path in sorted(tree) for text in tree[path]]
     return pointer.generation
 
 
