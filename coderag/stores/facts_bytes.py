@@ -91,6 +91,7 @@ def _without_lines(kind: type[Fact], columns: Sequence[tuple[Any, ...]]) -> list
 
 def _rows(kind: type[Fact], columns: Sequence[Sequence[Any]]) -> list[Fact]:
     """Return columns as facts, after a look at the types in them."""
+    _require(type(columns) is list)
     if not columns:
         return []
     annotations = kind.__annotations__.values()

@@ -73,8 +73,8 @@ class Answers:
             ask: Finds the answer, perhaps by way of others.
         """
         level = len(self._waiting)
-        if key in kept:
-            return self._known(kept[key], level)
+        if (known := kept.get(key)) is not None:
+            return self._known(known, level)
         if (before := self._waiting.get(key)) is not None:
             if before == level - 1:  # a function that calls itself says nothing by that
                 return None
@@ -98,18 +98,21 @@ class Answers:
         return answer.meaning
 
     def _asked(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None], level: int) -> Answer:
-        with self._program.consulting() as consulted:
-            try:
-                return Answer(ask(), consulted, self._height + 1)
-            except _CameBackError as error:
-                if error.level < level:
-                    error.between.append((kept, key))
-                    raise
-                none = Answer(None, consulted, self._height + 1)
-                for where, other in error.between:  # they depend on all that this one does
-                    where[other] = none
-                return none
-            except _TooDeepError:
-                if level:
-                    raise
-                return Answer(None, consulted, _DEEPEST + 1)
+        outer = self._program.begin()
+        consulted = self._program.consulted
+        try:
+            return Answer(ask(), consulted, self._height + 1)
+        except _CameBackError as error:
+            if error.level < level:
+                error.between.append((kept, key))
+                raise
+            none = Answer(None, consulted, self._height + 1)
+            for where, other in error.between:  # they depend on all that this one does
+                where[other] = none
+            return none
+        except _TooDeepError:
+            if level:
+                raise
+            return Answer(None, consulted, _DEEPEST + 1)
+        finally:
+            self._program.end(outer)

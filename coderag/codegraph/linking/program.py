@@ -174,6 +174,7 @@ class Program:
     Attributes:
         file_of: Number of each path.
         declared: The names of all files' declarations: what is called otherwise is nothing in the repository.
+        consulted: What was asked for since the last `begin`.
     """
 
     def __init__(self, rows: Sequence[FactsRow]) -> None:
@@ -181,8 +182,8 @@ class Program:
         self.declared = frozenset(chain.from_iterable(row.declares for row in rows))
         self.file_of = {row.path: file for file, row in enumerate(rows)}
         self._interfaces = _Interfaces(rows)
-        self._consulted = Consulted()
-        self._note_file = self._consulted.files.add
+        self.consulted = Consulted()
+        self._note_file = self.consulted.files.add
         self.caches: dict[str, dict[Any, Any]] = defaultdict(dict)
 
     def interface(self, file: int) -> Interface:
@@ -209,26 +210,26 @@ class Program:
                 which in a folder; ``member:NAME``, which of them belong to a type of that name outside of it; ``base:NAME``,
                 which types extend or implement one of that name; ``unknown:NAME``, that nothing has that name.
         """
-        self._consulted.keys.add(key)
+        self.consulted.keys.add(key)
 
     @contextmanager
     def consulting(self) -> Iterator[Consulted]:
         """Within the block, collect what is asked for; it counts for the block around it too."""
         outer = self.begin()
         try:
-            yield self._consulted
+            yield self.consulted
         finally:
             self.end(outer)
 
     def begin(self) -> Consulted:
         """Begin to collect what is asked for, and return what was collected so far, for `end`."""
-        outer, self._consulted = self._consulted, Consulted()
-        self._note_file = self._consulted.files.add
+        outer, self.consulted = self.consulted, Consulted()
+        self._note_file = self.consulted.files.add
         return outer
 
     def end(self, outer: Consulted) -> Consulted:
         """Return what was collected since `begin`; it counts for what is around it too."""
-        consulted, self._consulted = self._consulted, outer
+        consulted, self.consulted = self.consulted, outer
         self._note_file = outer.files.add
         outer.files |= consulted.files
         outer.keys |= consulted.keys
@@ -236,8 +237,8 @@ class Program:
 
     def again(self, consulted: Consulted) -> None:
         """Note what an answer depends on that was kept."""
-        self._consulted.files |= consulted.files
-        self._consulted.keys |= consulted.keys
+        self.consulted.files |= consulted.files
+        self.consulted.keys |= consulted.keys
 
     def named(self, name: str) -> Sequence[tuple[int, int]]:
         """Return the declarations of a name in all files, as (file, index)."""
