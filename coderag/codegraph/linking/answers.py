@@ -72,9 +72,9 @@ class Answers:
             key: What is asked.
             ask: Finds the answer, perhaps by way of others.
         """
-        level = len(self._waiting)
         if (known := kept.get(key)) is not None:
-            return self._known(known, level)
+            return self.known(known)
+        level = len(self._waiting)
         if (before := self._waiting.get(key)) is not None:
             if before == level - 1:  # a function that calls itself says nothing by that
                 return None
@@ -90,7 +90,9 @@ class Answers:
             self._height = max(outer_height, self._height + 1)
         return answer.meaning
 
-    def _known(self, answer: Answer, level: int) -> Meaning | None:
+    def known(self, answer: Answer) -> Meaning | None:
+        """Return an answer that was kept, as if it had been found just now."""
+        level = len(self._waiting)
         if level and level + answer.height > _DEEPEST:
             raise _TooDeepError
         self._height = max(self._height, answer.height)

@@ -114,11 +114,11 @@ class Hierarchy:
                 and self._resolver.definition(found).kind != "namespace"
             ):
                 inside = self._resolver.declared_in(found.file, found.index, part)
-                found = (
-                    Meaning("definition", found.file, inside[0])
-                    if inside
-                    else self._inherited_type(found, part, inherited)
-                )
+                inherits = inherited and self._resolver.rules_of(found.file).inherits_types
+                if inside:
+                    found = Meaning("definition", found.file, inside[0])
+                else:
+                    found = self._inherited_type(found, part) if inherits else None
             elif found is not None:
                 found = self._resolver.member(found, part)
         return self._through_alias(found)
@@ -139,7 +139,8 @@ class Hierarchy:
 
     def _declared(self, file: int, scope: int, name: str, line: int, *, inherited: bool) -> Meaning | None:
         interface = self._program.interface(file)
-        has_parameters = self._resolver.rules_of(file).types_are_declared
+        rules = self._resolver.rules_of(file)
+        has_parameters, inherits = rules.types_are_declared, inherited and rules.inherits_types
         while scope != MODULE:
             known = interface.known.get(scope, ())
             if name in known or bare(name) in known:
@@ -153,7 +154,7 @@ class Hierarchy:
                 if has_parameters:
                     for parameter in (one for one in interface.bindings.get((scope, name), ()) if not one.type):
                         return self._resolver.bound(file, parameter) or Meaning("external", name=name)
-            if (found := self._inherited_type(Meaning("definition", file, scope), name, inherited)) is not None:
+            if inherits and (found := self._inherited_type(Meaning("definition", file, scope), name)) is not None:
                 return found
             if scope in interface.star_scopes and (found := self._resolver.from_stars(file, name, scope)) is not None:
                 return found
@@ -176,9 +177,9 @@ class Hierarchy:
         bound = self._program.interface(file).bindings.get((scope, definition.name), ())
         return definition.kind in DATA and any(one.type for one in bound)
 
-    def _inherited_type(self, owner: Meaning, name: str, inherited: bool) -> Meaning | None:
-        """Return the type of a name that a type has from one above, where a language has that."""
-        if not inherited or not self._resolver.rules_of(owner.file).inherits_types or not self._resolver.is_type(owner):
+    def _inherited_type(self, owner: Meaning, name: str) -> Meaning | None:
+        """Return the type of a name that a type has from one above."""
+        if not self._resolver.is_type(owner):
             return None
         found = self._resolver.member_of_type(owner.file, owner.index, name)
         return found if found is not None and self._resolver.is_type(found) else None

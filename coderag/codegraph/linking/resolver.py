@@ -120,6 +120,8 @@ class Resolver:
             is_local: Whether it may depend on local names; it is then kept as long as these are known.
         """
         kept = self.locals.kept if is_local else self._kept
+        if (known := kept.get(key)) is not None:
+            return self._answers.known(known)
         outer_locals = self.locals
         if not is_local:
             self.locals = _NO_LOCALS
