@@ -210,14 +210,10 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
-        from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
-
         with self._opening:
             current = self._current_generation()
             if self._graph is None or self._graph_opened != current:
-                self._graph = CodeGraph(SymbolGraph(self._store.open().graph))
-                self._graph_opened = current
+                return self._graph_of(self._store.open())
             return self._graph
 
     def callers(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
@@ -325,7 +321,7 @@ class CodeRAG:
             changed=changed,
             removed=removed,
             configured=configured_embedding(self.settings.embedding, pointer.embedding),
-            edges=snapshot.graph().n_resolved,
+            edges=pointer.edges,
             linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
         )
 
@@ -376,6 +372,17 @@ class CodeRAG:
                 self._opened = current
             return self._context
 
+    def _graph_of(self, snapshot: Snapshot) -> "CodeGraph":
+        """Return the code graph of a generation, the one that is open already if it is its."""
+        from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
+        from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
+
+        opened = (snapshot.pointer.generation, snapshot.pointer.created)
+        if self._graph is None or self._graph_opened != opened:
+            self._graph = CodeGraph(SymbolGraph(snapshot.graph))
+            self._graph_opened = opened
+        return self._graph
+
     def _current_generation(self) -> tuple[int, str]:
         """Return what tells the current generation from others: a new index counts from 1 again."""
         pointer = self._store.pointer()
@@ -388,15 +395,13 @@ class CodeRAG:
             return self._load_context()
 
     def _load_context(self) -> QueryContext:
-        from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
         from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415
-        from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
         from coderag.stores.corpus import Corpus  # noqa: PLC0415
 
         model = self._dense_model()
         snapshot = _with_vectors_of(model, self._store.open())
         corpus = Corpus(snapshot)
-        graph = CodeGraph(SymbolGraph(snapshot.graph))
+        graph = self._graph_of(snapshot)
         writer = make_answer_writer(self.settings.llm)
         embedder: QueryEmbedder = model
         paths = None

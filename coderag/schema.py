@@ -202,7 +202,7 @@ class IndexStatus:
         embedding: The model of its vectors, as ``provider/model``.
         configured: The model that the settings name, likewise; another one takes the next run of indexing to switch to.
         languages: Indexed files by language.
-        edges: Of the code graph, those that are sure enough to be ones.
+        edges: Of the code graph, candidates among them, as in `IndexReport`.
         linked: Those languages of which the code graph follows imports, types and receivers; of the others it binds names
             only within a file and what it imports.
         outcomes: Files by outcome; ``skipped`` and ``failed`` say why.

@@ -49,7 +49,8 @@ class Assembly:
         self._program = program
         self._linked = linked
         self._last = empty_graph() if last is None else last
-        old_files = {path: number for number, path in enumerate(self._last.facts["path"].to_pylist())}
+        self._old_paths: list[str] = self._last.facts["path"].to_pylist()
+        old_files = {path: number for number, path in enumerate(self._old_paths)}
         rows = program.rows
         # For each file its old number if it was not linked again, else -1.
         self._old_of = np.fromiter(
@@ -97,11 +98,10 @@ class Assembly:
     @cached_property
     def _renumbered(self) -> IntArray:
         """The new number of each old node of a file that was not linked again or that nothing outside saw change; else -1."""
-        places = {row.path: file for file, row in enumerate(self._program.rows)}
         numbers = np.full(int(self._old_starts[-1]), -1, np.int64)
-        for old, path in enumerate(self._last.facts["path"].to_pylist()):
+        for old, path in enumerate(self._old_paths):
             first, last = int(self._old_starts[old]), int(self._old_starts[old + 1])
-            file = places.get(path, -1)
+            file = self._program.file_of.get(path, -1)
             if file >= 0 and self._sizes[file] == last - first:
                 numbers[first:last] = np.arange(last - first) + self._starts[file]
         return numbers
@@ -252,8 +252,7 @@ class Assembly:
 
         rows = self._program.rows
         columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in FactsRow._fields}
-        place_of = {row.path: file for file, row in enumerate(rows)}
-        new_of = [place_of.get(path, -1) for path in self._last.facts["path"].to_pylist()]
+        new_of = [self._program.file_of.get(path, -1) for path in self._old_paths]
         old_consulted, old_names = (self._last.facts[name].to_pylist() for name in ("consulted", "names"))
         columns["consulted"], columns["names"] = [], []
         for file, old in enumerate(self._old_of.tolist()):

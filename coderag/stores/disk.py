@@ -121,11 +121,25 @@ def make_own_directory(path: Path) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Replace a file's contents atomically: a reader sees the old ones or the new ones, also after a power cut."""
+    write_chunks(path, [content])
+
+
+def write_chunks(path: Path, chunks: Iterable[bytes]) -> int:
+    """Replace a file's contents as `replace_file`, without holding them in memory.
+
+    Returns:
+        Number of bytes.
+
+    Raises:
+        StoreError: It cannot be written; what was there is as it was.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    size = 0
     with storage_errors(f"write {path}"):
         try:
             with temporary.open("wb") as file:
-                file.write(content)
+                for chunk in chunks:
+                    size += file.write(chunk)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
@@ -134,6 +148,7 @@ def replace_file(path: Path, content: bytes) -> None:
                 temporary.unlink(missing_ok=True)
             raise
         sync_directory(path.parent)
+    return size
 
 
 def utf8(text: str) -> str:

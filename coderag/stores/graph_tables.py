@@ -9,8 +9,6 @@ edge: it is a node's ``parent``.
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from coderag.schema import RESOLVED
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -27,11 +25,6 @@ class GraphTables(NamedTuple):
     nodes: "pa.Table"
     edges: "pa.Table"
     facts: "pa.Table"
-
-    @property
-    def n_resolved(self) -> int:
-        """Number of edges that are sure enough to be ones."""
-        return int((self.edges["confidence"].to_numpy() >= RESOLVED).sum())
 
 
 def empty_graph() -> GraphTables:

@@ -72,15 +72,7 @@ class Hierarchy:
 
     def bases(self, file: int, index: int) -> Sequence[tuple[Meaning, int, str]]:
         """Return what a type directly extends and implements, each with its line and relation as written."""
-        key = ("bases", file, index)
-        if key in self._program.caches["bases"]:
-            answer, consulted = self._program.caches["bases"][key]
-            self._program.again(consulted)
-            return answer  # type: ignore[no-any-return]
-        with self._program.consulting() as consulted:
-            answer = list(self._bases(file, index))
-        self._program.caches["bases"][key] = answer, consulted
-        return answer
+        return self._program.remembered("bases", (file, index), lambda: list(self._bases(file, index)))
 
     def _bases(self, file: int, index: int) -> Iterator[tuple[Meaning, int, str]]:
         interface = self._program.interface(file)

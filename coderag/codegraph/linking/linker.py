@@ -53,6 +53,7 @@ class Linker:
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
         self._program: Program = resolver.program
+        self._imported_files: Sequence[int] = ()
         self._near_files: Sequence[int] = ()
         self._own_names: Set[str] = frozenset()
 
@@ -71,8 +72,10 @@ class Linker:
             self._resolver.locals = Locals(file, local, changing)
             links: dict[Link, None] = {}
             facts = self._program.interface(file).facts
+            imported = list(self._imports(file, facts.imports))
+            self._imported_files = [link.file for link in imported if link.file >= 0]
             for found in (
-                self._imports(file, facts.imports),
+                imported,
                 self._bases(file),
                 self._overrides(file, facts.definitions),
                 self._references(file, references),
@@ -144,9 +147,7 @@ class Linker:
     def _overrides(self, file: int, definitions: Sequence[Definition]) -> Iterator[Link]:
         rules = self._resolver.rules_of(file)
         for scope, one in enumerate(definitions):
-            is_unnamed = one.kind == "function" and bool(
-                one.owner
-            )  # in a body without a name, which is of the type above
+            is_unnamed = one.kind == "function" and bool(one.owner)  # in a body without a name, of the type above
             if (one.kind != "method" and not is_unnamed) or not rules.may_override(one):
                 continue
             owner = self._owner(file, one)
@@ -160,7 +161,7 @@ class Linker:
                             "overrides", scope, found.by("inherited", SURENESS["inherited"]), one.start_line, file
                         )
                         break
-            for above in self._resolver.rules_of(file).implemented(self._resolver, *owner):
+            for above in rules.implemented(self._resolver, *owner):
                 found = self._resolver.member_of_type(above.file, above.index, one.name)
                 if found is not None and found.kind == "definition":
                     yield self._link(
@@ -240,9 +241,8 @@ class Linker:
     def _near(self, file: int) -> Sequence[int]:
         """Return the file that is being linked, and those whose declarations it may use."""
         if not self._near_files:
-            imported = self._imports(file, self._program.interface(file).facts.imports)
             also = self._resolver.rules_of(file).also_seen(file)
-            self._near_files = list(dict.fromkeys([file, *(one.file for one in imported if one.file >= 0), *also]))
+            self._near_files = list(dict.fromkeys([file, *self._imported_files, *also]))
         return self._near_files
 
     # Tests and documents

@@ -1,16 +1,18 @@
 """All files of a repository as linking sees them: interfaces read when asked for, and a note of who asked for what."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import bare
 from coderag.facts import MODULE_SCOPE, Base, Binding, Definition, FileFacts, Import
 from coderag.stores.facts_bytes import unpack_body, unpack_interface
+
+Made = TypeVar("Made")
 
 
 class FactsRow(NamedTuple):
@@ -184,7 +186,7 @@ class Program:
         self._interfaces = _Interfaces(rows)
         self.consulted = Consulted()
         self._note_file = self.consulted.files.add
-        self.caches: dict[str, dict[Any, Any]] = defaultdict(dict)
+        self._remembered: dict[tuple[str, Hashable], tuple[Any, Consulted]] = {}
 
     def interface(self, file: int) -> Interface:
         """Return what a file shows to others; noted as asked for."""
@@ -239,6 +241,22 @@ class Program:
         """Note what an answer depends on that was kept."""
         self.consulted.files |= consulted.files
         self.consulted.keys |= consulted.keys
+
+    def remembered(self, kind: str, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what is made once for a key; what it depends on is noted each time.
+
+        Args:
+            kind: Tells apart equal keys of different things.
+        """
+        known = self._remembered.get((kind, key))
+        if known is not None:
+            self.again(known[1])
+            made: Made = known[0]
+            return made
+        with self.consulting() as consulted:
+            made = make()
+        self._remembered[kind, key] = made, consulted
+        return made
 
     def named(self, name: str) -> Sequence[tuple[int, int]]:
         """Return the declarations of a name in all files, as (file, index)."""

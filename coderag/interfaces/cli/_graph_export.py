@@ -41,8 +41,8 @@ def export(
     JSON has all of it; the others leave out uncertain edges.
     """
     del debug  # read in main, before anything can fail
-    from coderag.codegraph.export.writing import write_chunks
     from coderag.interfaces.cli._indexing import ask_indexed, open_here
+    from coderag.stores.disk import write_chunks
 
     output = Output()
     rag = open_here(repo, output)

@@ -49,13 +49,7 @@ class EcmaScriptRules(Rules):
 
     def module(self, file: int, module: str) -> Meaning | None:
         """Return the file that a module name means, or what is external."""
-        cache = self.program.caches["modules"]
-        if (file, module) not in cache:
-            with self.program.consulting() as consulted:
-                found = self._modules.find(file, module)
-            cache[file, module] = found, consulted
-        found, consulted = cache[file, module]
-        self.program.again(consulted)
+        found = self.program.remembered("modules", (file, module), lambda: self._modules.find(file, module))
         if found is not None:
             return Meaning("module", found)
         return None if module.startswith(".") else Meaning("external", name=module)

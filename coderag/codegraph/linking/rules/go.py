@@ -72,14 +72,7 @@ class GoRules(Rules):
     def module(self, file: int, module: str) -> Meaning | None:
         """Return the package in the folder that an import path means."""
         folder = self.program.rows[file].path.rpartition("/")[0]
-        cache = self.program.caches["go modules"]
-        if (folder, module) not in cache:
-            with self.program.consulting() as consulted:
-                found = self._module(folder, module)
-            cache[folder, module] = found, consulted
-        answer, consulted = cache[folder, module]
-        self.program.again(consulted)
-        return answer  # type: ignore[no-any-return]
+        return self.program.remembered("go modules", (folder, module), lambda: self._module(folder, module))
 
     def _module(self, importing: str, module: str) -> Meaning:
         for folder in self._folders_of(importing, module):
@@ -207,21 +200,18 @@ class GoRules(Rules):
 
     def _packages_imported(self, file: int) -> Mapping[str, str]:
         """Return the paths that a file imports without an own name for them, by the package's name."""
-        cache = self.program.caches["go imports"]
-        if file not in cache:
-            with self.program.consulting() as consulted:
-                found: dict[str, str] = {}
-                for one in self.program.interface(file).facts.imports:
-                    if not one.alias and not one.name:
-                        package = self.module(file, one.module)
-                        is_here = package is not None and package.kind == "package"
-                        names = [package.name.rpartition(":")[2]] if package and is_here else _likely_names(one.module)
-                        for name in names:
-                            found.setdefault(name, one.module)
-            cache[file] = found, consulted
-        names_of, consulted = cache[file]
-        self.program.again(consulted)
-        return names_of  # type: ignore[no-any-return]
+        return self.program.remembered("go imports", file, lambda: self._find_packages_imported(file))
+
+    def _find_packages_imported(self, file: int) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for one in self.program.interface(file).facts.imports:
+            if not one.alias and not one.name:
+                package = self.module(file, one.module)
+                is_here = package is not None and package.kind == "package"
+                names = [package.name.rpartition(":")[2]] if package and is_here else _likely_names(one.module)
+                for name in names:
+                    found.setdefault(name, one.module)
+        return found
 
     @cached_property
     def _packages(self) -> dict[str, _Package]:

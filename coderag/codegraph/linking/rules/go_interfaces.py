@@ -34,14 +34,9 @@ class Interfaces:
 
     def implemented(self, resolver: "Resolver", file: int, index: int) -> Sequence[Meaning]:
         """Return the interfaces that a type implements, in order of their files; those without methods are not counted."""
-        cache = self._program.caches["go implemented"]
-        if (file, index) not in cache:
-            with self._program.consulting() as consulted:
-                found = self._implemented(resolver, file, index)
-            cache[file, index] = found, consulted
-        answer, consulted = cache[file, index]
-        self._program.again(consulted)
-        return answer  # type: ignore[no-any-return]
+        return self._program.remembered(
+            "go implemented", (file, index), lambda: self._implemented(resolver, file, index)
+        )
 
     def _implemented(self, resolver: "Resolver", file: int, index: int) -> Sequence[Meaning]:
         if self._program.definition(file, index).kind == "interface":

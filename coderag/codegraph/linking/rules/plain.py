@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from coderag.codegraph.linking.import_paths import ImportResolver
 from coderag.codegraph.linking.meanings import SURENESS, Meaning
-from coderag.codegraph.linking.program import Consulted, Program
+from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.rules.base import Rules
 from coderag.facts import Definition
 
@@ -42,7 +42,6 @@ class PlainRules(Rules):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._by_folder: dict[tuple[str, str], dict[str, list[tuple[int, int]]]] = {}
-        self._imported: dict[int, tuple[list[int], Consulted]] = {}
 
     def module(self, file: int, module: str) -> Meaning | None:
         """Return the file that an import means by its path, or something external."""
@@ -101,19 +100,16 @@ class PlainRules(Rules):
 
     def _seen(self, file: int) -> list[int]:
         """Return the files that a file imports, and the sources beside those that are headers."""
-        if file in self._imported:
-            known, consulted = self._imported[file]
-            self.program.again(consulted)
-            return known
+        return self.program.remembered("seen", file, lambda: self._find_seen(file))
+
+    def _find_seen(self, file: int) -> list[int]:
         found: dict[int, None] = {}
-        with self.program.consulting() as consulted:
-            for one in self.program.interface(file).facts.imports:
-                target = self.module(file, one.module)
-                if target is not None and target.kind == "module":
-                    found.update(dict.fromkeys((target.file, *self._halves(target.file))))
-            found.update(dict.fromkeys(self._halves(file)))
+        for one in self.program.interface(file).facts.imports:
+            target = self.module(file, one.module)
+            if target is not None and target.kind == "module":
+                found.update(dict.fromkeys((target.file, *self._halves(target.file))))
+        found.update(dict.fromkeys(self._halves(file)))
         found.pop(file, None)
-        self._imported[file] = list(found), consulted
         return list(found)
 
     def _halves(self, file: int) -> Iterator[int]:

@@ -171,16 +171,12 @@ class RustRules(Rules):
         """Return the type that an implementation is of."""
         if definition.kind != "impl" or not definition.returns:
             return ()
-        cache = self.program.caches["rust impl"]
-        key = (file, definition.parent, definition.returns)
-        if key not in cache:
-            with self.program.consulting() as consulted:
-                found = resolver.instance(file, definition.parent, definition.returns, definition.start_line)
-            is_here = found is not None and found.kind == "instance"
-            cache[key] = ((found.file, found.index),) if found is not None and is_here else (), consulted
-        answer, consulted = cache[key]
-        self.program.again(consulted)
-        return answer  # type: ignore[no-any-return]
+        found = self.program.remembered(
+            "rust impl",
+            (file, definition.parent, definition.returns),
+            lambda: resolver.instance(file, definition.parent, definition.returns, definition.start_line),
+        )
+        return [(found.file, found.index)] if found is not None and found.kind == "instance" else ()
 
     def outside_members(self, resolver: "Resolver", file: int, index: int, name: str) -> Sequence[tuple[int, int]]:
         """Return a type's member from its implementations: its own, else that of a trait, if it is one only."""

@@ -1,7 +1,7 @@
 import orjson
 
 from coderag.codegraph.export.json_format import json_chunks
-from coderag.codegraph.export.writing import write_json
+from coderag.stores.disk import write_chunks
 from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import HOSTILE, shop_graph
 
@@ -37,7 +37,7 @@ def test_a_large_graph_comes_in_pieces_of_bounded_size():
 def test_a_file_is_replaced_whole(tmp_path):
     path = tmp_path / "graph.json"
     path.write_text("old")
-    size = write_json(shop_graph(), path)
+    size = write_chunks(path, json_chunks(shop_graph()))
     assert path.stat().st_size == size
     assert len(orjson.loads(path.read_bytes())["edges"]) == 19
     assert list(tmp_path.iterdir()) == [path]

@@ -1,7 +1,8 @@
 import pytest
 
-from coderag.codegraph.export.writing import graph_chunks, write_chunks
+from coderag.codegraph.export.writing import graph_chunks
 from coderag.errors import StoreError
+from coderag.stores.disk import write_chunks
 from tests.support.shop_graph import shop_graph
 
 
