@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.codegraph.columns import whole
 from coderag.codegraph.linking.linker import Link, LinkedFile
 from coderag.codegraph.linking.program import FactsRow, Program
 from coderag.codegraph.walks import centrality
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 
 _KINDS: Final = (FILE_KIND, EXTERNAL_KIND, *get_args(Kind))
+_KIND_CODES: Final = {name: code for code, name in enumerate(_KINDS)}
 _RELATIONS: Final[tuple[str, ...]] = get_args(EdgeRelation)
+_RELATION_CODES: Final = {name: code for code, name in enumerate(_RELATIONS)}
 _CENTRAL: Final = ("calls", "imports", "instantiates", "inherits", "implements")
 """Relations that make what they point to more central."""
 
@@ -88,7 +91,7 @@ class Assembly:
     @cached_property
     def _old_starts(self) -> IntArray:
         """The same of the last generation."""
-        kinds = self._last.nodes["kind"].combine_chunks()
+        kinds = whole(self._last.nodes["kind"])
         words = kinds.dictionary.to_pylist()
         codes = kinds.indices.to_numpy(zero_copy_only=False)
         files = np.flatnonzero(codes == words.index(FILE_KIND)) if FILE_KIND in words else np.zeros(0, np.int64)
@@ -123,17 +126,19 @@ class Assembly:
         return {name: column[order] for name, column in columns.items()}
 
     def _fresh_edges(self, links: Sequence[tuple[int, Link]]) -> dict[str, NDArray[Any]]:
-        starts, n_links = self._starts, len(links)
-        targets = (
-            self._externals[link.name] if link.file < 0 else starts[link.file] + 1 + link.index for _, link in links
-        )
+        columns = list(zip(*(link for _, link in links), strict=True)) or [()] * len(Link._fields)
+        relations, scopes, files, indices, names, resolvers, confidences, lines = columns
+        starts, into = self._starts, np.array(files, np.int64)
+        targets = starts[into] + 1 + np.array(indices, np.int64)
+        targets[into < 0] = [self._externals[name] for name, file in zip(names, files, strict=True) if file < 0]
+        code_of = {name: self._resolver(name) for name in dict.fromkeys(resolvers)}
         return {
-            "relation": np.fromiter((_RELATIONS.index(link.relation) for _, link in links), np.int32, n_links),
-            "source": np.fromiter((starts[file] + 1 + link.scope for file, link in links), np.int64, n_links),
-            "target": np.fromiter(targets, np.int64, n_links),
-            "resolver": np.fromiter((self._resolver(link.resolver) for _, link in links), np.int32, n_links),
-            "confidence": np.fromiter((link.confidence for _, link in links), np.float32, n_links),
-            "line": np.fromiter((link.line for _, link in links), np.int32, n_links),
+            "relation": np.array([_RELATION_CODES[name] for name in relations], np.int32),
+            "source": starts[np.array([file for file, _ in links], np.int64)] + 1 + np.array(scopes, np.int64),
+            "target": targets,
+            "resolver": np.array([code_of[name] for name in resolvers], np.int32),
+            "confidence": np.array(confidences, np.float32),
+            "line": np.array(lines, np.int32),
         }
 
     def _kept_edges(self) -> tuple[dict[str, NDArray[Any]], list[str]]:
@@ -156,7 +161,7 @@ class Assembly:
         numbers[target >= first] = -1 - places
         numbers[target < first] = self._renumbered[target[target < first]]
         columns: dict[str, NDArray[Any]] = {"source": self._renumbered[source[kept]], "target": numbers}
-        columns["relation"] = _recoded(edges["relation"], _RELATIONS.index)[kept]
+        columns["relation"] = _recoded(edges["relation"], _RELATION_CODES.__getitem__)[kept]
         columns["resolver"] = _recoded(edges["resolver"], self._resolver)[kept]
         for name in ("confidence", "line"):
             columns[name] = edges[name].to_numpy()[kept]
@@ -237,7 +242,7 @@ class Assembly:
         row, definitions = self._program.rows[file], self._program.peek(file).definitions
         inside = int(self._starts[file]) + 1
         return {
-            "kind": pa.array([0, *(_KINDS.index(one.kind) for one in definitions)], pa.int32()),
+            "kind": pa.array([0, *(_KIND_CODES[one.kind] for one in definitions)], pa.int32()),
             "name": pa.array([row.path.rpartition("/")[2], *(one.name for one in definitions)], pa.string()),
             "qualified_name": pa.array([row.path, *(one.qualified_name for one in definitions)], pa.string()),
             "start_line": pa.array([1, *(one.start_line for one in definitions)], pa.int32()),
@@ -248,42 +253,74 @@ class Assembly:
     # Facts
 
     def _facts_table(self) -> "pa.Table":
+        """Return the facts with what the edges depend on: rows of the last table, and those of the files linked again."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        rows = self._program.rows
+        files = np.flatnonzero(self._old_of < 0)
+        rows = [self._program.rows[file] for file in files.tolist()]
+        consulted = [self._linked[file].consulted for file in files.tolist()]
         columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in FactsRow._fields}
-        new_of = [self._program.file_of.get(path, -1) for path in self._old_paths]
-        old_consulted, old_names = (self._last.facts[name].to_pylist() for name in ("consulted", "names"))
-        columns["consulted"], columns["names"] = [], []
-        for file, old in enumerate(self._old_of.tolist()):
-            if old < 0:
-                consulted = self._linked[file].consulted
-                columns["consulted"].append(sorted(consulted.files))
-                columns["names"].append(sorted(consulted.keys))
-            else:
-                columns["consulted"].append(sorted(new_of[one] for one in old_consulted[old] if new_of[one] >= 0))
-                columns["names"].append(old_names[old])
-        return pa.table(columns, schema=facts_schema())
+        columns["consulted"] = [sorted(one.files) for one in consulted]
+        columns["names"] = [sorted(one.keys) for one in consulted]
+        fresh = pa.table(columns, schema=facts_schema())
+        if len(rows) == len(self._old_of):
+            return fresh
+        kept = np.flatnonzero(self._old_of >= 0)
+        table = pa.concat_tables([self._kept_facts(self._old_of[kept]), fresh])
+        return table.take(np.argsort(np.concatenate([kept, files]))).combine_chunks()
+
+    def _kept_facts(self, old: IntArray) -> "pa.Table":
+        """Return rows of the last table, over the files' new numbers; those that are gone are left out."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        kept = self._last.facts.take(old)
+        new_of = np.array([self._program.file_of.get(path, -1) for path in self._old_paths], np.int64)
+        place = kept.schema.get_field_index("consulted")
+        lists = kept["consulted"].combine_chunks()
+        files = new_of[lists.flatten().to_numpy()]
+        sizes = np.bincount(lists.value_parent_indices().to_numpy()[files >= 0], minlength=len(kept))
+        starts = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+        column = pa.ListArray.from_arrays(starts, pa.array(files[files >= 0], pa.int32()))
+        return kept.set_column(place, kept.schema.field(place), column)
 
 
-def ranked(tables: GraphTables) -> GraphTables:
-    """Return a graph with the centrality of its nodes."""
+def ranked(tables: GraphTables, last: GraphTables | None = None) -> GraphTables:
+    """Return a graph with the centrality of its nodes.
+
+    Args:
+        last: A graph with it; as long as the same nodes point to the same ones, it stays.
+    """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
+    n_nodes, edges = len(tables.nodes), _central_edges(tables)
+    place = tables.nodes.schema.get_field_index("centrality")
+    field = tables.nodes.schema.field(place)
+    if last is not None and len(last.nodes) == n_nodes and _are_equal(edges, _central_edges(last)):
+        column = last.nodes["centrality"].combine_chunks()
+    else:
+        column = pa.array(centrality(n_nodes, *edges), field.type)
+    return tables._replace(nodes=tables.nodes.set_column(place, field, column))
+
+
+def _central_edges(tables: GraphTables) -> tuple[IntArray, IntArray, NDArray[np.float32]]:
+    """Return sources, targets and confidences of the edges that make something central."""
     edges = tables.edges
     confidence = edges["confidence"].to_numpy()
-    is_central = np.isin(_recoded(edges["relation"], _RELATIONS.index), [_RELATIONS.index(name) for name in _CENTRAL])
+    is_central = np.isin(
+        _recoded(edges["relation"], _RELATION_CODES.__getitem__), [_RELATIONS.index(name) for name in _CENTRAL]
+    )
     counts = is_central & (confidence >= RESOLVED)
     source, target = (edges[name].to_numpy().astype(np.int64)[counts] for name in ("source", "target"))
-    ranks = centrality(len(tables.nodes), source, target, confidence[counts])
-    place = tables.nodes.schema.get_field_index("centrality")
-    column = pa.array(ranks, pa.float32())
-    return tables._replace(nodes=tables.nodes.set_column(place, tables.nodes.schema.field(place), column))
+    return source, target, confidence[counts]
+
+
+def _are_equal(arrays: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(arrays, others, strict=True))
 
 
 def _recoded(column: "pa.ChunkedArray", code_of: Any) -> NDArray[np.int32]:  # noqa: ANN401  # a function of words
     """Return a column of words as codes."""
-    words = column.combine_chunks()
+    words = whole(column)
     codes = np.array([code_of(word) for word in words.dictionary.to_pylist()], np.int32)
     recoded: NDArray[np.int32] = codes[words.indices.to_numpy(zero_copy_only=False)] if len(words) else codes[:0]
     return recoded

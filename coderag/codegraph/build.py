@@ -9,13 +9,14 @@ from coderag.codegraph.linking.parallel import link_files
 from coderag.codegraph.linking.program import FactsRow, Program, declared_names
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
 from coderag.codegraph.staleness import stale_files
+from coderag.collector import collector_paused
 from coderag.facts import FileFacts
 from coderag.schema import FileRecord
 from coderag.stores.disk import replace_file, storage_errors
 from coderag.stores.facts_bytes import PackedFacts, pack_facts, unpack_interface
 from coderag.stores.graph_tables import GraphTables
 
-LINKING_VERSION = 1
+LINKING_VERSION = 2
 """Raised when the same facts would give other edges; all files are then linked again."""
 
 _IMPORTED_FILE = "scip-edges.arrow"
@@ -52,18 +53,32 @@ class GraphBuilder:
             facts: Of the files that were read since; of the others, those of `last` hold.
             relink: Whether to link all files.
         """
+        with collector_paused():
+            return self._build(last, files, facts, relink=relink)
+
+    def _build(
+        self,
+        last: GraphTables | None,
+        files: Sequence[FileRecord],
+        facts: Mapping[str, PackedFacts],
+        *,
+        relink: bool,
+    ) -> GraphTables:
         old_rows = _stored_rows(last)
         known = {row.path: row for row in old_rows}
         empty = pack_facts(FileFacts(""))
-        rows = []
+        rows: list[FactsRow] = []
+        interfaces: dict[int, FileFacts] = {}
         indexed = (record for record in files if record.outcome == "indexed")
         for record in sorted(indexed, key=lambda record: record.path):
             packed = facts.get(record.path)
             if packed is None and record.path in known:
                 rows.append(known[record.path]._replace(role=record.role))
             else:
-                rows.append(_read_row(record, packed or empty))
-        program = Program(rows)
+                packed = packed or empty
+                interfaces[len(rows)] = interface = unpack_interface(packed.interface)
+                rows.append(_read_row(record, packed, interface))
+        program = Program(rows, interfaces)
         stale: Sequence[int] = range(len(rows))
         if last is not None and not relink:
             stale = stale_files(last.facts, old_rows, program, facts)
@@ -72,7 +87,7 @@ class GraphBuilder:
         if self._imported is not None:
             hashes = {record.path: record.hash for record in files}
             tables = tables._replace(edges=apply_edges(tables, self._imported, hashes).edges)
-        return ranked(tables)
+        return ranked(tables, last)
 
 
 def read_imported(directory: Path) -> ImportedEdges | None:
@@ -93,8 +108,7 @@ def keep_imported(directory: Path, imported: ImportedEdges) -> None:
     replace_file(directory / _IMPORTED_FILE, imported.to_bytes())
 
 
-def _read_row(record: FileRecord, packed: PackedFacts) -> FactsRow:
-    interface = unpack_interface(packed.interface)
+def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:
     configures = bool(interface.settings)
     described = (record.path, record.language, record.role, record.lines, interface.package, configures)
     return FactsRow(*described, declared_names(interface), *packed)

@@ -45,7 +45,11 @@ def stale_files(
     keys = {key for row in came_or_went for key in _path_keys(row.path)}
     keys |= {key for one in interfaces for key in _interface_keys(one)}
     keys |= {f"in:{row.path.rpartition('/')[0]}:{name}" for row in altered for name in row.declares}
-    keys |= {f"unknown:{name}" for name in program.declared.difference(*(row.declares for row in old_rows))}
+    keys |= {f"unknown:{name}" for row in added for name in row.declares}
+    for number, row in changed.items():
+        old = old_rows[number]
+        known = old.declares if old.language == row.language else ()
+        keys |= {f"unknown:{name}" for name in set(row.declares).difference(known)}
     before, after = (
         _with_outer({f"{row.language}:{row.package}" for row in rows}) for rows in (old_rows, program.rows)
     )

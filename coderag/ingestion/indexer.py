@@ -36,8 +36,8 @@ from coderag.stores.pointer import EmbeddingInfo, Pointer
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 
-PIPELINE_VERSION = 3
-"""Raised when the same file would give other chunks or vectors; indexes of another version are built anew."""
+PIPELINE_VERSION = 4
+"""Raised when the same file would give other chunks, vectors or facts; indexes of another version are built anew."""
 
 Progress = Callable[[IndexProgress], None]
 Edits = tuple[Scan, Collection[str]]

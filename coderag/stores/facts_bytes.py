@@ -3,7 +3,7 @@
 JSON, because an index may come from elsewhere and reading it must not run anything.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,6 +28,34 @@ class PackedFacts(NamedTuple):
     digest: bytes
 
 
+class Body(NamedTuple):
+    """What only matters inside a file.
+
+    Attributes:
+        bindings: Its local ones.
+        chains: Of all references, each once.
+        uses: For each reference its scope, kind, line, and the position of its chain.
+    """
+
+    bindings: list[Binding]
+    mentions: list[Mention]
+    chains: list[str]
+    uses: Sequence[Sequence[Any]]
+
+    def references(self, wanted: Callable[[str], bool] | None = None) -> list[Reference]:
+        """Return the references, in order.
+
+        Args:
+            wanted: Whether those of a chain are wanted; asked once a chain.
+        """
+        chains = [chain if wanted is None or wanted(chain) else None for chain in self.chains]
+        return [
+            Reference(scope, kind, chain, line)
+            for scope, kind, line, position in zip(*self.uses, strict=True)
+            if (chain := chains[position]) is not None
+        ]
+
+
 def pack_facts(facts: FileFacts) -> PackedFacts:
     """Return the facts of a file as bytes."""
     kinds = (facts.definitions, facts.imports, facts.bases, facts.bindings)
@@ -35,7 +63,10 @@ def pack_facts(facts: FileFacts) -> PackedFacts:
     unplaced = list(map(_without_lines, (Definition, Import, Base, Binding), columns))
     interface = [facts.language, facts.package, *columns, facts.settings]
     unplaced_interface = [facts.language, facts.package, *unplaced, facts.settings]
-    body = list(map(_columns, (facts.local_bindings, facts.references, facts.mentions)))
+    scopes, uses, chains, lines = _columns(facts.references) or [()] * 4
+    positions = {chain: position for position, chain in enumerate(dict.fromkeys(chains))}
+    references = (scopes, uses, lines, [positions[chain] for chain in chains])
+    body = [_columns(facts.local_bindings), _columns(facts.mentions), list(positions), references]
     digest = sha256(orjson.dumps(unplaced_interface, option=orjson.OPT_SORT_KEYS)).digest()[:16]
     return PackedFacts(orjson.dumps(interface), orjson.dumps(body), digest)
 
@@ -64,15 +95,18 @@ def unpack_interface(packed: bytes) -> FileFacts:
         raise ValueError("not the facts of a file") from error
 
 
-def unpack_body(packed: bytes) -> tuple[list[Binding], list[Reference], list[Mention]]:
-    """Return a file's local bindings, references and mentions.
+def unpack_body(packed: bytes) -> Body:
+    """Return a file's local bindings, mentions and references.
 
     Raises:
         ValueError: These are not the bytes of a body.
     """
     try:
-        bindings, references, mentions = orjson.loads(packed)
-        return _rows(Binding, bindings), _rows(Reference, references), _rows(Mention, mentions)
+        bindings, mentions, chains, uses = orjson.loads(packed)
+        _require_columns([chains], (str,))
+        _require_columns(uses, (int, str, int, int))
+        _require(not uses[-1] or 0 <= min(uses[-1]) <= max(uses[-1]) < len(chains))
+        return Body(_rows(Binding, bindings), _rows(Mention, mentions), chains, uses)
     except (TypeError, IndexError) as error:
         raise ValueError("not the facts of a file") from error
 
@@ -91,14 +125,17 @@ def _without_lines(kind: type[Fact], columns: Sequence[tuple[Any, ...]]) -> list
 
 def _rows(kind: type[Fact], columns: Sequence[Sequence[Any]]) -> list[Fact]:
     """Return columns as facts, after a look at the types in them."""
-    _require(type(columns) is list)
-    if not columns:
+    if columns == []:
         return []
-    annotations = kind.__annotations__.values()
-    _require(len(columns) == len(annotations))
-    for column, expected in zip(columns, annotations, strict=True):
-        _require(type(column) is list and set(map(type, column)) <= {expected})
+    _require_columns(columns, kind.__annotations__.values())
     return list(map(kind._make, zip(*columns, strict=True)))
+
+
+def _require_columns(columns: Sequence[Sequence[Any]], types: Collection[type]) -> None:
+    """See to it that there are columns of some types, all of a length."""
+    _require(type(columns) is list and len(columns) == len(types))
+    for column, expected in zip(columns, types, strict=True):
+        _require(type(column) is list and len(column) == len(columns[0]) and set(map(type, column)) <= {expected})
 
 
 def _require(condition: bool) -> None:

@@ -64,16 +64,14 @@ class Answers:
         """Whether a question is being asked."""
         return bool(self._waiting)
 
-    def once(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None]) -> Meaning | None:
-        """Return a kept answer, or ask and keep it.
+    def ask(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None]) -> Meaning | None:
+        """Ask a question that has no answer yet, and keep the answer.
 
         Args:
             kept: Where answers are kept.
             key: What is asked.
             ask: Finds the answer, perhaps by way of others.
         """
-        if (known := kept.get(key)) is not None:
-            return self.known(known)
         level = len(self._waiting)
         if (before := self._waiting.get(key)) is not None:
             if before == level - 1:  # a function that calls itself says nothing by that

@@ -10,6 +10,7 @@ from coderag.facts import Reference
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
+_HEAD: Final = re.compile(r"[^.(\[{]+")
 _STEP: Final = re.compile(r"[^.(\[{]+|\(\)|\[\]|\{\}")
 
 
@@ -24,31 +25,50 @@ class Chains:
         self._resolver = resolver
         self._program = resolver.program
 
-    def referred(self, file: int, one: Reference) -> Meaning | None:
-        """Return what a reference means; where types are declared, a type's name means nothing else of that name."""
-        if one.kind in ("new", "type") and self._resolver.rules_of(file).types_are_declared:
-            return self._resolver.named(file, one.scope, one.chain, one.line)
-        return self.evaluate(file, one.scope, one.chain, one.line)
+    def referred(self, one: Reference) -> Meaning | None:
+        """Return what a reference of the file that is being linked means.
+
+        Where types are declared, a type's name means nothing else of that name.
+        """
+        local, chain = self._resolver.locals, one.chain
+        file, scope = local.file, one.scope
+        names_type = one.kind in ("new", "type") and self._resolver.rules_of(file).types_are_declared
+        find = self._resolver.named if names_type else self.evaluate
+        head = _HEAD.match(chain)
+        if head is None or head[0] in local.changing:
+            return find(file, scope, chain, one.line)
+        scope = local.seen_from(scope, head[0])
+        key = scope, chain, names_type
+        if key not in local.chains:
+            local.chains[key] = find(file, scope, chain, one.line)
+        return local.chains[key]
 
     def evaluate(self, file: int, scope: int, chain: str, line: int) -> Meaning | None:
         """Return what a chain means in a scope; None if that is not known."""
         steps = _STEP.findall(chain)
         if not steps or steps[0] == "?":
             return None
-        if self._resolver.is_asked or file != self._resolver.locals.file or steps[0] in self._resolver.locals.changing:
-            return self._evaluate(file, scope, steps, line)
-        meanings = self._resolver.locals.meanings
-        if (scope, chain) not in meanings:
-            meanings[scope, chain] = self._evaluate(file, scope, steps, line)
-        return meanings[scope, chain]
-
-    def _evaluate(self, file: int, scope: int, steps: Sequence[str], line: int) -> Meaning | None:
         rules = self._resolver.rules_of(file)
         if rules.base_is_constructor and len(steps) == 1 and steps[0] in rules.base_names:
             return self._constructor_above(file, scope)
         found, rest = self._first(file, scope, steps, line)
+        if found is None or not rest:
+            return found
+        if self._resolver.is_asked:
+            return self._follow(file, found, rest)
+        if found.kind == "external" and not rules.has_extensions:
+            return found  # whatever it is a member of
+        known = self._resolver.locals.steps
+        key = found, tuple(rest)
+        if key not in known:
+            known[key] = self._follow(file, found, rest)
+        return known[key]
+
+    def _follow(self, file: int, found: Meaning | None, steps: Sequence[str]) -> Meaning | None:
+        """Return what steps lead to from something."""
+        rules = self._resolver.rules_of(file)
         owner: Meaning | None = None  # what the last name is a member of
-        for step in rest:
+        for step in steps:
             if found is None:
                 return None
             if step == "()":
@@ -110,12 +130,12 @@ class Chains:
             return own.of_kind("instance").by("self", SURENESS["self"])
         if name in rules.type_names and (own := self._resolver.own_type(file, scope)) is not None:
             return own.by("self", SURENESS["self"])
-        if self._resolver.is_asked or file != self._resolver.locals.file or name in self._resolver.locals.changing:
+        if self._resolver.is_asked or name in self._resolver.locals.changing:
             return self._resolver.lookup(file, scope, name, line)
-        meanings = self._resolver.locals.meanings
-        if (scope, f"={name}") not in meanings:
-            meanings[scope, f"={name}"] = self._resolver.lookup(file, scope, name, line)
-        return meanings[scope, f"={name}"]
+        known = self._resolver.locals.names
+        if (scope, name) not in known:
+            known[scope, name] = self._resolver.lookup(file, scope, name, line)
+        return known[scope, name]
 
     def _constructor_above(self, file: int, scope: int) -> Meaning | None:
         """Return the constructor that ``super(...)`` calls; None if no type above declares one."""

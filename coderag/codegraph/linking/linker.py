@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence, Set
 from typing import Final, NamedTuple
 
+from coderag.codegraph.linking.locals import Locals
 from coderag.codegraph.linking.meanings import CALLABLE, SURENESS, TYPES, Meaning
 from coderag.codegraph.linking.overloads import bare, called_name, takes
-from coderag.codegraph.linking.program import MODULE, Consulted, Program, by_scope_and_name
-from coderag.codegraph.linking.resolver import Locals, Resolver
+from coderag.codegraph.linking.program import MODULE, Consulted, Program
+from coderag.codegraph.linking.resolver import Resolver
+from coderag.codegraph.linking.rules.table import FULLY_LINKED
 from coderag.facts import Definition, Import, Reference
 from coderag.schema import RESOLVED, EdgeRelation
 
@@ -55,21 +57,19 @@ class Linker:
         self._program: Program = resolver.program
         self._imported_files: Sequence[int] = ()
         self._near_files: Sequence[int] = ()
-        self._own_names: Set[str] = frozenset()
+        self._known_names: tuple[Set[str], ...] = ()
 
     def link(self, file: int) -> LinkedFile:
         """Return the edges that begin in a file."""
         with self._program.consulting() as consulted:
-            bindings, references, mentions = self._program.body(file)
+            body = self._program.body(file)
             self._near_files = ()
             rules = self._resolver.rules_of(file)
-            self._own_names = {one.name for one in bindings}.union(
+            own_names = {one.name for one in body.bindings}.union(
                 rules.instance_names, rules.type_names, rules.base_names, rules.made_by
             )
-            local = by_scope_and_name(bindings)
-            again = {name for (_, name), found in local.items() if len(found) > 1 or found[0].last}
-            changing = frozenset(again) | self._program.interface(file).repeated
-            self._resolver.locals = Locals(file, local, changing)
+            self._known_names = own_names, self._program.declared_for(rules.languages, FULLY_LINKED)
+            self._resolver.locals = Locals(file, body.bindings, self._program.interface(file), rules)
             links: dict[Link, None] = {}
             facts = self._program.interface(file).facts
             imported = list(self._imports(file, facts.imports))
@@ -78,8 +78,8 @@ class Linker:
                 imported,
                 self._bases(file),
                 self._overrides(file, facts.definitions),
-                self._references(file, references),
-                self._documents(mentions),
+                self._references(file, body.references(self._may_be_here)),
+                self._documents(body.mentions),
             ):
                 links.update(dict.fromkeys(found))
             links.update(dict.fromkeys(self._package_imports(file, facts.imports, list(links))))
@@ -178,9 +178,7 @@ class Linker:
 
     def _references(self, file: int, references: Sequence[Reference]) -> Iterator[Link]:
         for one in references:
-            if not self._may_be_here(one.chain):
-                continue
-            found = self._resolver.referred(file, one)
+            found = self._resolver.referred(one)
             if found is None:
                 yield from self._candidates(file, one)
             elif found.kind == "definition":
@@ -191,9 +189,12 @@ class Linker:
                     yield self._link("calls", one.scope, method, one.line, file)
 
     def _may_be_here(self, chain: str) -> bool:
-        """Return whether a chain may mean something in the repository: whether its last name is one of a declaration."""
+        """Return whether a chain may mean something in the repository: whether its last name is one of a declaration.
+
+        Languages of which imports are followed do not lead into one another.
+        """
         name = bare(chain[chain.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
-        if name in self._program.declared or name in self._own_names or not name.isidentifier():
+        if any(name in names for names in self._known_names) or not name.isidentifier():
             return True
         self._program.note(f"unknown:{name}")
         return False

@@ -1,7 +1,7 @@
 """All files of a repository as linking sees them: interfaces read when asked for, and a note of who asked for what."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import bare
 from coderag.facts import MODULE_SCOPE, Base, Binding, Definition, FileFacts, Import
-from coderag.stores.facts_bytes import unpack_body, unpack_interface
+from coderag.stores.facts_bytes import Body, unpack_body, unpack_interface
 
 Made = TypeVar("Made")
 
@@ -30,16 +30,17 @@ class FactsRow(NamedTuple):
     digest: bytes
 
 
-@dataclass(frozen=True)
 class Interface:
-    """What other files may ask of a file, by name."""
+    """What other files may ask of a file, by name.
 
-    facts: FileFacts
+    Attributes:
+        facts: All of it.
+        definitions: What it declares.
+    """
 
-    @property
-    def definitions(self) -> Sequence[Definition]:
-        """What it declares."""
-        return self.facts.definitions
+    def __init__(self, facts: FileFacts) -> None:
+        self.facts = facts
+        self.definitions: Sequence[Definition] = facts.definitions
 
     @cached_property
     def children(self) -> dict[int, dict[str, list[int]]]:
@@ -159,7 +160,8 @@ class Consulted:
 class _Interfaces(dict[int, Interface]):
     """The interfaces that were asked for, by file."""
 
-    def __init__(self, rows: Sequence[FactsRow]) -> None:
+    def __init__(self, rows: Sequence[FactsRow], known: Mapping[int, FileFacts]) -> None:
+        super().__init__((file, Interface(facts)) for file, facts in known.items())
         self._rows = rows
 
     def __missing__(self, file: int) -> Interface:
@@ -172,18 +174,18 @@ class Program:
 
     Args:
         rows: All files, in the order of their paths.
+        interfaces: Those that were unpacked already, by file.
 
     Attributes:
         file_of: Number of each path.
-        declared: The names of all files' declarations: what is called otherwise is nothing in the repository.
         consulted: What was asked for since the last `begin`.
     """
 
-    def __init__(self, rows: Sequence[FactsRow]) -> None:
+    def __init__(self, rows: Sequence[FactsRow], interfaces: Mapping[int, FileFacts] | None = None) -> None:
         self.rows = rows
-        self.declared = frozenset(chain.from_iterable(row.declares for row in rows))
         self.file_of = {row.path: file for file, row in enumerate(rows)}
-        self._interfaces = _Interfaces(rows)
+        self._interfaces = _Interfaces(rows, interfaces or {})
+        self._declared: dict[frozenset[str], frozenset[str]] = {}
         self.consulted = Consulted()
         self._note_file = self.consulted.files.add
         self._remembered: dict[tuple[str, Hashable], tuple[Any, Consulted]] = {}
@@ -193,14 +195,14 @@ class Program:
         self._note_file(file)
         return self._interfaces[file]
 
-    def body(self, file: int) -> Any:  # noqa: ANN401
+    def body(self, file: int) -> Body:
         """Return a file's local bindings, references and mentions."""
         return unpack_body(self.rows[file].body)
 
     def definition(self, file: int, index: int) -> Definition:
         """Return one definition."""
         self._note_file(file)
-        return self._interfaces[file].facts.definitions[index]
+        return self._interfaces[file].definitions[index]
 
     def note(self, key: str) -> None:
         """Note that an answer depends on something beside the interfaces that were asked for.
@@ -257,6 +259,17 @@ class Program:
             made = make()
         self._remembered[kind, key] = made, consulted
         return made
+
+    def declared_for(self, languages: Collection[str], others: Collection[str]) -> Set[str]:
+        """Return the names of the declarations in files of some languages, and of all that are not in others."""
+        key = frozenset(languages)
+        if key not in self._declared:
+            self._declared[key] = frozenset(
+                chain.from_iterable(
+                    row.declares for row in self.rows if row.language in key or row.language not in others
+                )
+            )
+        return self._declared[key]
 
     def named(self, name: str) -> Sequence[tuple[int, int]]:
         """Return the declarations of a name in all files, as (file, index)."""

@@ -8,41 +8,18 @@ being linked: only `evaluate` and `lookup` know local names.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-from typing import Final
 
 from coderag.codegraph.linking.answers import Answers, Kept
 from coderag.codegraph.linking.chains import Chains
 from coderag.codegraph.linking.hierarchy import Hierarchy
+from coderag.codegraph.linking.locals import Locals
 from coderag.codegraph.linking.meanings import TYPES, Meaning
 from coderag.codegraph.linking.members import Members
-from coderag.codegraph.linking.program import Program
+from coderag.codegraph.linking.program import Interface, Program
 from coderag.codegraph.linking.rules.base import Rules
 from coderag.codegraph.linking.scopes import Scopes
 from coderag.codegraph.linking.values import Values
-from coderag.facts import Binding, Definition
-
-
-@dataclass(slots=True)
-class Locals:
-    """The local bindings of the file that is being linked.
-
-    Attributes:
-        file: Its number.
-        bindings: By scope and name.
-        changing: Names whose meaning depends on the line.
-        kept: What their values were found to be.
-        meanings: What names and chains mean, by scope.
-    """
-
-    file: int = -1
-    bindings: dict[tuple[int, str], list[Binding]] = field(default_factory=dict)
-    changing: frozenset[str] = frozenset()
-    kept: Kept = field(default_factory=dict)
-    meanings: dict[tuple[int, str], Meaning | None] = field(default_factory=dict)
-
-
-_NO_LOCALS: Final = Locals()
+from coderag.facts import Definition, FileFacts
 
 
 class Resolver:
@@ -59,9 +36,10 @@ class Resolver:
 
     def __init__(self, program: Program, rules: Callable[[str], Rules]) -> None:
         self.program = program
-        self._rules = rules
-        self._rules_of_files: list[Rules | None] = [None] * len(program.rows)
-        self.locals = _NO_LOCALS
+        self.rules_of = [rules(row.language) for row in program.rows].__getitem__
+        """Returns the rules of a file's language."""
+        self._no_locals = Locals(-1, (), Interface(FileFacts("")), Rules(program))
+        self.locals = self._no_locals
         self._answers = Answers(program)
         self._kept: Kept = {}
         scopes = Scopes(self)
@@ -93,13 +71,6 @@ class Resolver:
         self.referred = chains.referred
         self.evaluate = chains.evaluate
 
-    def rules_of(self, file: int) -> Rules:
-        """Return the rules of a file's language."""
-        rules = self._rules_of_files[file]
-        if rules is None:
-            rules = self._rules_of_files[file] = self._rules(self.program.rows[file].language)
-        return rules
-
     def definition(self, meaning: Meaning) -> Definition:
         """Return the definition that is meant, or whose instance is."""
         return self.program.definition(meaning.file, meaning.index)
@@ -124,8 +95,8 @@ class Resolver:
             return self._answers.known(known)
         outer_locals = self.locals
         if not is_local:
-            self.locals = _NO_LOCALS
+            self.locals = self._no_locals
         try:
-            return self._answers.once(kept, key, ask)
+            return self._answers.ask(kept, key, ask)
         finally:
             self.locals = outer_locals

@@ -34,20 +34,19 @@ class Scopes:
         """
         rules = self._resolver.rules_of(file)
         interface = self._program.interface(file)
-        value_name = (
-            bare(name) if rules.counts_arguments and not rules.methods_apart else name
-        )  # a delegate may be called
+        plain = bare(name)
+        value_name = plain if rules.counts_arguments and not rules.methods_apart else name  # a delegate may be called
+        bindings = self._resolver.locals.bindings if file == self._resolver.locals.file else {}
         inner = True
         maybe_outside: Meaning | None = None
         while scope != MODULE:
             kind = interface.definitions[scope].kind
             is_type = kind in TYPES
             if not (is_type and (rules.types_are_no_scopes or (rules.scope_hides_types and not inner))):
-                if file == self._resolver.locals.file and (
-                    found := _known_at(self._resolver.locals.bindings.get((scope, value_name), ()), line)
-                ):
+                if (scope, value_name) in bindings and (found := _known_at(bindings[scope, value_name], line)):
                     return self._resolver.bound(file, _last_above(found, line), is_local=True)
-                found_here = self.in_scope(file, scope, name, line)
+                known = interface.known.get(scope, ())
+                found_here = self.in_scope(file, scope, name, line) if name in known or plain in known else None
                 if found_here is None and rules.members_in_scope:
                     found_here = self._member_around(file, scope, name)
                     if found_here is not None and found_here.kind == "external":
@@ -58,9 +57,7 @@ class Scopes:
                 return from_star
             inner = inner and kind not in CALLABLE
             scope = interface.definitions[scope].parent
-        if file == self._resolver.locals.file and (
-            found := _known_at(self._resolver.locals.bindings.get((scope, value_name), ()), line)
-        ):
+        if (scope, value_name) in bindings and (found := _known_at(bindings[scope, value_name], line)):
             return self._resolver.bound(file, _last_above(found, line), is_local=True)
         around = self.global_name(file, name, line, values=True)
         if around is not None and maybe_outside is not None and around.kind != "external":

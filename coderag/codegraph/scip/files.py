@@ -152,13 +152,12 @@ def read_facts(tables: GraphTables, paths: Collection[str]) -> dict[str, FileFac
     found = {}
     for row in tables.facts.select(["path", "interface", "body"]).take(rows).to_pylist():
         interface = unpack_interface(row["interface"])
-        _, references, _ = unpack_body(row["body"])
         found[row["path"]] = FileFacts(
             interface.language,
             definitions=interface.definitions,
             imports=interface.imports,
             bases=interface.bases,
-            references=references,
+            references=unpack_body(row["body"]).references(),
         )
     return found
 

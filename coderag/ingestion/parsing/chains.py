@@ -68,9 +68,21 @@ class Chains:
         self._source = source
         self._shapes = SHAPES.get(grammar_name, {})
         self._fields = _fields(grammar_name)
+        self._known: dict[tuple[bytes, int], Chain] = {}  # by text and kind: much is written again and again
 
     def of(self, node: Node) -> Chain:
         """Return an expression as a chain; an empty one if it is none. Alternatives are joined by ``|``."""
+        start, end = node.start_byte, node.end_byte
+        if end - start > _LONGEST:
+            return self._of(node)
+        key = self._source.data[start:end], node.kind_id
+        known = self._known.get(key)
+        if known is None:
+            text, offset = self._of(node)
+            known = self._known[key] = text, offset - start
+        return known[0], known[1] + start
+
+    def _of(self, node: Node) -> Chain:
         chain = self._chain(node, _DEEPEST)
         return chain if len(chain[0]) <= _LONGEST else _NOTHING
 

@@ -132,6 +132,7 @@ class Syntax:
         comments: Start and end of each comment.
         attributes: Start and end of each attribute.
         documented: Start and end of the file's own docstring.
+        uses: Matches of the query for the code graph: the captures of each, see `coderag.ingestion.parsing.facts`.
         has_callbacks: Whether what is declared at the top, but indented, is inside a statement; else only inside a wrapper.
         note: What is wrong with the file; empty if nothing is.
     """
@@ -145,6 +146,7 @@ class Syntax:
     comments: list[tuple[int, int]] = field(default_factory=list)
     attributes: list[tuple[int, int]] = field(default_factory=list)
     documented: tuple[int, int] | None = None
+    uses: list[dict[str, list[Node]]] = field(default_factory=list)
     has_callbacks: bool = True
     note: str = ""
 
@@ -154,16 +156,21 @@ class _Compiled:
     query: Query
     kinds: dict[str, str]  # capture name -> kind
     receivers: dict[str, str]  # capture name -> the receiver that it stands for
+    first_use: int  # number of the first pattern for the code graph
 
 
 @cache
 def _compile(language: Language) -> _Compiled:
-    query = Query(grammar(language.grammar), f"{language.read_query()}\n(ERROR) @_error")
+    """Return both queries of a language as one: to go through a tree takes most of the time."""
+    declarations = f"{language.read_query()}\n(ERROR) @_error\n"
+    query = Query(grammar(language.grammar), declarations + language.read_graph_query())
+    starts = [query.start_byte_for_pattern(number) for number in range(query.pattern_count)]
     names = [query.capture_name(index) for index in range(query.capture_count)]
     return _Compiled(
         query,
         {name: name.removeprefix("definition.") for name in names if name.startswith("definition.")},
         {name: name.removeprefix("receiver.") for name in names if name.startswith("receiver.")},
+        bisect_left(starts, len(declarations.encode())),
     )
 
 
@@ -195,7 +202,10 @@ def read_syntax(data: bytes, language: Language, *, timeout_s: float | None) -> 
         "_error": [],
     }
     imports: dict[int, tuple[int, list[tuple[int, int]]]] = {}
-    for _, captures in matches:
+    for pattern, captures in matches:
+        if pattern >= compiled.first_use:
+            syntax.uses.append(captures)
+            continue
         for capture, nodes in captures.items():
             if capture in plain:
                 plain[capture] += nodes

@@ -32,6 +32,11 @@ class Nested:
         """Return the position of the innermost span around an offset; -1 if there is none."""
         return self._innermost[bisect_right(self._bounds, offset) - 1]
 
+    def around_each(self, offsets: Sequence[int]) -> list[int]:
+        """Return the same for many offsets."""
+        bounds, innermost = self._bounds, self._innermost
+        return [innermost[bisect_right(bounds, offset) - 1] for offset in offsets]
+
 
 class Part(NamedTuple):
     """A part of a text: bytes ``[start, end)``, and its first and last line, 1-based."""

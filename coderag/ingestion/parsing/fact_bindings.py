@@ -1,7 +1,7 @@
 """The names of a file for values, as facts; the captures are explained in `coderag.ingestion.parsing.facts`."""
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from coderag.facts import MODULE_SCOPE, Binding
 from coderag.ingestion.parsing.chains import Chains
@@ -12,6 +12,8 @@ from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, Source
 
 _HEAD = re.compile(r"[^.(\[{|/]*")  # the first name of a chain
 _PLAIN_TYPE = re.compile(r"[\w.]+")
+_OWN_TYPES = frozenset({"cls", "Self", "static"})
+_OF_TYPES = re.compile(r"(?i)\btype(?:of)?\b")
 _DEEPEST_LOCALS = 3
 _INFERRED = frozenset({"var"})  # what stands for a type that is the value's
 _SEEN_OUTSIDE = CLASS_LIKE | {"namespace", "type_alias"}
@@ -96,6 +98,21 @@ class Bindings:
             _drop_hiding(bindings)
         self._spell_out()
 
+    def variables(self) -> dict[tuple[int, str], list[Binding]]:
+        """Return by scope and name the bindings of what is a variable for sure: its name means no declaration.
+
+        One that holds a type, ``cls`` or ``kind: type[Foo]``, means that type.
+        """
+        bound = _by_place(self.local)
+        inside_types = {scope for scope, kind in enumerate(self._scopes.kinds) if kind in CLASS_LIKE}
+        return {
+            place: found
+            for place, found in bound.items()
+            if place[0] not in inside_types
+            and place[1] not in _OWN_TYPES
+            and not any(_OF_TYPES.search(one.type) for one in found if one.type)
+        }
+
     def _type(self, captures: Captures) -> str:
         text = self._source.type_of(captures["typed"][0]) if "typed" in captures else ""
         if "typed.elements" in captures:
@@ -119,9 +136,7 @@ class Bindings:
 
     def _spell_out(self) -> None:
         """Put in place of local names what they stand for, where other files ask: in fields, and in what functions return."""
-        bound: dict[tuple[int, str], list[Binding]] = {}
-        for one in self.local:
-            bound.setdefault((one.scope, one.name), []).append(one)
+        bound = _by_place(self.local)
         for one in [one for one in self.outside if one.value and not one.type]:
             scope = self._values_in.get(one, one.scope)
             typed = next((local.type for local in bound.get((scope, one.value), ()) if local.type), "")
@@ -158,6 +173,18 @@ def _spelt_out(chain: str, scope: int, bound: Mapping[tuple[int, str], Sequence[
             break
         chain = one.value + rest
     return chain if len(chain) <= LONGEST_TYPE else ""
+
+
+def known_at(bindings: Sequence[Binding], line: int) -> bool:
+    """Return whether one of some bindings is known at a line."""
+    return any(not one.last or one.first <= line <= one.last for one in bindings)
+
+
+def _by_place(bindings: Iterable[Binding]) -> dict[tuple[int, str], list[Binding]]:
+    found: dict[tuple[int, str], list[Binding]] = {}
+    for one in bindings:
+        found.setdefault((one.scope, one.name), []).append(one)
+    return found
 
 
 def first_names(chains: Set[str]) -> set[str]:

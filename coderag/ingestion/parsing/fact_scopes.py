@@ -1,6 +1,7 @@
 """The definitions of a file with what is found out of them, and which of them a place in the text is in."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
@@ -50,6 +51,10 @@ class Scopes:
     def at(self, offset: int) -> int:
         """Return the scope that an offset is in."""
         return self._scopes[self._nested.around(offset)]
+
+    def at_each(self, offsets: Sequence[int]) -> list[int]:
+        """Return the scopes that many offsets are in."""
+        return [self._scopes[position] for position in self._nested.around_each(offsets)]
 
     def of(self, declaration: Declaration) -> int:
         """Return the scope of a declaration."""

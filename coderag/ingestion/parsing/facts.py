@@ -50,33 +50,35 @@ A capture whose name begins with ``_`` is for the query's own predicates.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, partial
-from itertools import starmap
+from functools import partial
 from operator import attrgetter
 
-from tree_sitter import Node, Query, QueryCursor
+from tree_sitter import Node
 
 from coderag.facts import MODULE_SCOPE, Base, FileFacts, Import, Reference, ReferenceKind
 from coderag.ingestion.parsing.chains import COUNTED, Chains
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.enclosing import Part, Parts
-from coderag.ingestion.parsing.fact_bindings import Bindings, first_names
+from coderag.ingestion.parsing.fact_bindings import Bindings, first_names, known_at
 from coderag.ingestion.parsing.fact_imports import Imports
 from coderag.ingestion.parsing.fact_scopes import Scopes
 from coderag.ingestion.parsing.import_trees import from_file
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
-from coderag.ingestion.parsing.trees import grammar
 
-_MATCH_LIMIT = 1 << 16
 _TYPE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|\\)[^\W\d][\w$]*)*")
 _SEPARATOR = re.compile(r"::|\\")
 _RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
 _LONGEST_RECEIVER = 40  # bytes that are looked at
 _LINE = attrgetter("line")
 _PARAMETERS = frozenset({"parameter", "formal_parameter", "spread_parameter"})
+_EXPRESSIONS = frozenset({"call", "new", "read"})
+_MENTIONS = frozenset({"read", "type"})
 _PATHS_LEAD_OUT = frozenset({"rust"})  # grammars in whose paths ``super`` is the module around
+
+_Use = tuple[ReferenceKind, int, str, int]
+"""A kind of reference, where it begins, its chain or alternative ones, and the offset of the last name."""
 
 
 def read_facts(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
@@ -115,16 +117,11 @@ def _read_plain(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
     )
 
 
-@cache
-def _compile(language: Language) -> Query:
-    return Query(grammar(language.grammar), language.read_graph_query())
-
-
 class _Reader:
     """Reads the facts of one file."""
 
     def __init__(self, syntax: Syntax, data: bytes, language: Language) -> None:
-        self._root = syntax.root
+        self._matches = syntax.uses
         self._language = language
         self._source = SourceText(data)
         self._scopes = Scopes(syntax, self._source)
@@ -133,8 +130,7 @@ class _Reader:
         self._bindings = Bindings(self._source, self._scopes, self._chains)
         self._package = ""
         self._bases: dict[Base, None] = {}
-        self._references: dict[tuple[int, str, str, int], None] = {}
-        self._mentioned: set[tuple[int, str]] = set()  # a name read twice in a scope is one reference
+        self._uses: list[_Use] = []
         self._types_end = 0  # of the last type that was read
         self._blocks: list[Part] = []
         self._functions: list[Part] = []
@@ -145,7 +141,7 @@ class _Reader:
     def read(self) -> FileFacts:
         """Return the facts."""
         read_one = self._readers()
-        for _, captures in QueryCursor(_compile(self._language), match_limit=_MATCH_LIMIT).matches(self._root):
+        for captures in self._matches:
             for capture in captures:
                 if capture in read_one:
                     read_one[capture](captures)
@@ -156,7 +152,8 @@ class _Reader:
         for read, captures in self._returned:
             read(captures)
         self._bindings.settle(self._imports.named)
-        heads = first_names({chain for _, _, chain, _ in self._references})
+        references = self._references()
+        heads = first_names({one.chain for one in references})
         heads |= first_names({one.value for one in self._bindings.local})
         return FileFacts(
             self._language.name,
@@ -166,7 +163,7 @@ class _Reader:
             sorted(self._bases, key=_LINE),
             sorted(self._bindings.outside, key=_LINE),
             sorted((one for one in self._bindings.local if one.name in heads), key=_LINE),
-            sorted(starmap(Reference, self._references), key=_LINE),
+            sorted(references, key=_LINE),
         )
 
     def _readers(self) -> dict[str, Callable[[Captures], None]]:
@@ -176,8 +173,7 @@ class _Reader:
             **{f"import.{part}": imports.read for part in ("module", "name", "alias", "all", "default", "namespace")},
             "import.tree": imports.read_tree,
             "import.submodule": imports.read_submodule,
-            **{kind: partial(self._read_use, kind) for kind in ("call", "new")},
-            "read": self._read_mention,
+            **{kind: partial(self._read_use, kind) for kind in ("call", "new", "read")},
             "decorator": self._read_decorator,
             "call.tokens": self._read_tokens,
             **{f"base{relation}": partial(self._read_base, relation) for relation in ("", ".inherits", ".implements")},
@@ -199,47 +195,51 @@ class _Reader:
 
     # Names used
 
+    def _references(self) -> list[Reference]:
+        """Return the names used; a name that is mentioned twice in a scope is one reference, a variable's none."""
+        found: dict[Reference, None] = {}
+        mentioned: set[tuple[int, str, str]] = set()
+        variables = self._bindings.variables()
+        scopes = self._scopes.at_each([start for _, start, _, _ in self._uses])
+        lines = self._source.lines([offset for _, _, _, offset in self._uses])
+        for (kind, start, text, _), innermost, line in zip(self._uses, scopes, lines, strict=True):
+            scope = self._scopes.decorated_at(start) if kind == "decorator" else innermost
+            for chain in text.split("|") if "|" in text else (text,):
+                if kind in _MENTIONS:
+                    if (scope, kind, chain) in mentioned or (
+                        kind == "read" and known_at(variables.get((scope, chain), ()), line)
+                    ):
+                        continue
+                    mentioned.add((scope, kind, chain))
+                found[Reference(scope, kind, self._from_file(kind, chain, scope), line)] = None
+        return list(found)
+
     def _read_use(self, kind: ReferenceKind, captures: Captures) -> None:
         for node in captures[kind]:
             text, offset = self._chains.of(node)
             if not text:
                 continue
-            scope = self._scopes.at(node.start_byte)
             if kind == "call" and text.endswith("()") and self._chains.shape(node) in COUNTED:
                 text = text[:-2]  # the call itself, not only what is called
-            line = self._source.line(offset)
-            for chain in text.split("|") if "|" in text else (text,):
-                self._references[scope, kind, self._from_file(chain, scope), line] = None
-
-    def _read_mention(self, captures: Captures) -> None:
-        for node in captures["read"]:
-            text, offset = self._chains.of(node)
-            if not text:
-                continue
-            scope = self._scopes.at(node.start_byte)
-            for chain in text.split("|") if "|" in text else (text,):
-                if (scope, chain) not in self._mentioned:
-                    self._mentioned.add((scope, chain))
-                    self._references[scope, "read", self._from_file(chain, scope), self._source.line(offset)] = None
+            self._uses.append((kind, node.start_byte, text, offset))
 
     def _read_decorator(self, captures: Captures) -> None:
         for node in captures["decorator"]:
             text, offset = self._chains.of(node)
-            scope = self._scopes.decorated_at(node.start_byte)
             for chain in filter(None, text.split("|")):
-                self._references[scope, "decorator", chain.removesuffix("()"), self._source.line(offset)] = None
+                self._uses.append(("decorator", node.start_byte, chain.removesuffix("()"), offset))
 
     def _read_tokens(self, captures: Captures) -> None:
         """Read a call among the tokens of a macro call."""
         for node in captures["call.tokens"]:
             text, offset = self._chains.of_tokens(node)
             if text:
-                scope = self._scopes.at(node.start_byte)
-                self._references[scope, "call", self._from_file(text, scope), self._source.line(offset)] = None
+                self._uses.append(("call", node.start_byte, text, offset))
 
-    def _from_file(self, chain: str, scope: int) -> str:
+    def _from_file(self, kind: ReferenceKind, chain: str, scope: int) -> str:
         """Return a chain that leads out of a module inside the file as seen from the file's own module."""
-        if not chain.startswith("super.") or self._language.grammar not in _PATHS_LEAD_OUT:
+        leads_out = chain.startswith("super.") and kind in _EXPRESSIONS and self._language.grammar in _PATHS_LEAD_OUT
+        if not leads_out:
             return chain
         return ".".join(from_file(chain.split("."), self._scopes.modules_around(scope)))
 
@@ -250,18 +250,15 @@ class _Reader:
                 continue
             self._types_end = end
             start = node.start_byte
-            scope = self._scopes.at(start)
-            for chain in self._names_of_type(node):
-                mention = (scope, f"<{chain}")
-                if mention not in self._mentioned:
-                    self._mentioned.add(mention)
-                    self._references[scope, "type", chain, self._source.line(start)] = None
+            self._uses += [("type", start, chain, start) for chain in self._names_of_type(node)]
 
     def _names_of_type(self, node: Node) -> list[str]:
+        text = self._source.of(node)
+        if text.isidentifier():
+            return [text]
         if self._chains.shape(node) == "generic":
             return [self._chains.of(node)[0]]
-        text = self._source.of(node)
-        return [text] if text.isidentifier() else [_SEPARATOR.sub(".", name) for name in _TYPE_NAME.findall(text)]
+        return [_SEPARATOR.sub(".", name) for name in _TYPE_NAME.findall(text)]
 
     def _read_base(self, relation: str, captures: Captures) -> None:
         for node in captures[f"base{relation}"]:

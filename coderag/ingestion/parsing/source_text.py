@@ -1,6 +1,7 @@
 """The text of a file, by node, by capture and by offset."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
@@ -31,6 +32,11 @@ class SourceText:
     def line(self, offset: int) -> int:
         """Return the line of an offset, from 1."""
         return bisect_right(self._starts, offset, 0, self._lines)
+
+    def lines(self, offsets: Sequence[int]) -> list[int]:
+        """Return the line of each of many offsets."""
+        starts, last = self._starts, self._lines
+        return [bisect_right(starts, offset, 0, last) for offset in offsets]
 
     def quoted(self, captures: Captures, name: str) -> str:
         """Return the text of a capture without quotes around it; nothing if there is none."""

@@ -286,6 +286,26 @@ def test_an_unchanged_role_and_language_are_kept_and_changed_ones_seen() -> None
     assert [node["qualified_name"] for node in again.nodes.to_pylist()] == ["a.py", "f"]
 
 
+def test_a_name_that_one_language_gains_is_seen_though_another_had_it() -> None:
+    before = {
+        "b.go": "package b\n\nfunc Run() {}\n",
+        "c.py": "",
+        "a.py": "from c import *\n\ndef f():\n    Run()\n",
+    }
+    after = {**before, "c.py": "def Run(): pass\n"}
+    again = build(after, build(before), before)
+    assert_same_graph(again, build(after))
+    assert ("a.py:f", "calls", "c.py:Run") in {edge[:3] for edge in edges_of(again)}
+
+
+def test_centrality_is_kept_only_while_the_edges_are_the_same() -> None:
+    before = {"a.py": "def f(): pass\ndef g(): f()\ndef h(): f()\n"}
+    moved = {"a.py": "\n" + before["a.py"]}
+    turned = {"a.py": "def f(): pass\ndef g(): f()\ndef h(): g()\n"}
+    for after in (moved, turned):
+        assert_same_graph(build(after, build(before), before), build(after))
+
+
 def test_files_that_are_not_indexed_have_no_nodes() -> None:
     records = [FileRecord("a.py", "skipped", "binary"), FileRecord("b.py", "failed", "timeout")]
     graph = GraphBuilder().build(None, records, {})

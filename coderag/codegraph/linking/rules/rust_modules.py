@@ -33,6 +33,9 @@ class Modules:
 
     def parent(self, file: int) -> int | None:
         """Return the file of the module around a file's; None for the root of a crate."""
+        return self._program.remembered("rust parent", file, lambda: self._parent(file))
+
+    def _parent(self, file: int) -> int | None:
         folder, stem = self._place(file)
         if stem in _ROOTS and folder.rpartition("/")[2] not in _FOLDERS_OF_ROOTS:
             return None

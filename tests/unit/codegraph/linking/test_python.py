@@ -25,6 +25,28 @@ def _calls(text: str, **files: str) -> set[tuple[str, str]]:
     return {(source, target) for source, _, target in _found(program, "calls", "instantiates")}
 
 
+def test_the_same_words_mean_what_they_do_in_their_own_scope() -> None:
+    text = """def run(): pass
+class A:
+    def run(self): pass
+    def inside(self): self.run(); run()
+class B:
+    def run(self): pass
+    def inside(self): self.run(); run()
+def shadowed(run): run()
+def outer():
+    def run(): pass
+    def inner(): run()
+"""
+    assert _calls(text) == {
+        ("A.inside", "A.run"),
+        ("A.inside", "run"),
+        ("B.inside", "B.run"),
+        ("B.inside", "run"),
+        ("outer.inner", "outer.run"),
+    }
+
+
 def _called(line: str, signature: str = "") -> set[str]:
     """Return what a line in a function calls, beside the types that it instantiates."""
     text = f"{_PEOPLE}def f({signature}):\n    {line}\n"

@@ -58,10 +58,10 @@ _SAMPLES = {
 def _facts(text: str, language: str) -> FileFacts:
     packed = parse_file("x", text, language, "").facts
     interface = unpack_interface(packed.interface)
-    bindings, references, mentions = unpack_body(packed.body)
+    body = unpack_body(packed.body)
     return FileFacts(
         interface.language, interface.package, interface.definitions, interface.imports, interface.bases,
-        interface.bindings, bindings, references, mentions, interface.settings,
+        interface.bindings, body.bindings, body.references(), body.mentions, interface.settings,
     )  # fmt: skip
 
 
@@ -190,6 +190,24 @@ def test_the_facts_of_a_small_module() -> None:
 def test_without_a_query_a_receiver_of_one_name_is_told(call: str, chain: str) -> None:
     facts = _facts(f"void run() {{\n  {call}\n}}\n", "cpp")
     assert Reference(0, "call", chain, 2) in facts.references
+
+
+def test_a_variable_that_is_mentioned_is_no_reference() -> None:
+    text = "def f(a, cls, kind: type[A]):\n    b = 1\n    g(a, b, c, cls, kind, a.x)\n"
+    reads = {one.chain for one in _facts(text, "python").references if one.kind == "read"}
+    assert reads == {"c", "cls", "kind", "a.x"}
+
+
+def test_a_name_that_is_a_variable_in_one_block_only_is_a_reference_outside_of_it() -> None:
+    text = "function f() {\n  { const a = 1; g(a); }\n  g(a);\n}\n"
+    reads = [one for one in _facts(text, "typescript").references if one.kind == "read"]
+    assert reads == [Reference(0, "read", "a", 3)]
+
+
+def test_what_is_written_alike_is_read_alike_wherever_it_stands() -> None:
+    text = "def f(a):\n    a.b.c(1)\n    a.b.c(1)\n    return a.b.c(1)\n"
+    calls = [one for one in _facts(text, "python").references if one.kind == "call"]
+    assert calls == [Reference(0, "call", "a.b.c", line) for line in (2, 3, 4)]
 
 
 def test_a_page_has_the_facts_of_its_script() -> None:
