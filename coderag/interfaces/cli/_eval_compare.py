@@ -1,0 +1,99 @@
+"""``coderag eval compare``, step by step."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from coderag.interfaces._errors import BELOW_THRESHOLD
+from coderag.interfaces.cli import _eval_modules as evals
+from coderag.interfaces.cli._eval_text import as_text
+from coderag.interfaces.cli._streams import Output, visible
+
+if TYPE_CHECKING:
+    from evals.comparison import Change, Comparison, Moved
+
+
+def compare_files(before: Path, after: Path, output: Output, *, fail: bool) -> None:
+    """Print how the second kept run differs from the first.
+
+    Args:
+        before, after: Files that ``coderag eval run --out`` wrote.
+        output: Where it is printed.
+        fail: Whether to exit with `BELOW_THRESHOLD` if the second is worse.
+    """
+    comparison = evals.comparison.compare(evals.runs.load_run(before), evals.runs.load_run(after))
+    if output.as_json:
+        output.result(comparison_record(comparison))
+    else:
+        lines = [_verdict(comparison), *evals.tables.silence(comparison)]
+        output.write(visible(as_text([*lines, *evals.tables.comparison_tables(comparison)])))
+    for warning in _warnings(comparison):
+        output.note(f"warning: {warning}")
+    if fail and comparison.is_regression:
+        raise typer.Exit(BELOW_THRESHOLD)
+
+
+def _verdict(comparison: "Comparison") -> str:
+    worse = comparison.regressions
+    if not comparison.is_regression:
+        return f"no regression over {comparison.shared} questions"
+    if not worse:
+        return f"worse over {comparison.shared} questions, though not surely, and something is gone"
+    shown = ", ".join(f"{one.metric} {one.difference.mean:+.3f} ({one.where})" for one in worse[:5])
+    more = f", and {len(worse) - 5} more" if len(worse) > 5 else ""
+    return f"worse over {comparison.shared} questions: {shown}{more}"
+
+
+def _warnings(comparison: "Comparison") -> list[str]:
+    told = []
+    for ids, what in (
+        (comparison.only_before, "only in the first run"),
+        (comparison.only_after, "only in the second run"),
+        (comparison.relabelled, "with other answers in the second run"),
+    ):
+        if ids:
+            more = ", ..." if len(ids) > 5 else ""
+            told.append(f"{len(ids)} questions {what}: {', '.join(ids[:5])}{more}")
+    return told
+
+
+def comparison_record(comparison: "Comparison") -> Mapping[str, object]:
+    """Return a comparison as plain values, for JSON."""
+    return {
+        "regression": comparison.is_regression,
+        "questions": comparison.shared,
+        "only_before": comparison.only_before,
+        "only_after": comparison.only_after,
+        "relabelled": comparison.relabelled,
+        "changes": [_change(one) for one in (*comparison.changes, *comparison.groups)],
+        "settings": {name: {"before": old, "after": new} for name, (old, new) in comparison.settings.items()},
+        "vanished": [asdict(one) for one in comparison.vanished],
+        "appeared": [asdict(one) for one in comparison.appeared],
+        "worse": [_moved(one) for one in comparison.worse],
+        "better": [_moved(one) for one in comparison.better],
+        "milliseconds": {"before": comparison.milliseconds[0], "after": comparison.milliseconds[1]},
+    }
+
+
+def _change(change: "Change") -> dict[str, object]:
+    return {
+        "metric": change.metric,
+        "by": change.by,
+        "group": change.group,
+        "before": change.before,
+        "after": change.after,
+        **asdict(change.difference),
+    }
+
+
+def _moved(moved: "Moved") -> dict[str, object]:
+    return {
+        "id": moved.question.id,
+        "question": moved.question.question,
+        "change": moved.change,
+        "rank_before": moved.rank_before,
+        "rank_after": moved.rank_after,
+    }

@@ -1,0 +1,53 @@
+"""BM25 over functions, the baseline: the same chunks and the same terms as CodeRAG has, and nothing else of it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from coderag import __version__
+from coderag.stores.lexical import K1, B, bm25_weights
+from coderag.tokens import query_terms
+
+from .engines import Look
+from .packing import pack
+from .repository import Repository
+from .runs import RankedResult, SettingValue
+
+_PACKED = 200
+_COLUMNS = ("path", "qualified_name", "start_line", "end_line")
+
+
+class Bm25Engine:
+    """BM25 over the text of CodeRAG's chunks: no names, paths, summaries, vectors or ranking signals.
+
+    Its terms are those of `coderag.tokens` (identifiers whole and in parts, stemmed, stop words of questions left out), so
+    that it is as good as BM25 over functions gets.
+    """
+
+    name = "bm25"
+    version = __version__
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.settings: Mapping[str, SettingValue] = {"bm25.k1": K1, "bm25.b": B}
+        snapshot = repository.snapshot
+        self._index = bm25_weights(snapshot.counts().body)
+        self._term_ids = {term: number for number, term in enumerate(snapshot.terms())}
+        table = snapshot.chunks(_COLUMNS)
+        self._places = list(zip(*(table[name].to_pylist() for name in _COLUMNS), strict=True))
+
+    def search(self, question: str, top_k: int) -> list[RankedResult]:
+        """Return the chunks with the highest scores, the first in the repository of equals first."""
+        terms = [self._term_ids[term] for term in query_terms(question) if term in self._term_ids]
+        scores = self._index.score(terms)
+        rows = np.argsort(-scores, kind="stable")[:top_k]
+        return [self._result(row, float(scores[row])) for row in rows.tolist() if scores[row] > 0]
+
+    def look(self, question: str, budgets: Sequence[int]) -> Look:
+        """Return as many of the best chunks as fit each budget."""
+        results = self.search(question, _PACKED)
+        return Look({budget: pack(results, budget, self._repository) for budget in budgets})
+
+    def _result(self, row: int, score: float) -> RankedResult:
+        path, name, start_line, end_line = self._places[row]
+        return RankedResult(path=path, name=name, start_line=start_line, end_line=end_line, score=round(score, 6))

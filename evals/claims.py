@@ -1,0 +1,130 @@
+"""Whether the claims of an answer are supported by the lines that it cites: by their words, or judged by a language model."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from coderag.models.llm import make_answer_writer
+from coderag.prompting import load_prompt
+from coderag.schema import Answer
+from coderag.settings import Settings
+from coderag.state import AnswerWriter
+from coderag.tokens import content_words, expand, text_terms
+
+from .repository import Repository
+from .runs import AnswerCheck
+
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_BREAK = re.compile(r"\n[ \t]*(?:\n|(?=[-*+] |\d+[.)] |#|>|\|))|(?<=[.!?])\s+(?=[A-Z`*\[(])")
+_CITATION = re.compile(r"\s*(?:`?[\w./\\-]+:\d+(?:-\d+)?`?|\[\d{1,3}\])")
+_CODE = re.compile(r"`([^`\n]+)`")
+_SHORTEST_CLAIM = 3  # words that say something; less is a heading or a list's bare entry
+_SUPPORTED_FROM = 0.6
+"""Share of a claim's words that the evidence must have. An answer's own words link what it tells; the rest is from the code."""
+
+_VERDICT = re.compile(r"^\W*(\d{1,3})\W+(yes|no)\b", re.IGNORECASE | re.MULTILINE)
+
+
+class Judge(Protocol):
+    """Says which claims the evidence supports."""
+
+    name: str
+
+    def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
+        """Return a verdict for each claim."""
+        ...
+
+
+def claims_of(text: str) -> list[str]:
+    """Return the statements of an answer in Markdown: its sentences and list entries, without code and citations."""
+    prose = _FENCE.sub("\n\n", text)
+    cleaned = (" ".join(_CITATION.sub("", part).split()).strip("#>*-|— ") for part in _BREAK.split(prose))
+    return [part for part in cleaned if part and len(content_words(part)) >= _SHORTEST_CLAIM]
+
+
+class WordJudge:
+    """Takes a claim as supported if the evidence has the names of code in it, and most of its other words."""
+
+    name = "words"
+
+    def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
+        """Return a verdict for each claim."""
+        known = frozenset(text_terms(evidence))
+        return [_has_words(claim, known) for claim in claims]
+
+
+class ModelJudge:
+    """Asks a language model. A claim for which it gives no verdict is not supported."""
+
+    def __init__(self, writer: AnswerWriter) -> None:
+        self.name = writer.name
+        self._writer = writer
+
+    def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
+        """Return a verdict for each claim.
+
+        Raises:
+            ModelError: The model failed.
+        """
+        numbered = "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims, 1))
+        prompt = load_prompt("judge_claims").render(claims=numbered, evidence=evidence)
+        reply = asyncio.run(self._ask(prompt))
+        verdicts = {int(match[1]): match[2].lower() == "yes" for match in _VERDICT.finditer(reply)}
+        return [verdicts.get(number, False) for number in range(1, len(claims) + 1)]
+
+    async def _ask(self, prompt: str) -> str:
+        return await self._writer.write(prompt)
+
+
+def make_judge(settings: Settings) -> Judge:
+    """Return the judge of a repository's answers: the language model of its settings, else the words.
+
+    With ``privacy.obfuscate_paths`` it is always the words: the model would be shown places as they are.
+    """
+    writer = None if settings.privacy.obfuscate_paths else make_answer_writer(settings.llm)
+    return ModelJudge(writer) if writer else WordJudge()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChecker:
+    """Checks answers about one repository."""
+
+    repository: Repository
+    judge: Judge
+
+    def check(self, answer: Answer) -> AnswerCheck:
+        """Return how many citations hold, and how many claims the cited lines support.
+
+        Raises:
+            ModelError: The judge is a model, and it failed.
+        """
+        claims = claims_of(answer.text)
+        evidence = self._evidence(answer)
+        supported = self.judge.supported(claims, evidence) if claims else []
+        return AnswerCheck(
+            text=answer.text,
+            verified=answer.verified,
+            citations=answer.total,
+            supported=sum(supported),
+            claims=len(claims),
+            judge=self.judge.name,
+            generator=answer.generator,
+        )
+
+    def _evidence(self, answer: Answer) -> str:
+        """Return the cited lines, each below its place; those of a citation that does not hold are no evidence."""
+        cited = dict.fromkeys((one.path, one.start_line, one.end_line) for one in answer.citations if one.verified)
+        return "\n\n".join(
+            "\n".join([f"{path}:{first}-{last}", *self.repository.lines(path)[first - 1 : last]])
+            for path, first, last in cited
+        )
+
+
+def _has_words(claim: str, known: frozenset[str]) -> bool:
+    names = [term for code in _CODE.findall(claim) for term in text_terms(code)]
+    words = [expand(raw)[-1:] for raw in content_words(claim)]
+    said = [word[0] for word in words if word]
+    shared = sum(word in known for word in said)
+    return all(name in known for name in names) and shared >= _SUPPORTED_FROM * len(said)

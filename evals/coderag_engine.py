@@ -1,0 +1,93 @@
+"""CodeRAG as it is set up, or with some of its signals switched off."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from coderag import __version__
+from coderag.errors import InvalidQueryError
+from coderag.retrieval.channels import WEIGHTS
+from coderag.retrieval.signals import NAME_FACTORS, SIGNALS
+from coderag.schema import Answer, AssembledContext
+
+from .engines import Look
+from .metrics import Shown
+from .repository import Repository
+from .runs import RankedResult, SettingValue
+
+_SECTIONS = ("search", "reranker")
+
+
+def known_signals() -> list[str]:
+    """Return the names that ``search.disabled_signals`` takes: channels, ranking signals and factors."""
+    return [*WEIGHTS, *(signal.name for signal in SIGNALS), "role", *NAME_FACTORS, "data"]
+
+
+def check_signals(names: Sequence[str]) -> None:
+    """Refuse a name that switches nothing off.
+
+    Raises:
+        InvalidQueryError: There is no such channel, signal or factor.
+    """
+    unknown = [name for name in names if name not in known_signals()]
+    if unknown:
+        hint = f"Give one of {', '.join(known_signals())}."
+        raise InvalidQueryError(f"there is no signal {unknown[0]!r} to switch off", hint=hint)
+
+
+class CoderagEngine:
+    """CodeRAG through its public interface, as a user has it."""
+
+    name = "coderag"
+    version = __version__
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._rag = repository.rag
+        settings = repository.rag.settings
+        flat = {
+            key: value
+            for section in _SECTIONS
+            for key, value in _flat(section, getattr(settings, section).model_dump(mode="json"))
+        }
+        self.settings: Mapping[str, SettingValue] = {**flat, "embedding": repository.embedding}
+
+    def search(self, question: str, top_k: int) -> list[RankedResult]:
+        """Return the best declarations and passages."""
+        return [
+            RankedResult(
+                path=str(hit.path),
+                start_line=hit.start_line,
+                end_line=hit.end_line,
+                name=hit.qualified_name,
+                score=round(hit.score, 6),
+                channels={name: round(value, 4) for name, value in hit.channels.items()},
+                signals={name: round(value, 4) for name, value in hit.signals.items()},
+            )
+            for hit in self._rag.search(question, top_k=top_k)
+        ]
+
+    def look(self, question: str, budgets: Sequence[int]) -> Look:
+        """Return the contexts, and the intent and verdict that the engine told with the first of them."""
+        contexts = [self._rag.context(question, token_budget=budget) for budget in budgets]
+        shown = {context.token_budget: self._shown(context) for context in contexts}
+        return Look(shown, contexts[0].intent, contexts[0].evidence)
+
+    def ask(self, question: str) -> Answer:
+        """Return the answer in words."""
+        return self._rag.ask(question)
+
+    def _shown(self, context: AssembledContext) -> list[Shown]:
+        return [
+            Shown(item.path, self._repository.shown_lines(item.path, item.start_line, item.text, item.end_line))
+            for section in context.sections
+            for item in section.items
+            if item.path
+        ]
+
+
+def _flat(prefix: str, value: Any) -> Iterator[tuple[str, SettingValue]]:  # noqa: ANN401  # as deep as settings go
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{prefix}.{key}", inner)
+    else:
+        yield prefix, tuple(map(str, value)) if isinstance(value, list) else value

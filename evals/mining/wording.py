@@ -1,0 +1,125 @@
+"""What people wrote about code (messages of commits, names of tests) as questions, and whether it is worth asking."""
+
+import re
+from collections.abc import Collection, Iterable
+
+from coderag.tokens import content_words, query_terms, split_identifier, text_terms
+
+FEWEST_WORDS = 3
+_LONGEST = 300  # characters
+_ALIKE = 0.8  # share of the terms that two questions have in common, from which they are the same
+
+_PULL_REQUEST = re.compile(
+    r"Merge (?:pull request|PR) #?\d+[^\n]*\n+|Merge branch '[^\n]*' into '?[^\n]*\n+|Merge commit from fork\n+"
+)
+_TRAILER = re.compile(
+    r"^(?:[A-Z][\w-]+-by|Change-Id|See merge request|Reviewed-on|PR-URL|git-svn-id)\b.*$", re.MULTILINE
+)
+_PREFIX = re.compile(r"^(?:\[[^\]]{1,30}\]\s*|\w{1,12}(?:\([^)]*\))?!?:\s+|[A-Z]{2,}-\d+[:\s]+|#\d+[:\s]+|:\w+:\s*)+")
+_NUMBER = re.compile(
+    r"\s*[(\[]?(?:(?:close|fixe?|resolve|address)[sd]?|see|refs?|issues?|pr)?:?\s*(?:\w+/\w+)?#\d+[)\]]?", re.IGNORECASE
+)
+_REVERT = re.compile(r"(?:revert\b|this reverts commit|reland\b|back ?out\b)", re.IGNORECASE)
+_CHORE = re.compile(
+    r"""(?:bump|pin|unpin)\b
+    | (?:update|upgrade)\b.*(?:\bto\s+v?\d|\bversions?\b|\bdep(?:endenc\w+|s)?\b|\brequirements?\b
+      |\block\s?file|\bsubmodules?\b)
+    | (?:chore|build|ci|style|release|deps|docs?|tests?)(?:\([^)]*\))?!?:
+    | (?:release|prepare|version|v)\s*v?\d | (?:set|new)\s+version | .*\b(?:changelog|typos?|spelling)\b
+    | .*\b(?:type\s+hints?|(?:type\s+)?annotations?|annotated\s+type|typing|docstrings?|noqa|mypy|pyright|pre-commit)\b
+    | document(?:s|ed)?\b | (?:add|fix|update|improve)\s+(?:the\s+)?doc(?:s|umentation)?\b | drop\b.*\bpython\b
+    | (?:re-?format|lint)\b | (?:run|apply)\s+(?:black|ruff|isort|prettier|gofmt|rustfmt|clang-format|pre-commit)\b
+    | (?:re-?name|move|reorder|tidy)\b | .*\bclean[\s-]?ups?\b | .*\b(?:redundant|unused)\s+imports?\b
+    | apply\s+suggestions | address\s+(?:review|comments) | fix\s+(?:lint|style|formatting|indent\w*|whitespace|flake8|mypy)\b
+    | (?:wip|fixup!|squash!|tmp|initial\s+commit|first\s+commit|merge)(?!\w)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BOT = re.compile(
+    r"\[bot\]|\b(?:dependabot|renovate|pre-commit-ci|greenkeeper|snyk|github-actions|weblate)\b", re.IGNORECASE
+)
+_TEST_NAME = re.compile(r"^(?i:tests?|should|it|spec)(?=_|[A-Z0-9])_*|(?<=[a-z])(?:_test|Test)$")
+
+
+def question_of(message: str, *, is_merge: bool) -> str:
+    """Return what a commit's message says was done, as one line, without marks of its workflow.
+
+    The subject, and where that is short the first sentence after it. Of a pull request, its title.
+
+    Args:
+        message: Subject and body.
+        is_merge: Whether it is of a merge; empty is returned for one without a title of its own.
+    """
+    if is_merge and message.startswith("Merge"):
+        without = _PULL_REQUEST.sub("", message, count=1)
+        message = "" if without == message else without
+    subject, _, body = _TRAILER.sub("", message).strip().partition("\n")
+    question = _cleaned(subject)
+    if len(content_words(question)) < FEWEST_WORDS + 1 and question:
+        paragraph = body.strip().partition("\n\n")[0].replace("\n", " ")
+        sentence = _cleaned(re.split(r"(?<=[.!?])\s", paragraph, maxsplit=1)[0])
+        is_prose = sentence and sentence[0] not in "*-+" and len(sentence) < _LONGEST
+        question = f"{question}: {sentence}" if is_prose else question
+    return question
+
+
+def fault_of(message: str, author: str, question: str, *, is_merge: bool) -> str:
+    """Return why a commit's message makes no question; empty if it makes one."""
+    subject = question if is_merge else message.partition("\n")[0]
+    if _BOT.search(author):
+        return "by a bot"
+    if _REVERT.match(subject):
+        return "reverts another"
+    if not question:
+        return "merge without a title" if is_merge else "no message"
+    if _CHORE.match(subject) or _CHORE.match(question):
+        return "chore: version, format, rename, changelog"
+    return fault_of_words(question)
+
+
+def fault_of_words(question: str) -> str:
+    """Return why a text says too little, or too much, to be a question; empty if it is one."""
+    if len(content_words(question)) < FEWEST_WORDS:
+        return "too few words"
+    return "too long" if len(question) > _LONGEST else ""
+
+
+def question_of_test(name: str, docstring: str) -> str:
+    """Return what a test checks: the first sentence of its docstring, else the words of its name."""
+    sentence = re.split(r"(?<=[.!?])\s|\n\s*\n", docstring.strip(), maxsplit=1)[0]
+    documented = _cleaned(" ".join(sentence.split()))
+    if len(content_words(documented)) >= FEWEST_WORDS and documented:
+        return re.sub(r"^(?:tests?|checks?|ensures?|verif(?:y|ies)) (?:that )?", "", documented, flags=re.IGNORECASE)
+    return " ".join(split_identifier(_TEST_NAME.sub("", name)))
+
+
+def is_test_name(name: str) -> bool:
+    """Whether a function is named like a test."""
+    return bool(_TEST_NAME.search(name))
+
+
+def names_answer(question: str, names: Iterable[str], paths: Iterable[str]) -> bool:
+    """Whether a question has the identifier of an answer in it, or the name of its file."""
+    words = set(text_terms(question))
+    raw = {word.casefold() for word in content_words(question)}
+    identifiers = [*names, *(path.rpartition("/")[2].partition(".")[0] for path in paths)]
+    return any(name.casefold() in raw or _all_in(name, words) for name in identifiers if name)
+
+
+def terms_of(question: str) -> frozenset[str]:
+    """Return the stems of a question, to tell whether two are the same."""
+    return frozenset(query_terms(question))
+
+
+def is_alike(terms: frozenset[str], known: Collection[frozenset[str]]) -> bool:
+    """Whether a question has almost the same words as a known one."""
+    return any(len(terms & other) >= _ALIKE * len(terms | other) for other in known)
+
+
+def _all_in(identifier: str, terms: Collection[str]) -> bool:
+    """Whether all words of an identifier of several words are among some terms."""
+    parts = text_terms(" ".join(split_identifier(identifier)))
+    return len(parts) > 1 and all(part in terms for part in parts)
+
+
+def _cleaned(line: str) -> str:
+    return _NUMBER.sub("", _PREFIX.sub("", line.strip())).strip().rstrip(".").strip()

@@ -1,0 +1,97 @@
+"""Which claims of an answer its citations support."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from coderag.errors import ModelError
+from coderag.schema import Answer, Citation
+from coderag.settings import Settings
+from evals.claims import AnswerChecker, ModelJudge, WordJudge, claims_of, make_judge
+from tests.support.writers import ScriptedWriter
+
+EVIDENCE = '''src/money.py:1-3
+def exchange(price, currency):
+    """Convert a price into another currency."""
+    return Money(price.cents, currency)'''
+
+
+def test_claims_are_sentences_and_list_entries_without_code_and_citations():
+    text = (
+        "# Answer\n\nThe code is in `src/a.py` [1]. It converts prices into euros [2].\n\n"
+        "```python\nnot.a.claim(at, all)\n```\n\n- `exchange` converts the price — `src/money.py:1-3`\n- short\n"
+    )
+    assert claims_of(text) == [
+        "The code is in `src/a.py`.",
+        "It converts prices into euros.",
+        "`exchange` converts the price",
+    ]
+
+
+def test_an_unfinished_fence_hides_the_rest():
+    assert claims_of("The price is converted here.\n```\ncode that goes on here\n") == ["The price is converted here."]
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_supported"),
+    [
+        ("`exchange` converts a price into another currency", True),
+        ("Prices are converted by the exchange function", True),
+        ("`refund` converts a price into another currency", False),  # a name that is not there
+        ("Customers get invoices by e-mail every month", False),
+    ],
+)
+def test_words_must_be_in_the_evidence(claim, is_supported):
+    assert WordJudge().supported([claim], EVIDENCE) == [is_supported]
+
+
+def test_a_model_judges_each_claim_and_what_it_leaves_out_is_not_supported():
+    writer = ScriptedWriter("Verdicts:\n1: yes\n2. **No**\n4 - Yes, it is")
+    judge = ModelJudge(writer)
+    assert judge.supported(["one", "two", "three", "four"], EVIDENCE) == [True, False, False, True]
+    assert judge.name == "scripted/1"
+    assert "2. two\n" in writer.prompts[0]
+    assert EVIDENCE in writer.prompts[0]
+
+
+def test_a_judge_that_fails_is_an_error():
+    with pytest.raises(ModelError, match="gone"):
+        ModelJudge(ScriptedWriter(ModelError("gone"))).supported(["one"], EVIDENCE)
+
+
+def test_only_citations_that_hold_are_evidence():
+    lines = ["def exchange(price, currency):", "    return Money(price.cents, currency)", "secret = handshake"]
+    repository = SimpleNamespace(lines=lambda path: lines)
+    citations = [
+        Citation("src/money.py", 1, 2, "", verified=True),
+        Citation("src/money.py", 3, 3, "", verified=False, reason="changed"),
+    ]
+    text = "The price is exchanged into a currency. A secret handshake opens doors.\n"
+    answer = Answer("q", "general", text, citations, 1, 2, "found", ())
+    checked = AnswerChecker(repository, WordJudge()).check(answer)
+    assert (checked.verified, checked.citations) == (1, 2)
+    assert (checked.supported, checked.claims, checked.judge) == (1, 2, "words")
+
+
+def test_an_answer_without_claims_needs_no_judge():
+    answer = Answer("q", "general", "`x`\n", (), 0, 0, "not_found", ())
+    checked = AnswerChecker(SimpleNamespace(lines=list), ModelJudge(ScriptedWriter())).check(answer)
+    assert (checked.claims, checked.supported) == (0, 0)
+
+
+def test_the_judge_runs_its_own_event_loop():
+    """Several answers, one after the other, each with a loop that is closed again."""
+    judge = ModelJudge(ScriptedWriter("1: yes", "1: no"))
+    assert [judge.supported(["one"], ""), judge.supported(["one"], "")] == [[True], [False]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({}, "words"),
+        ({"llm": {"provider": "ollama", "model": "m"}}, "ollama/m"),
+        ({"llm": {"provider": "ollama", "model": "m"}, "privacy": {"obfuscate_paths": True}}, "words"),
+    ],
+)
+def test_the_judge_is_the_configured_model_unless_paths_are_to_stay_here(tmp_path, settings, name):
+    assert make_judge(Settings.load(tmp_path, **settings)).name == name
