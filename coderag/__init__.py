@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.errors import CodeRAGError
+    from coderag.index_plan import IndexPlan
     from coderag.schema import (
         Answer,
         AssembledContext,
         Citation,
         Filters,
-        IndexPlan,
         IndexReport,
         IndexStatus,
         SearchHit,
@@ -35,7 +35,12 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = {"CodeRAG": "coderag.app", "CodeRAGError": "coderag.errors", "Settings": "coderag.settings"}
+_HOMES = {
+    "CodeRAG": "coderag.app",
+    "CodeRAGError": "coderag.errors",
+    "IndexPlan": "coderag.index_plan",
+    "Settings": "coderag.settings",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -1,45 +1,45 @@
 """`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
 
 import asyncio
-import logging
-import threading
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Set
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, partial
+from copy import copy
+from functools import cache, partial
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from coderag.collector import collector_paused
-from coderag.errors import ConfigurationError, IndexNotFoundError, InvalidQueryError
-from coderag.ingestion.files.changes import find_changes
-from coderag.ingestion.files.scanner import Scan, check_root, scan
-from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
-from coderag.models.llm import make_answer_writer
+from coderag.errors import ConfigurationError
+from coderag.index_plan import IndexPlan
+from coderag.ingestion.files.scanner import check_root
+from coderag.models.dense import DenseModel, ProviderDense
 from coderag.models.providers import make_dense_model
-from coderag.privacy import MaskedPaths, PathMask
+from coderag.open_index import OpenIndex
+from coderag.query_input import make_query_input, resolve_filters, within
 from coderag.records import answer_from_record, context_from_record
+from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import make_hits
+from coderag.retrieval.packing import pack_places
+from coderag.retrieval.shown import remembered
+from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
 from coderag.schema import (
     Answer,
     AssembledContext,
+    ContextFormat,
     Filters,
     GraphNeighbour,
-    IndexPlan,
     IndexProgress,
     IndexReport,
     IndexStatus,
     SearchHit,
+    SearchHits,
 )
-from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS, Settings
-from coderag.state import FilterValues, Goal, QueryContext, QueryEmbedder, QueryInput, QueryOutput, QueryState
+from coderag.settings import LEAST_TOKENS, MOST_TOKENS, SearchSettings, Settings
+from coderag.state import FilterValues, Goal, QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.stores.context_sessions import ContextSessions
 from coderag.stores.index_store import IndexStore
-from coderag.stores.manifest import manifest_of
-from coderag.stores.path_key import path_mask
-from coderag.stores.snapshot import Snapshot
+from coderag.telemetry import make_tracer
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
     from coderag.codegraph.export.writing import ExportFormat
     from coderag.codegraph.graph import CodeGraph
-    from coderag.codegraph.property_graph.store import Loaded, Server, ServerKind
+    from coderag.codegraph.property_graph.store import Loaded, ServerKind
     from coderag.codegraph.scip.importing import ScipReport
     from coderag.ingestion.indexer import Indexer
-
-_logger = logging.getLogger(__name__)
+    from coderag.retrieval.explanation import Explanation
+    from coderag.retrieval.text_matches import TextMatches
 
 Progress = Callable[[IndexProgress], None]
 Result = TypeVar("Result")
@@ -90,12 +90,10 @@ class CodeRAG:
         self.settings = settings or Settings.load(self.root, **arguments)
         directory = self.settings.storage.directory
         self._store = IndexStore((self.root / Path(directory).expanduser()) if directory else self.root / ".coderag")
+        self._sessions = ContextSessions(self._store.directory)
+        self._tracer = make_tracer(self.settings.telemetry)
         self._model: DenseModel | None = None
-        self._context: QueryContext | None = None
-        self._opened = (0, "")
-        self._graph: CodeGraph | None = None
-        self._graph_opened = (0, "")
-        self._opening = threading.Lock()
+        self._opened = OpenIndex(self.root, self.settings, self._store, self._dense_model)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date with the files on disk: only what changed is read and embedded.
@@ -122,23 +120,9 @@ class CodeRAG:
         Raises:
             IngestionError: The system cannot watch the folder. Else as `index`; another writer is waited for.
         """
-        from coderag.ingestion.watching import watch_changes, when_unlocked  # noqa: PLC0415
+        from coderag.ingestion.watching import index_on_changes  # noqa: PLC0415  # only this verb needs it
 
-        def what_is_ignored() -> Set[str]:
-            return ignored
-
-        found = Scan()
-        ignored: frozenset[str] = frozenset()
-        for edited in chain(
-            ((),), watch_changes(self.root, what_is_ignored, stop)
-        ):  # what changed until it began is found too
-            indexer = self._indexer(progress)
-            report = when_unlocked(partial(indexer.run, since=(found, edited) if edited else None), stop)
-            found = indexer.found
-            ignored = frozenset(path for path, _ in found.ignored)
-            if report is None:
-                return
-            yield report
+        return index_on_changes(self.root, partial(self._indexer, progress), stop)
 
     def plan(self, *, full: bool = False) -> IndexPlan:
         """Return what `index` would do, and about how long it would take. Nothing is written, no server is asked.
@@ -154,8 +138,8 @@ class CodeRAG:
 
         return plan_index(self.root, self.settings, self._store, full=full)
 
-    def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
-        """Return the best declarations and passages for a question, best first.
+    def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
+        """Return the best declarations and passages for a question, best first, and how well they answer it.
 
         Args:
             query: A name, a question or a snippet of code.
@@ -169,14 +153,120 @@ class CodeRAG:
         """
         context = self._open()
         output = self._run(context, self._input(query, "search", top_k=top_k, filters=filters))
-        return make_hits(context.corpus, output["results"])
+        return SearchHits(make_hits(context.corpus, output["results"]), **_judged(output))
 
-    def context(
-        self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
+    def with_search(self, search: SearchSettings) -> "CodeRAG":
+        """Return the same repository, searched with other settings. The open index is shared. Raises as `search`."""
+        self._open()  # whatever is wrong with the index is said here
+        other = copy(self)
+        other.settings = self.settings.model_copy(update={"search": search})
+        return other
+
+    def explain(
+        self,
+        query: str,
+        *,
+        top_k: int | None = None,
+        token_budget: int | None = None,
+        filters: Filters | None = None,
+    ) -> "Explanation":
+        """Return why each result is where it is, and what of it a context of `token_budget` shows. Raises as `search`."""
+        from coderag.retrieval.explanation import explain  # noqa: PLC0415  # only this verb needs it
+
+        context, shown = self._open(), top_k or self.settings.search.top_k
+        more = shown if shown > self.settings.search.top_k else None  # a context has candidates of its own number
+        given = self._input(query, "context", top_k=more, token_budget=token_budget, filters=filters)
+        given["explain"] = True
+        return explain(context.corpus, query, self._run(context, given), shown)
+
+    def search_text(
+        self,
+        text: str,
+        *,
+        regex: bool = False,
+        ignore_case: bool = False,
+        context_lines: int = 0,
+        limit: int = MOST_MATCHES,
+        filters: Filters | None = None,
+    ) -> "TextMatches":
+        """Return where a text or a regular expression stands in the indexed files, as they are on disk now.
+
+        Args:
+            text: The text, of one line or several; or the pattern, in the syntax of `re` or of the package ``regex``.
+            regex: Whether it is a pattern. ``^`` and ``$`` are the ends of a line; a match may go over several lines.
+            ignore_case: Whether ``a`` is ``A`` as well.
+            context_lines: Lines around each match to return with it.
+            limit: Number of matches to return, at most; all are counted.
+            filters: Which files; of kinds and complexity, which declarations around a match.
+
+        Raises:
+            InvalidQueryError: The text is empty or too long, or no regular expression.
+            IndexNotFoundError: Nothing is indexed yet.
+            RetrievalError: It takes too long.
+        """
+        values = self._filter_values(filters) if filters else NO_FILTERS
+        return self._opened.text_search().find(
+            text,
+            "regex" if regex else "exact",
+            ignore_case=ignore_case,
+            filters=values,
+            limit=within("limit", limit, 1, MOST_COUNTED),
+            context_lines=within("context_lines", context_lines, 0, MOST_CONTEXT_LINES),
+        )
+
+    def context(  # one parameter an option
+        self,
+        query: str,
+        *,
+        token_budget: int | None = None,
+        filters: Filters | None = None,
+        format: ContextFormat = "markdown",  # noqa: A002  # what it is called everywhere
+        shown: Sequence[str] = (),
+        session: str | None = None,
     ) -> AssembledContext:
-        """Return the code for a question, packed into a token budget. Raises as `search`."""
+        """Return the code for a question, packed into a token budget. Raises as `search`.
+
+        Args:
+            query: A name, a question, a bug report or a snippet of code.
+            token_budget: Size of the text, in tokens, at most; by default ``search.token_budget``.
+            filters: What may be a result.
+            format: Of the text.
+            shown: What an earlier context has as ``shown``: that code is left out, as long as it has not been edited.
+            session: Name under which what was shown is kept beside the index, for the next context of that name.
+        """
         given = self._input(query, "context", token_budget=token_budget, filters=filters)
-        return context_from_record(self._run(self._open(), given)["context"])
+        given["format"] = format
+        given["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
+        output = self._run(self._open(), given)
+        context = context_from_record({**output["context"], **_judged(output)})
+        if session:
+            self._sessions.update(session, lambda earlier: remembered(earlier, context.shown))
+        return context
+
+    def forget(self, session: str) -> bool:
+        """Forget what the contexts of a session have shown; return whether there was such a session."""
+        return self._sessions.forget(session)
+
+    def read(
+        self,
+        places: Sequence[str],
+        *,
+        token_budget: int | None = None,
+        format: ContextFormat = "markdown",  # noqa: A002  # as of `context`
+    ) -> AssembledContext:
+        """Return lines of indexed files, as the omissions of a context name them.
+
+        Args:
+            places: Each as ``path``, ``path:10`` or ``path:10-42``, seen from the repository's root.
+            token_budget: As of `context`; longer code is elided.
+            format: Of the text.
+
+        Raises:
+            InvalidQueryError: A file is not in the index, or has no such lines.
+        """
+        context = self._open()
+        budget = within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS) if token_budget is not None else None
+        return pack_places(context.corpus, places, budget or self.settings.search.token_budget, format)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer whose citations were checked against the files on disk. Raises as `search`, and `ModelError`."""
@@ -187,7 +277,8 @@ class CodeRAG:
         context = await asyncio.to_thread(self._open)
         given = self._input(query, "answer", token_budget=token_budget, filters=filters)
         output = await self._arun(context, given)
-        return answer_from_record(output["answer"], make_hits(context.corpus, output["results"]))
+        hits = make_hits(context.corpus, output["results"])
+        return answer_from_record({**output["answer"], **_judged(output)}, hits)
 
     async def aquery(self, given: QueryInput) -> QueryOutput:
         """Run the query graph and return its whole output as plain values: analysis, results, context, answer, trace.
@@ -210,11 +301,7 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        with self._opening:
-            current = self._current_generation()
-            if self._graph is None or self._graph_opened != current:
-                return self._graph_of(self._store.open())
-            return self._graph
+        return self._opened.graph()
 
     def callers(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
         """Return what calls a declaration, the nearest and surest first. Raises as the methods of `CodeGraph`."""
@@ -245,9 +332,10 @@ class CodeRAG:
             ConfigurationError: ``graph.url`` is not set, or the extra for the server is not installed.
             StoreError: The server cannot be reached, or refuses.
         """
-        from coderag.codegraph.property_graph.store import send_to_server  # noqa: PLC0415  # an extra
+        from coderag.codegraph.property_graph.store import configured_server, send_to_server  # noqa: PLC0415  # an extra
 
-        return send_to_server(self._store.open().graph(), self._project, to, self._graph_server(to))
+        tables = self._store.open().graph()
+        return send_to_server(tables, self._project, to, configured_server(self.settings.graph, to))
 
     def property_graph(self, path: Path | None = None) -> "PropertyGraphStore":
         """Return the property graph of the settings, to be asked in Cypher.
@@ -261,12 +349,12 @@ class CodeRAG:
             ConfigurationError: ``graph.url`` is not set, or the extra is not installed.
             StoreError: The database cannot be opened, or the server cannot be reached.
         """
-        from coderag.codegraph.property_graph.store import connect, embedded_property_graph  # noqa: PLC0415  # an extra
+        from coderag.codegraph.property_graph import store  # noqa: PLC0415  # an extra
 
         kind = self.settings.graph.store
         if kind == "embedded":
-            return embedded_property_graph(self._store.open().graph(), self._project, path)
-        return connect(kind, self._graph_server(kind))
+            return store.embedded_property_graph(self._store.open().graph(), self._project, path)
+        return store.connect(kind, store.configured_server(self.settings.graph, kind))
 
     def import_scip(self, path: Path) -> "ScipReport":
         """Take the edges of a SCIP index, made by a compiler, in place of ours, as long as its files do not change.
@@ -292,38 +380,9 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        from coderag.codegraph.linking.rules.table import FULLY_LINKED  # noqa: PLC0415  # only this verb needs it
-        from coderag.ingestion.planning import configured_embedding  # noqa: PLC0415  # only this verb and `plan` need it
+        from coderag.status import index_status  # noqa: PLC0415  # only this verb needs it
 
-        snapshot = self._store.open()
-        pointer, records = snapshot.pointer, snapshot.files()
-        ingestion = self.settings.ingestion
-        found = scan(self.root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
-        changes = find_changes(found, manifest_of(snapshot))
-        added, changed, removed = changes.confirmed(self.root, ingestion.max_file_bytes)
-        indexed = [record for record in records if record.outcome == "indexed"]
-        return IndexStatus(
-            root=str(self.root),
-            directory=str(snapshot.directory),
-            generation=pointer.generation,
-            created=pointer.created,
-            embedding=pointer.embedding.name,
-            files=len(records),
-            chunks=sum(record.chunks for record in indexed),
-            symbols=sum(record.symbols for record in indexed),
-            lines=sum(record.lines for record in indexed),
-            languages=dict(Counter(record.language for record in indexed).most_common()),
-            outcomes=dict(Counter(record.outcome for record in records)),
-            skipped=dict(Counter(record.reason for record in records if record.outcome == "skipped").most_common()),
-            failed=[(record.path, record.reason) for record in records if record.outcome == "failed"],
-            notes=[(record.path, record.note) for record in indexed if record.note],
-            added=added,
-            changed=changed,
-            removed=removed,
-            configured=configured_embedding(self.settings.embedding, pointer.embedding),
-            edges=pointer.edges,
-            linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
-        )
+        return index_status(self.root, self.settings, self._store.open())
 
     # Inside
 
@@ -340,86 +399,16 @@ class CodeRAG:
         if self._model is None:
             model = make_dense_model(self.settings.embedding)
             if isinstance(model, ProviderDense):
-                model.mask = self._path_mask
+                model.mask = self._opened.path_mask
             self._model = model
         return self._model
-
-    @cached_property
-    def _path_mask(self) -> PathMask | None:
-        """What paths are masked with before they are sent to a server."""
-        return path_mask(self.settings.privacy, self._store.directory)
-
-    def _graph_server(self, kind: "ServerKind") -> "Server":
-        from coderag.codegraph.property_graph.store import Server  # noqa: PLC0415  # an extra
-
-        settings = self.settings.graph
-        if not settings.url:
-            hint = f"Say where {kind} is, such as bolt://localhost:7687."
-            raise ConfigurationError("graph.url is not set", hint=hint)
-        password = settings.password.get_secret_value()
-        return Server(settings.url, settings.user, password, settings.database, settings.timeout_s)
 
     @property
     def _project(self) -> str:
         return self.settings.project or self.root.name
 
     def _open(self) -> QueryContext:
-        """Return the current generation, opened once and again only after a commit."""
-        with self._opening:
-            current = self._current_generation()
-            if self._context is None or current != self._opened:
-                self._context = self._load()
-                self._opened = current
-            return self._context
-
-    def _graph_of(self, snapshot: Snapshot) -> "CodeGraph":
-        """Return the code graph of a generation, the one that is open already if it is its."""
-        from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415
-        from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
-
-        opened = (snapshot.pointer.generation, snapshot.pointer.created)
-        if self._graph is None or self._graph_opened != opened:
-            self._graph = CodeGraph(SymbolGraph(snapshot.graph))
-            self._graph_opened = opened
-        return self._graph
-
-    def _current_generation(self) -> tuple[int, str]:
-        """Return what tells the current generation from others: a new index counts from 1 again."""
-        pointer = self._store.pointer()
-        if pointer is None:
-            raise IndexNotFoundError(f"{self.root} is not indexed yet", hint="Run `coderag index` in it first.")
-        return pointer.generation, pointer.created
-
-    def _load(self) -> QueryContext:
-        with collector_paused():
-            return self._load_context()
-
-    def _load_context(self) -> QueryContext:
-        from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415
-        from coderag.stores.corpus import Corpus  # noqa: PLC0415
-
-        model = self._dense_model()
-        snapshot = _with_vectors_of(model, self._store.open())
-        corpus = Corpus(snapshot)
-        graph = self._graph_of(snapshot)
-        writer = make_answer_writer(self.settings.llm)
-        embedder: QueryEmbedder = model
-        paths = None
-        if (writer or isinstance(model, ProviderDense)) and (mask := self._path_mask):
-            paths = MaskedPaths(mask, (record.path for record in snapshot.files()))
-            if isinstance(model, ProviderDense):
-                embedder = MaskedQueries(model, paths)
-        return QueryContext(
-            corpus=corpus,
-            graph=graph,
-            neighbours=Neighbours(corpus, graph),
-            root=str(self.root),
-            project=self._project,
-            embedder=embedder,
-            settings=self.settings.search,
-            writer=writer,
-            masked_paths=paths,
-        )
+        return self._opened.context(self.settings.search)
 
     def _input(
         self,
@@ -430,57 +419,33 @@ class CodeRAG:
         token_budget: int | None = None,
         filters: Filters | None = None,
     ) -> QueryInput:
-        given = QueryInput(query=query, goal=goal)
-        if top_k is not None:
-            given["top_k"] = _within("top_k", top_k, 1, MOST_RESULTS)
-        if token_budget is not None:
-            given["token_budget"] = _within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS)
-        if filters:
-            given["filters"] = FilterValues(
-                languages=list(filters.languages),
-                kinds=list(filters.kinds),
-                paths=list(filters.paths),
-                roles=list(filters.roles),
-            )
-        return given
+        values = self._filter_values(filters) if filters else None
+        return make_query_input(query, goal, top_k=top_k, token_budget=token_budget, filters=values)
+
+    def _filter_values(self, filters: Filters) -> FilterValues:
+        return resolve_filters(filters, self.root, self._store)
 
     async def _arun(self, context: QueryContext, given: QueryInput) -> QueryOutput:
-        output: QueryOutput = await load_query_graph().ainvoke(given, context=context)  # type: ignore[assignment]
+        with self._tracer.query(given) as tell:
+            output: QueryOutput = await load_query_graph().ainvoke(given, context=context)  # type: ignore[assignment]
+            tell(output)
         return output
 
     def _run(self, context: QueryContext, given: QueryInput) -> QueryOutput:
-        output: QueryOutput = load_query_graph().invoke(given, context=context)  # type: ignore[assignment]
+        with self._tracer.query(given) as tell:
+            output: QueryOutput = load_query_graph().invoke(given, context=context)  # type: ignore[assignment]
+            tell(output)
         return output
 
 
-def _with_vectors_of(model: DenseModel, stored: Snapshot) -> Snapshot:
-    """Return a generation with vectors of the configured model.
-
-    Whoever has updated the package has chosen no other model, and the old version of the embedded one is gone. The new
-    one's vectors are made of what is stored, in memory, so a search is as good as after `index`, but takes longer to start.
-
-    Raises:
-        IndexModelError: The index was made with a model that is not another version of the configured one.
-    """
-    recorded, configured = stored.pointer.embedding, model.info
-    if recorded == configured or not recorded.provider == configured.provider == "embedded":
-        check_embedding(recorded, model)
-        return stored
-    from coderag.ingestion.reembedding import ReembeddedSnapshot  # noqa: PLC0415  # only after an update of the package
-
-    _logger.warning(
-        "The index has vectors of %s, and CodeRAG has %s now: they are made anew in memory. "
-        "`coderag index` stores them, so that searching starts faster.",
-        recorded.name,
-        configured.name,
-    )
-    return ReembeddedSnapshot(stored, model)
-
-
-def _within(name: str, value: int, least: int, most: int) -> int:
-    if not least <= value <= most:
-        raise InvalidQueryError(f"{name} is {value}; it must be from {least:,} to {most:,}")
-    return value
+def _judged(output: QueryOutput) -> dict[str, Any]:
+    """Return what each kind of result says about how well it answers."""
+    judgement = output["judgement"]
+    return {
+        "evidence": judgement["verdict"],
+        "confidence": judgement["confidence"],
+        "not_indexed": judgement["not_indexed"],
+    }
 
 
 def _run_anywhere(coroutine: Coroutine[Any, Any, Result]) -> Result:

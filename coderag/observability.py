@@ -21,8 +21,10 @@ class Step:
         self._node = node
         self._detail: dict[str, Any] = {}
         self._ms = 0.0
+        self._start_ns = 0
 
     def __enter__(self) -> Self:
+        self._start_ns = time.time_ns()
         self._started = time.perf_counter()
         return self
 
@@ -39,4 +41,4 @@ class Step:
     @property
     def entries(self) -> list[TraceEntry]:
         """The trace of this step."""
-        return [TraceEntry(node=self._node, ms=self._ms, detail=self._detail)]
+        return [TraceEntry(node=self._node, start_ns=self._start_ns, ms=self._ms, detail=self._detail)]

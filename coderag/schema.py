@@ -5,7 +5,7 @@ root with ``/`` between their parts. A *chunk* is the unit of retrieval: a Llama
 `ChunkMetadata`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Literal, TypedDict
@@ -65,7 +65,8 @@ another follows from the nodes."""
 RESOLVED: Final = 0.5
 """Confidence from which on an edge is one; below, its target is one of several candidates."""
 
-Evidence = Literal["found", "weak", "not_found"]
+Evidence = Literal["found", "weak", "not_found", "unknown"]
+"""How well results answer a question; ``unknown``: not well, and files that it may be about are not in the index."""
 
 
 def module_of(path: str) -> str:
@@ -243,130 +244,27 @@ class IndexStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A quantity that is not known exactly: for most repositories it is between the two bounds."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class FileTotals:
-    """Some files together: how many there are, and their bytes on disk."""
-
-    files: int = 0
-    bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """What is left out for one reason.
-
-    Attributes:
-        reason: For a pattern, the file that has it and the pattern itself.
-        files, folders: Number of each; a folder counts once, whatever is in it.
-        example: Path of one of them, a folder's with a trailing ``/``.
-    """
-
-    reason: str
-    files: int
-    folders: int
-    example: str
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingPlan:
-    """What a provider's embedding model would be sent.
-
-    Attributes:
-        texts: Number of texts: one for each chunk that is embedded, and one for each of their files.
-        tokens: Of all texts, counted as OpenAI's ``cl100k_base`` does; other models count otherwise.
-        price_per_million_tokens: As the settings have it; None if they do not.
-        cost: In the currency of the price; None without one.
-        cached: Number of further texts, of files that have not changed, whose vectors are kept from an earlier run.
-    """
-
-    provider: str
-    model: str
-    texts: Estimate
-    tokens: Estimate
-    price_per_million_tokens: float | None = None
-    cost: Estimate | None = None
-    cached: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class IndexPlan:
-    """What indexing would do, told from the names, sizes and times of files.
-
-    Files that turn out to be generated, minified or binary when they are read are still counted here, unless the last
-    generation knows of them.
-
-    Attributes:
-        root: Of the repository.
-        directory: Where the index is, or would be.
-        generation: The last one; 0 if there is none.
-        rebuild: Why every file is indexed anew; empty if only what changed is.
-        reembed: Why all vectors are made anew; empty if only those of files that are read are.
-        total: The files that the index would hold.
-        to_read: Those of them that are read: `new` and `changed` ones.
-        new, changed, unchanged, removed: Number of files against the last generation. A changed one differs in size, time
-            or number on disk, or was written too shortly before the last run; it is kept if its content is the same.
-        languages: Files by language, the most bytes first.
-        folders: The ten folders with the most bytes, what is in their own folders included; a folder is left out if one
-            folder in it has almost all of its bytes.
-        excluded: What is left out, by reason, the most frequent first.
-        failed: ``(path, error)`` of what cannot be looked at.
-        processes: That would read and parse.
-        chunks: That the index would hold.
-        seconds: For the run on this machine, without the time of an embedding model's server.
-        memory: Bytes that all processes together would take at most.
-        embedding: None if the embedded model is used, which sends nothing.
-    """
-
-    root: str
-    directory: str
-    generation: int
-    rebuild: str
-    total: FileTotals
-    to_read: FileTotals
-    new: int
-    changed: int
-    unchanged: int
-    removed: int
-    languages: Mapping[str, FileTotals]
-    folders: Mapping[str, FileTotals]
-    excluded: Sequence[Exclusion]
-    failed: Sequence[tuple[str, str]]
-    processes: int
-    chunks: Estimate
-    seconds: Estimate
-    memory: Estimate
-    embedding: EmbeddingPlan | None = None
-    reembed: str = ""
-
-    @property
-    def nothing_to_do(self) -> bool:
-        """Whether the index would stay as it is."""
-        return bool(self.generation) and not (self.rebuild or self.reembed or self.to_read.files or self.removed)
-
-
-@dataclass(frozen=True, slots=True)
 class Filters:
     """Which chunks may be results. Empty means any; several values of one kind are alternatives.
 
     Attributes:
         kinds: Of the chunk, or of a declaration in it.
-        paths: Glob patterns over the whole path (``*`` within a folder, ``**`` across), or folder prefixes.
+        paths: Glob patterns over the whole path (``*`` within a folder, ``**`` across), or folder prefixes; what matches a
+            pattern that begins with ``!`` is left out.
+        complexity: Cyclomatic complexity of the chunk: at least so much, or ``(least, most)``, both included.
+        changed_since: A revision of git: only files that differ from it on disk, untracked ones included.
     """
 
     languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
+    complexity: int | tuple[int, int] = 0
+    changed_since: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.languages or self.kinds or self.paths or self.roles)
+        chosen = self.languages or self.kinds or self.paths or self.roles
+        return bool(chosen or self.complexity or self.changed_since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,6 +309,7 @@ class SearchHit:
         text: The lines ``start_line`` to ``end_line`` as indexed.
         signals: What each named signal added to the score.
         channels: Score in each channel that found it, 0 to 1 of that channel's best.
+        duplicates: Other places that have the same text but for white space, as ``path:start-end``.
     """
 
     chunk_id: str
@@ -428,6 +327,7 @@ class SearchHit:
     text: str
     signals: Mapping[str, float] = field(default_factory=dict)
     channels: Mapping[str, float] = field(default_factory=dict)
+    duplicates: Sequence[str] = ()
 
     @property
     def location(self) -> str:
@@ -435,7 +335,33 @@ class SearchHit:
         return f"{self.path}:{self.start_line}-{self.end_line}"
 
 
+class SearchHits(list[SearchHit]):
+    """Results, best first, and how well they answer the question.
+
+    Attributes:
+        evidence: The verdict.
+        confidence: Probability that the repository answers the question, were half of all questions answerable.
+        not_indexed: Files that the question may be about and that are not in the index, as ``path: reason``.
+    """
+
+    def __init__(
+        self,
+        hits: Iterable[SearchHit] = (),
+        *,
+        evidence: Evidence = "found",
+        confidence: float = 1.0,
+        not_indexed: Sequence[str] = (),
+    ) -> None:
+        super().__init__(hits)
+        self.evidence = evidence
+        self.confidence = confidence
+        self.not_indexed = not_indexed
+
+
 Detail = Literal["full", "elided", "signature", "line"]
+
+ContextFormat = Literal["markdown", "xml", "json"]
+"""How the text of a context is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,6 +372,8 @@ class ContextItem:
         detail: How much of the chunk is shown: all, an elided body, signature with docstring, or one line.
         relation: How it is related to a primary result; None for a primary result.
         related_to: ``qualified_name`` or place of that primary result.
+        name: Qualified name.
+        kind: Of the declaration.
     """
 
     chunk_id: str
@@ -459,11 +387,13 @@ class ContextItem:
     language: str = ""
     relation: Relation | None = None
     related_to: str = ""
+    name: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A result that did not fit the budget, and how to get it."""
+    """A result that did not fit the budget; ``fetch`` is the command that shows exactly its lines."""
 
     path: str
     start_line: int
@@ -484,7 +414,14 @@ class ContextSection:
 
 @dataclass(frozen=True, slots=True)
 class AssembledContext:
-    """Code for a question within a token budget. ``text`` is Markdown and has exactly ``tokens`` tokens."""
+    """Code for a question within a token budget.
+
+    Attributes:
+        text: In ``format``; it has exactly ``tokens`` tokens.
+        shown: Keys of all code that this context and those before it showed, to be given to the next one.
+        shown_before: Places of results that were left out because earlier contexts showed them.
+        confidence, not_indexed: As of `SearchHits`.
+    """
 
     query: str
     intent: Intent
@@ -494,6 +431,11 @@ class AssembledContext:
     token_budget: int
     omitted: Sequence[Omission]
     evidence: Evidence
+    format: ContextFormat = "markdown"
+    shown: Sequence[str] = ()
+    shown_before: Sequence[str] = ()
+    confidence: float = 1.0
+    not_indexed: Sequence[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,6 +470,7 @@ class Answer:
     Attributes:
         verified: Number of citations that hold; ``total`` is the number of all.
         generator: ``extractive``, or the provider and model of the LLM.
+        confidence, not_indexed: As of `SearchHits`.
     """
 
     query: str
@@ -539,3 +482,5 @@ class Answer:
     evidence: Evidence
     hits: Sequence[SearchHit]
     generator: str = "extractive"
+    confidence: float = 1.0
+    not_indexed: Sequence[str] = field(default_factory=list)

@@ -6,9 +6,9 @@ files ``${NAME}`` takes a value from the environment. This is the only module th
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from coderag.errors import ConfigurationError
@@ -123,9 +123,29 @@ class LLMSettings(Section):
 
 
 class RerankerSettings(Section):
-    """A model that re-orders the first results. None is needed."""
+    """A model that orders the first results anew (docs/reranking.md). None is needed."""
 
-    provider: Literal["none"] = Field("none", description="'none' leaves the order of the ranking signals.")
+    provider: Literal["none", "cross-encoder", "ollama"] = Field(
+        "none", description="'none' leaves the order of the ranking signals; 'cross-encoder' computes in this process."
+    )
+    model: str = Field(
+        "", description="Folder of a cross-encoder, or name of a model of Ollama's; empty takes qwen2.5-coder there."
+    )
+    base_url: str = Field("http://localhost:11434", description="Address of the Ollama server.")
+    mode: Literal["pointwise", "listwise"] = Field(
+        "pointwise", description="Of 'ollama': 'pointwise' scores text by text, 'listwise' orders all in one request."
+    )
+    candidates: int = Field(20, ge=2, le=MOST_RESULTS, description="First results that the model sees, at most.")
+    budget_ms: int = Field(2_000, ge=1, le=600_000, description="Milliseconds after which the order stands as it was.")
+    context_window: int = Field(8_192, ge=1_024, description="Of 'ollama': the model's context window, in tokens.")
+    device: str = Field("cpu", description="Where 'cross-encoder' computes, such as cpu, cuda or mps.")
+
+
+WEIGHTED: Final = (
+    "lexical", "dense", "names", "dense_path", "docs",
+    "definition", "file_of_name", "file_name", "folder_name", "coherence", "coverage", "file_size", "centrality", "length",
+)  # fmt: skip
+"""The channels and the ranking signals that have a weight (docs/ranking.md)."""
 
 
 class SearchSettings(Section):
@@ -141,6 +161,20 @@ class SearchSettings(Section):
     expand_depth: int = Field(2, ge=0, le=5, description="How far related code is followed.")
     max_related: int = Field(10, ge=0, le=100, description="Related pieces of code, at most.")
     disabled_signals: tuple[str, ...] = Field((), description="Ranking signals to switch off, by name.")
+    weights: dict[str, Annotated[float, Field(ge=0, le=10)]] = Field(
+        {}, description="Factors on the weights of channels and ranking signals by name, such as {dense: 1.5, length: 0}."
+    )
+    rewrite: Literal["none", "queries", "hypothetical"] = Field(
+        "none", description="What the language model of 'llm' adds to a question: other ways to ask, or code like it."
+    )
+
+    @field_validator("weights")
+    @classmethod
+    def _known_weights(cls, weights: dict[str, float]) -> dict[str, float]:
+        unknown = [name for name in weights if name not in WEIGHTED]
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} has no weight; these have one: {', '.join(WEIGHTED)}")
+        return weights
 
 
 class StorageSettings(Section):
@@ -178,6 +212,16 @@ class PrivacySettings(Section):
     )
 
 
+class TelemetrySettings(Section):
+    """Whether queries are written as OpenTelemetry spans, for which the extra ``telemetry`` is needed."""
+
+    traces: Literal["none", "otlp", "global"] = Field(
+        "none",
+        description="'otlp' sends them where the OTEL_* variables say; 'global' hands them to the program around CodeRAG.",
+    )
+    queries: bool = Field(False, description="Whether spans may hold the text of questions.")
+
+
 class Settings(BaseSettings):
     """All settings of one repository.
 
@@ -205,6 +249,7 @@ class Settings(BaseSettings):
     docs: Section = Section()
     backlog: Section = Section()
     privacy: PrivacySettings = PrivacySettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     service: Section = Section()
 
     @classmethod

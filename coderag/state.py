@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict
 
 from coderag.privacy import MaskedPaths
-from coderag.schema import Evidence, Intent
+from coderag.schema import ContextFormat, Evidence, Intent
 from coderag.settings import SearchSettings
 
 if TYPE_CHECKING:
@@ -21,12 +21,19 @@ Goal = Literal["search", "context", "answer"]
 
 
 class FilterValues(TypedDict):
-    """`coderag.schema.Filters` as plain lists."""
+    """`coderag.schema.Filters` as plain lists.
+
+    Attributes:
+        complexity: The least, or the least and the most.
+        changed: The paths that may be results; absent if all may.
+    """
 
     languages: list[str]
     kinds: list[str]
     paths: list[str]
     roles: list[str]
+    complexity: NotRequired[list[int]]
+    changed: NotRequired[list[str]]
 
 
 class Entity(TypedDict):
@@ -39,6 +46,32 @@ class Entity(TypedDict):
     text: str
 
 
+class ReportFrame(TypedDict):
+    """A call of a stack trace: ``line`` is 1-based, 0 if not given; ``name`` may be empty."""
+
+    path: str
+    line: int
+    name: str
+
+
+class ReportQuery(TypedDict):
+    """What a report of a problem is searched with.
+
+    Attributes:
+        terms: Index terms with their weights, over all parts of the report.
+        name_terms: Index terms that may be part of a declared name, with their weights.
+        names: Identifiers with their weights, 0 to 1.
+        frames: Calls of its stack traces, the innermost of each first.
+        paths: Files that it names or links to.
+    """
+
+    terms: dict[str, float]
+    name_terms: dict[str, float]
+    names: dict[str, float]
+    frames: list[ReportFrame]
+    paths: list[str]
+
+
 class Analysis(TypedDict):
     """What a question asks for.
 
@@ -48,6 +81,8 @@ class Analysis(TypedDict):
         question: The question without the repository's own name.
         text: What is compared by meaning: the question, or the code that it points to.
         similar_to: Id of the chunk it points to, which is no result; empty if none.
+        languages, roles: Of the files that the question asks for, such as "in the tests"; preferred, not filtered.
+        report: A long input taken apart; None for a question.
     """
 
     intent: Intent
@@ -60,6 +95,9 @@ class Analysis(TypedDict):
     question: str
     text: str
     similar_to: str
+    languages: list[str]
+    roles: list[str]
+    report: ReportQuery | None
 
 
 class Candidate(TypedDict):
@@ -72,6 +110,9 @@ class Candidate(TypedDict):
         signals: What each ranking signal added; empty before ``rerank``.
         start_line, end_line: The lines to show: those of the chunk, or of the one member that was asked for.
         symbol: Qualified name of that member, or of the chunk.
+        parts: Ids of the chunks that make up the lines, in their order, if it is more than one.
+        duplicates: Other places with the same text, as ``path:start-end``.
+        ranks: Where it stands in each channel that found it, 1 is first; only where ``explain`` was asked for.
     """
 
     chunk_id: str
@@ -82,6 +123,9 @@ class Candidate(TypedDict):
     start_line: int
     end_line: int
     symbol: str
+    parts: NotRequired[list[str]]
+    duplicates: NotRequired[list[str]]
+    ranks: NotRequired[dict[str, int]]
 
 
 class RelatedChunk(TypedDict):
@@ -95,22 +139,46 @@ class RelatedChunk(TypedDict):
     line: int
 
 
+class Judgement(TypedDict):
+    """How well the results answer the question, and what that was told from.
+
+    Attributes:
+        confidence: Probability that the repository answers the question, were half of all questions answerable.
+        features: By name, see `coderag.retrieval.evidence.evidence_features`.
+        not_indexed: Files that the question may be about and that are not in the index, as ``path: reason``.
+    """
+
+    verdict: Evidence
+    confidence: float
+    features: dict[str, float]
+    not_indexed: list[str]
+
+
 class TraceEntry(TypedDict):
-    """What one node did: its name, milliseconds, and numbers or words worth knowing."""
+    """What one node did: when it began (nanoseconds since 1970), milliseconds, and numbers or words worth knowing."""
 
     node: str
+    start_ns: int
     ms: float
     detail: dict[str, Any]
 
 
 class QueryInput(TypedDict):
-    """What a caller gives; only ``query`` is required."""
+    """What a caller gives; only ``query`` is required.
+
+    Attributes:
+        shown: Keys of what earlier contexts showed, as `coderag.schema.AssembledContext.shown` has them.
+        format: Of the context's text.
+    """
 
     query: str
     goal: NotRequired[Goal]
     top_k: NotRequired[int]
     token_budget: NotRequired[int]
     filters: NotRequired[FilterValues]
+    explain: NotRequired[bool]
+    shown: NotRequired[list[str]]
+    format: NotRequired[ContextFormat]
 
 
 class QueryOutput(TypedDict):
@@ -120,15 +188,21 @@ class QueryOutput(TypedDict):
     results: list[Candidate]
     related: list[RelatedChunk]
     evidence: Evidence
+    judgement: Judgement
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: Annotated[list[TraceEntry], operator.add]
 
 
 class QueryState(QueryInput, QueryOutput):
-    """Everything the nodes share."""
+    """Everything the nodes share.
+
+    Attributes:
+        reserve: Candidates behind the results, best first, for what they leave of a context's budget.
+    """
 
     candidates: list[Candidate]
+    reserve: list[Candidate]
     widened: bool
 
 
@@ -139,10 +213,12 @@ class QueryUpdate(TypedDict, total=False):
     results: list[Candidate]
     related: list[RelatedChunk]
     evidence: Evidence
+    judgement: Judgement
     context: dict[str, Any]
     answer: dict[str, Any]
     trace: list[TraceEntry]
     candidates: list[Candidate]
+    reserve: list[Candidate]
     widened: bool
 
 
@@ -168,11 +244,38 @@ class AnswerWriter(Protocol):
         ...
 
 
-class Reranker(Protocol):
-    """A model that scores texts against a question."""
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """What a reranker made of some texts.
 
-    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return one score a text, higher is better."""
+    Attributes:
+        scores: One a text, higher is better; None leaves their order.
+        note: Why the order stands.
+    """
+
+    scores: Sequence[float] | None
+    note: str = ""
+
+
+class Reranker(Protocol):
+    """A model that scores texts against a question within a time budget of its own.
+
+    Attributes:
+        name: For the trace.
+        candidates: Number of texts that it is to see, at most.
+        remote: Whether the texts leave this machine's process, so that paths are masked if the settings say so.
+    """
+
+    name: str
+    candidates: int
+    remote: bool
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Rescored:
+        """Return one score a text, or none if the budget is spent before all have one.
+
+        Raises:
+            ModelError: The model cannot be reached or loaded.
+        """
         ...
 
 

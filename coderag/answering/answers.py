@@ -1,5 +1,6 @@
 """Write an answer: by a language model if one is configured, else from the evidence itself."""
 
+from itertools import chain
 from pathlib import Path
 
 from coderag.answering.citations import CitationChecker
@@ -7,7 +8,7 @@ from coderag.answering.extractive import extract
 from coderag.answering.generated import generate
 from coderag.schema import Answer
 from coderag.state import QueryContext, QueryState
-from coderag.stores.pieces import related_pieces, result_pieces
+from coderag.stores.pieces import context_pieces, related_pieces, result_pieces
 
 
 async def write_answer(context: QueryContext, state: QueryState) -> Answer:
@@ -26,7 +27,8 @@ async def write_answer(context: QueryContext, state: QueryState) -> Answer:
         invented = 0
         generator = "extractive"
     else:
-        text, claims, invented = await generate(context.writer, state, [*results, *related], context.masked_paths)
+        pieces = list(chain.from_iterable(context_pieces(corpus, state)))
+        text, claims, invented = await generate(context.writer, state, pieces, context.masked_paths)
         citations = [checker.check(claim) for claim in claims]
         generator = context.writer.name
     return Answer(

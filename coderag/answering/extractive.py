@@ -34,7 +34,10 @@ def extract(state: QueryState, results: Sequence[Piece], related: Sequence[Piece
     writer = _Writer()
     if not results:
         return "Nothing in the index answers this.", []
-    if state["evidence"] != "found":
+    if state["evidence"] == "unknown":
+        missing = "; ".join(state["judgement"]["not_indexed"])
+        writer.line(f"*The answer may be in files that are not in the index: {missing}.*\n")
+    if state["evidence"] in ("weak", "not_found"):
         writer.line("*The evidence is weak: this is the nearest that the index has, not a sure answer.*\n")
     looked_up = [piece for piece in results if piece.looked_up]
     intent = state["analysis"]["intent"]

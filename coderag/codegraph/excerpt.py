@@ -3,8 +3,8 @@
 ``Context.invoke (src/click/core.py:768) — calls ensure_value:661, Context.make (src/click/make.py:12); called by …``
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import Final
 
@@ -67,9 +67,9 @@ def _line(graph: SymbolGraph, node: int, shown: frozenset[int]) -> str:
     own = graph.node(node)
     if own.kind == FILE_KIND:
         return ""
-    named: dict[GraphRelation, Counter[int]] = {}
+    named: dict[GraphRelation, set[int]] = defaultdict(set)
     for far, noun in _ends(graph, node):
-        named.setdefault(noun, Counter())[far] += 1
+        named[noun].add(far)
     parts = [_part(graph, own, phrase, named[noun], shown) for noun, phrase in _PHRASES.items() if noun in named]
     place = f"{_one_line(own.path)}:{own.start_line}"
     return f"`{_one_line(own.qualified_name)}` ({place}) — {'; '.join(parts)}" if parts else ""
@@ -78,15 +78,16 @@ def _line(graph: SymbolGraph, node: int, shown: frozenset[int]) -> str:
 def _ends(graph: SymbolGraph, node: int) -> Iterator[tuple[int, GraphRelation]]:
     """Yield what is at the other ends of a declaration's edges, and what it is to it."""
     for direction in DIRECTIONS:
-        surest = sorted(graph.edges(node, direction), key=lambda edge: -edge.confidence)
-        for edge in surest[:_MOST_EDGES]:
-            noun = NOUNS[edge.relation, direction]
-            far = edge.target if direction == "out" else edge.source
+        found = graph.positions([node], direction)
+        surest = found[np.argsort(-graph.confidences[found], kind="stable")[:_MOST_EDGES]]
+        ends = (graph.targets if direction == "out" else graph.sources)[surest]
+        for code, far in zip(graph.relations.codes[surest].tolist(), ends.tolist(), strict=True):
+            noun = NOUNS[graph.relations.words[code], direction]
             if noun in _PHRASES and far != node and graph.kinds[far] != EXTERNAL_KIND:
                 yield far, noun
 
 
-def _part(graph: SymbolGraph, own: GraphNode, phrase: str, found: Counter[int], shown: frozenset[int]) -> str:
+def _part(graph: SymbolGraph, own: GraphNode, phrase: str, found: Set[int], shown: frozenset[int]) -> str:
     order = sorted(found, key=lambda node: (node not in shown, -graph.centralities[node], node))
     names = ", ".join(_name(graph.node(node), own) for node in order[:_MOST_NAMES])
     more = f" and {len(order) - _MOST_NAMES} more" if len(order) > _MOST_NAMES else ""
@@ -103,5 +104,7 @@ def _name(node: GraphNode, own: GraphNode) -> str:
 
 def _one_line(text: str) -> str:
     """Return a name or path without what would end its line or its code span: a repository may name things as it likes."""
-    plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text).replace("`", "'").split())
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    plain = " ".join(text.replace("`", "'").split())
     return plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}…"

@@ -23,7 +23,9 @@ _DECAY = 0.7  # of what makes a result better than a candidate, for each further
 _SURENESS_SHARE = 0.2  # so that no step further away is better for being surer
 _MORE_STEPS: Final[Mapping[GraphRelation, int]] = MappingProxyType({"user": 1, "used": 1, "imported_by": 2})
 _NAMES = frozenset({"identifier", "qualified_name"})
-_PLACES = frozenset({"path", "location"})
+_LOCATIONS = frozenset({"location"})
+_PLACES = _LOCATIONS | {"path"}
+_EXACT_PLACE = 1.0
 _SURE_ENOUGH = 0.7  # a match that is the same words in another spelling
 _MOST_SNIPPET_TERMS = 300
 _CALLING = frozenset({"caller", "user", "test_for"})
@@ -45,10 +47,12 @@ def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> Found:
     if analysis["intent"] == "find_similar":
         return _similar(corpus, analysis)
     if analysis["intent"] == "find_definition":
+        at_places = [_at(corpus, location) for location in _named(analysis, _LOCATIONS)]
+        declared = [candidate for name in _named(analysis, _NAMES) for candidate in definitions(corpus, name)]
         found = {
             (candidate["chunk_id"], candidate["start_line"]): candidate
-            for name in _named(analysis, _NAMES)
-            for candidate in definitions(corpus, name)
+            for candidate in (*at_places, *declared)
+            if candidate is not None
         }
         return Found(list(found.values()), analysis)
     names = _named(analysis, _NAMES | _PLACES)
@@ -65,6 +69,21 @@ def definitions(corpus: Corpus, name: str) -> list[Candidate]:
     """Return where a name is declared, best match first."""
     matches = [match for match in corpus.symbols.find(name) if match.quality >= _SURE_ENOUGH]
     return [_declared(corpus, match) for match in matches[:_MOST]]
+
+
+def _at(corpus: Corpus, location: str) -> Candidate | None:
+    """Return the innermost declaration at ``path:line``, or the chunk there; None if nothing of the index is."""
+    row = _row_at(corpus, location)
+    if row is None:
+        return None
+    line = int(location.rpartition(":")[2])
+    around = [member for member in corpus.members[row] if member["start_line"] <= line <= member["end_line"]]
+    if not around:
+        return _candidate(corpus, row, _EXACT_PLACE, "", None)
+    inner = max(around, key=lambda member: member["start_line"])
+    return _candidate(
+        corpus, row, _EXACT_PLACE, inner["qualified_name"], _shown(corpus, row, inner["start_line"], inner["end_line"])
+    )
 
 
 def _similar(corpus: Corpus, analysis: Analysis) -> Found:

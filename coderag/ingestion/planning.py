@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coderag.errors import ConfigurationError, ModelError
+from coderag.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.ingestion import estimates
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.files.changes import Changes, find_changes
@@ -16,7 +17,7 @@ from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
 from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.dense import ProviderDense
 from coderag.models.providers import make_dense_model, model_name
-from coderag.schema import EmbeddingPlan, Exclusion, FileRecord, FileTotals, IndexPlan
+from coderag.schema import FileRecord
 from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.content_cache import FILE_NAME, ContentCache
 from coderag.stores.index_store import IndexStore

@@ -1,11 +1,18 @@
 """Follow the edits of a repository: wait until files change, and no longer than a moment after they have stopped."""
 
 from collections.abc import Callable, Collection, Iterator, Set
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from coderag.errors import IndexLockedError, IngestionError
+from coderag.ingestion.files.scanner import Scan
+from coderag.schema import IndexReport
+
+if TYPE_CHECKING:
+    from coderag.ingestion.indexer import Indexer
 
 _QUIET_MS = 30
 """Edits are gathered until there was none for so long: an editor that saves through a second file makes several."""
@@ -16,6 +23,35 @@ _RETRY_S = 0.5
 _NEVER = frozenset({".git", ".hg", ".svn", ".coderag"})
 
 Report = TypeVar("Report")
+
+
+def index_on_changes(
+    root: Path, make_indexer: Callable[[], "Indexer"], stop: Event | None = None
+) -> Iterator[IndexReport]:
+    """Bring the index up to date, and again whenever files change; yield each run's report.
+
+    Args:
+        root: Folder of the repository.
+        make_indexer: Returns the indexer of one run.
+        stop: Ends the iteration when set.
+
+    Raises:
+        IngestionError: The system cannot watch the folder. Else as `Indexer.run`; another writer is waited for.
+    """
+
+    def what_is_ignored() -> Set[str]:
+        return ignored
+
+    found = Scan()
+    ignored: frozenset[str] = frozenset()
+    for edited in chain(((),), watch_changes(root, what_is_ignored, stop)):  # what changed until it began is found too
+        indexer = make_indexer()
+        report = when_unlocked(partial(indexer.run, since=(found, edited) if edited else None), stop)
+        found = indexer.found
+        ignored = frozenset(path for path, _ in found.ignored)
+        if report is None:
+            return
+        yield report
 
 
 def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | None = None) -> Iterator[Collection[str]]:

@@ -67,6 +67,7 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
 SUCCESS: Final = 0
 USAGE_ERROR: Final = ERROR_TABLE[InvalidQueryError].exit_code
 PARTIAL_INDEX: Final = 5
+BELOW_THRESHOLD: Final = 6
 INTERNAL_ERROR: Final = 70
 OUTPUT_ERROR: Final = 74
 INTERRUPTED: Final = 130
@@ -75,6 +76,7 @@ OTHER_CODES: Final[Mapping[int, str]] = MappingProxyType(
     {
         SUCCESS: "done; also when nothing was found",
         PARTIAL_INDEX: "indexed, but some files failed",
+        BELOW_THRESHOLD: "measured, and not good enough",
         INTERNAL_ERROR: "a fault in CodeRAG",
         OUTPUT_ERROR: "the output cannot be written",
         INTERRUPTED: "interrupted",

@@ -9,7 +9,7 @@ from typing import Literal
 from coderag.errors import ConfigurationError
 from coderag.models.prefixes import Prefixes, prefixes_of
 
-LocalProvider = Literal["sentence-transformers", "model2vec"]
+LocalProvider = Literal["sentence-transformers", "model2vec", "cross-encoder"]
 
 _LAYOUTS: dict[LocalProvider, tuple[tuple[str, ...], ...]] = {
     "sentence-transformers": (("modules.json",),),
@@ -22,6 +22,7 @@ _LAYOUTS: dict[LocalProvider, tuple[tuple[str, ...], ...]] = {
             "0_StaticEmbedding/tokenizer.json",
         ),
     ),
+    "cross-encoder": (("config.json", "model.safetensors"), ("config.json", "model.safetensors.index.json")),
 }
 """For each provider the files of which a folder has one set."""
 
@@ -31,26 +32,26 @@ _MODEL_FILES = {".json", ".txt", ".model", ".safetensors", ".bin"}
 _SAMPLES, _SAMPLE_BYTES = 64, 1 << 14  # a megabyte of a file; training changes weights everywhere
 
 
-def model_folder(provider: LocalProvider, model: str) -> Path:
-    """Return the folder that the setting ``embedding.model`` names, checked.
+def model_folder(provider: LocalProvider, model: str, setting: str = "embedding.model") -> Path:
+    """Return the folder that a setting names, checked.
 
     Raises:
         ConfigurationError: It is not set, no full path, no folder, or not one of such a model.
     """
     if not model:
-        message = f"embedding.model is not set, and the provider '{provider}' reads the folder of a model"
+        message = f"{setting} is not set, and the provider '{provider}' reads the folder of a model"
         raise ConfigurationError(message, hint="Set it to the folder's full path.")
     folder = Path(model).expanduser()
     if not folder.is_absolute():
-        message = f"embedding.model is {model}, and the provider '{provider}' needs the full path of a folder"
+        message = f"{setting} is {model}, and the provider '{provider}' needs the full path of a folder"
         hint = "Nothing is downloaded: fetch the model yourself and give its folder, which may begin with ~ or ${HOME}."
         raise ConfigurationError(message, hint=hint)
     if not folder.is_dir():
-        message = f"embedding.model is {folder}, which is no folder"
+        message = f"{setting} is {folder}, which is no folder"
         raise ConfigurationError(message, hint="Nothing is downloaded: fetch the model yourself and give its folder.")
     layouts = _LAYOUTS[provider]
     if not any(all((folder / name).is_file() for name in names) for names in layouts):
-        message = f"embedding.model is {folder}, which is no folder of a {provider} model"
+        message = f"{setting} is {folder}, which is no folder of a {provider} model"
         raise ConfigurationError(message, hint=f"Such a folder has {', '.join(layouts[0])}.")
     if provider == "sentence-transformers":
         _refuse_own_code(folder / "modules.json")

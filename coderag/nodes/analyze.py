@@ -2,14 +2,37 @@
 
 from langgraph.runtime import Runtime
 
+from coderag.errors import ModelError
 from coderag.observability import Step
 from coderag.retrieval.analysis import analyze as analyze_query
-from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.retrieval.rewriting import rewrite, with_rewritten
+from coderag.state import Analysis, QueryContext, QueryState, QueryUpdate
+
+_REWRITTEN = frozenset({"general", "understand_module"})  # the others name what they want
 
 
 def analyze(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
-    """Find the question's intent, entities and terms."""
+    """Find the question's intent, entities and terms; a language model may add others, if the settings say so."""
     with Step("analyze") as step:
         analysis = analyze_query(state["query"], runtime.context.project)
         step.note(intent=analysis["intent"], confidence=analysis["confidence"], entities=len(analysis["entities"]))
+        if runtime.context.settings.rewrite != "none" and analysis["intent"] in _REWRITTEN:
+            analysis = _rewritten(state["query"], analysis, runtime.context, step)
     return {"analysis": analysis, "candidates": [], "widened": False, "related": [], "trace": step.entries}
+
+
+def _rewritten(query: str, analysis: Analysis, context: QueryContext, step: Step) -> Analysis:
+    """Return the analysis with what the model wrote; without a model that answers, as it was, and the trace says so."""
+    way = context.settings.rewrite
+    if way == "none":
+        return analysis
+    if context.writer is None:
+        step.note(warning=f"search.rewrite is {way!r}, and there is no language model: set llm.provider")
+        return analysis
+    try:
+        written = rewrite(context.writer, query, way, context.masked_paths)
+    except ModelError as error:
+        step.note(warning=f"the question was not rewritten: {error}")
+        return analysis
+    step.note(rewrite=way, model=context.writer.name, rewritten=written)
+    return with_rewritten(analysis, written, way)

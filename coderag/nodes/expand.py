@@ -3,8 +3,9 @@
 from langgraph.runtime import Runtime
 
 from coderag.observability import Step
-from coderag.retrieval.expansion import Neighbour, Seed
+from coderag.retrieval.expansion import Seed
 from coderag.retrieval.expansion import expand as expand_results
+from coderag.retrieval.filters import NO_FILTERS, related_mask
 from coderag.state import Candidate, QueryContext, QueryState, QueryUpdate
 
 _SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
@@ -16,11 +17,17 @@ def expand(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     corpus, settings, analysis = context.corpus, context.settings, state["analysis"]
     with Step("expand") as step:
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
-        similarity = corpus.vectors @ vector
+        similarity = corpus.cosines(vector)
+        best_rows = corpus.best_rows(similarity)
+        allowed = related_mask(corpus, state.get("filters") or NO_FILTERS)
         results = {corpus.row_of[result["chunk_id"]] for result in state["results"]}
         related = expand_results(
             [Seed(corpus.row_of[result["chunk_id"]], _label(result)) for result in state["results"][:_SEEDS]],
-            lambda row: (Neighbour(*near) for near in context.neighbours.of(row, similarity) if near[0] not in results),
+            lambda row: (
+                near
+                for near in context.neighbours.of(row, best_rows)
+                if near[0] not in results and (allowed is None or allowed[near[0]])
+            ),
             lambda row: max(float(similarity[row]), 0.0),
             lambda row: corpus.value("qualified_name", row),
             lambda row: corpus.value("id", row),

@@ -7,6 +7,7 @@ from coderag.retrieval.filters import NO_FILTERS, passing
 from coderag.retrieval.hybrid import merge
 from coderag.retrieval.hybrid import retrieve as retrieve_hybrid
 from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.tokens import query_terms
 
 
 def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
@@ -14,17 +15,20 @@ def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     context, analysis = runtime.context, state["analysis"]
     filters = state.get("filters") or NO_FILTERS
     with Step("retrieve") as step:
-        vector = context.embedder.embed_query(analysis["text"], [*analysis["terms"], *analysis["expanded_terms"]])
-        found = retrieve_hybrid(
-            context.corpus,
-            analysis["question"],
-            analysis,
-            vector,
-            filters,
-            context.settings,
-            state.get("top_k") or context.settings.top_k,
-        )
-        looked_up = [candidate for candidate in state["candidates"] if "lookup" in candidate["channels"]]
-        candidates = merge(passing(context.corpus, filters, looked_up), found)
+        candidates = state["candidates"]
+        if not state["widened"] or analysis["expanded_terms"]:  # else it would find the same again
+            terms = query_terms(analysis["text"]) if analysis["report"] else analysis["terms"]
+            vector = context.embedder.embed_query(analysis["text"], terms)  # what was asked; near words only match
+            found = retrieve_hybrid(
+                context.corpus,
+                analysis["question"],
+                analysis,
+                vector,
+                filters,
+                context.settings,
+                state.get("top_k") or context.settings.top_k,
+            )
+            looked_up = [candidate for candidate in candidates if "lookup" in candidate["channels"]]
+            candidates = merge(passing(context.corpus, filters, looked_up), found)
         step.note(candidates=len(candidates), fusion=context.settings.fusion)
     return {"candidates": candidates, "trace": step.entries}

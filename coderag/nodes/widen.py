@@ -13,4 +13,8 @@ def widen(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     with Step("widen") as step:
         added = widen_terms(runtime.context.corpus, analysis)
         step.note(terms=added)
-    return {"analysis": {**analysis, "expanded_terms": added}, "widened": True, "trace": step.entries}
+    return {
+        "analysis": {**analysis, "expanded_terms": [*analysis["expanded_terms"], *added]},
+        "widened": True,
+        "trace": step.entries,
+    }

@@ -4,8 +4,11 @@ import re
 from collections.abc import Sequence
 
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.entities import find_entities
-from coderag.retrieval.intents import ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
+from coderag.retrieval.entities import find_entities, names_in
+from coderag.retrieval.hints import find_languages, find_roles
+from coderag.retrieval.intents import ABOUT_ONE_NAME, ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
+from coderag.retrieval.report_query import make_report_query
+from coderag.retrieval.reports import is_report, take_apart
 from coderag.schema import Intent
 from coderag.state import Analysis, Entity
 from coderag.tokens import STOP_WORDS, query_terms, raw_tokens
@@ -15,7 +18,6 @@ MAX_QUERY_BYTES = 64_000
 
 _MAX_TERMS = 400
 _ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
-_ABOUT_ONE_NAME = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests"})
 _CERTAIN, _LIKELY, _DEFAULT = 1.0, 0.9, 0.5
 
 
@@ -30,6 +32,8 @@ def analyze(query: str, project: str = "") -> Analysis:
         InvalidQueryError: The question is empty or longer than `MAX_QUERY_BYTES`.
     """
     _check(query)
+    if is_report(query):
+        return _report(query, project)
     entities = find_entities(query)
     symbol_query = bool(SYMBOL_QUERY.match(query.strip()))
     intent, confidence, name, other = _intent(query.strip(), entities, symbol_query=symbol_query)
@@ -38,7 +42,7 @@ def analyze(query: str, project: str = "") -> Analysis:
         question = _ABOUT_DOCUMENTS.sub(" ", question)
     if not name and not entities and query.isascii() and query.strip().isidentifier():
         name = query.strip()  # one bare word may be a name as well, whatever else it means
-    if name and intent in _ABOUT_ONE_NAME:  # its parts say nothing more
+    if name and intent in ABOUT_ONE_NAME:  # its parts say nothing more
         entities = [entity for entity in entities if entity["text"] == name or entity["text"] not in name]
     for named in (other, name):
         if named and not any(named == entity["text"] for entity in entities):
@@ -48,13 +52,40 @@ def analyze(query: str, project: str = "") -> Analysis:
         intent=intent,
         confidence=confidence,
         entities=entities,
-        terms=query_terms(name if name and intent in _ABOUT_ONE_NAME else question)[:_MAX_TERMS],
+        terms=query_terms(name if name and intent in ABOUT_ONE_NAME else question)[:_MAX_TERMS],
         expanded_terms=[],
         about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
         symbol_query=symbol_query,
         question=question,
         text=question,
         similar_to="",
+        languages=find_languages(query),
+        roles=find_roles(query) if intent != "documentation" else [],
+        report=None,
+    )
+
+
+def _report(text: str, project: str) -> Analysis:
+    """Return what a report is about: its title, what it tells and names, and where its traces ran."""
+    report = take_apart(text)
+    entities = find_entities(text)
+    title = _without_project(report.text("title") or report.text("message"), project)
+    told = _without_project(report.text("title", "prose") or report.text("message", "trace", "code"), project)
+    names = find_entities(report.text("title", "prose"))
+    return Analysis(
+        intent="general",
+        confidence=_LIKELY,
+        entities=[entity for entity in entities if entity["kind"] != "snippet"],
+        terms=query_terms(" ".join([title or told, *names_in(names)]))[:_MAX_TERMS],
+        expanded_terms=[],
+        about_tests=False,
+        symbol_query=False,
+        question=title or told,
+        text=told or text,
+        similar_to="",
+        languages=[],
+        roles=[],
+        report=make_report_query(report, entities),
     )
 
 

@@ -4,15 +4,16 @@ A channel's scores are compared only after they are divided by their maximum, so
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.retrieval.entities import names_in
+from coderag.retrieval.intents import ABOUT_ONE_NAME
 from coderag.state import Analysis
-from coderag.stores.corpus import Corpus
+from coderag.stores.corpus import Corpus, dot_products
 from coderag.stores.symbol_table import SymbolMatch
 
 FloatArray = NDArray[np.float32]
@@ -21,7 +22,6 @@ WEIGHTS = {
     "lexical": 1.0,
     "dense": 1.5,
     "names": 0.5,
-    "dense_file": 0.5,
     "dense_path": 1.0,
     "docs": 0.25,
 }
@@ -29,6 +29,7 @@ WEIGHTS = {
 
 _DENSE_FOR_SYMBOLS = 0.5  # a bare identifier has little meaning to compare
 _SHORTEST_NAME = 2
+_NEARLY = 0.5  # of the quality of a name that is written in full
 _FEWEST_ORDINARY = 10  # chunks that tell what is ordinary
 
 
@@ -60,15 +61,14 @@ def search_channels(
     """
     terms = corpus.known_terms([*analysis["terms"], *analysis["expanded_terms"]])
     scale = _DENSE_FOR_SYMBOLS if analysis["symbol_query"] else 1.0
-    cosines = corpus.vectors @ vector
+    cosines = corpus.cosines(vector)
     channels = [
         Channel("lexical", "chunk", corpus.body.score(terms), WEIGHTS["lexical"]),
         Channel(
             "dense", "chunk", cosines if analysis["symbol_query"] else standing_out(cosines), WEIGHTS["dense"] * scale
         ),
         Channel("names", "chunk", corpus.names.score(terms), WEIGHTS["names"]),
-        Channel("dense_file", "file", corpus.file_vectors @ vector, WEIGHTS["dense_file"] * scale),
-        Channel("dense_path", "file", corpus.path_vectors @ vector, WEIGHTS["dense_path"] * scale),
+        Channel("dense_path", "file", dot_products(corpus.path_vectors, vector), WEIGHTS["dense_path"] * scale),
         Channel("docs", "file", corpus.docs.score(terms), WEIGHTS["docs"]),
     ]
     return [channel for channel in channels if channel.name not in disabled]
@@ -93,8 +93,22 @@ def standing_out(cosines: FloatArray) -> FloatArray:
 def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
     """Return the declarations of every name in the question, best first."""
     names = [name for name in names_in(analysis["entities"]) if len(name) >= _SHORTEST_NAME]
-    matches = [match for name in names for match in corpus.symbols.find(name)]
+    asked_for_one = analysis["intent"] in ABOUT_ONE_NAME  # other questions name what is not of this repository
+    matches = [
+        match
+        for name in names
+        for match in corpus.symbols.find(name) or (_nearly_declared(corpus, name) if asked_for_one else ())
+    ]
     return sorted(matches, key=lambda match: -match.quality)
+
+
+def _nearly_declared(corpus: Corpus, name: str) -> list[SymbolMatch]:
+    """Return the declarations of names that may be meant by one that nothing has: misspelt, or only begun."""
+    return [
+        replace(match, quality=match.quality * near.quality * _NEARLY)
+        for near in corpus.symbols.near(name)
+        for match in corpus.symbols.find(near.word)
+    ]
 
 
 def symbol_scores(corpus: Corpus, matches: Sequence[SymbolMatch]) -> FloatArray:

@@ -16,13 +16,8 @@ _DEPTH_DECAY = 0.5
 _BASE_RELEVANCE = 0.3  # a callee helps even if it shares no word with the question
 
 
-class Neighbour(NamedTuple):
-    """A chunk next to another. ``line`` is where the relation shows, 0 if it is not one line."""
-
-    row: int
-    relation: Relation
-    confidence: float
-    line: int = 0
+NeighbourTuple = tuple[int, Relation, float, int]
+"""A chunk next to another: (row, relation, confidence 0 to 1, line where the relation shows or 0)."""
 
 
 class Seed(NamedTuple):
@@ -43,7 +38,7 @@ class _Found(NamedTuple):
 
 def expand(
     seeds: Sequence[Seed],
-    neighbours: Callable[[int], Iterable[Neighbour]],
+    neighbours: Callable[[int], Iterable[NeighbourTuple]],
     relevance: Callable[[int], float],
     label: Callable[[int], str],
     chunk_id: Callable[[int], str],
@@ -68,13 +63,13 @@ def expand(
     for step in range(1, depth + 1):
         reached: dict[int, _Found] = {}
         for row, origin in frontier:
-            for near in neighbours(row):
-                if near.row in seen:
+            for near, relation, confidence, line in neighbours(row):
+                if near in seen:
                     continue
-                weight = RELATION_WEIGHTS[near.relation] * near.confidence * _DEPTH_DECAY ** (step - 1)
-                score = weight * (_BASE_RELEVANCE + relevance(near.row))
-                if near.row not in reached or score > reached[near.row].score:
-                    reached[near.row] = _Found(score, near.row, near.relation, origin, step, near.line)
+                weight = RELATION_WEIGHTS[relation] * confidence * _DEPTH_DECAY ** (step - 1)
+                score = weight * (_BASE_RELEVANCE + relevance(near))
+                if near not in reached or score > reached[near].score:
+                    reached[near] = _Found(score, near, relation, origin, step, line)
         best.update(reached)
         seen.update(reached)
         nearest = sorted(reached.values(), key=lambda found: (-found.score, found.row))[:limit]

@@ -11,7 +11,7 @@ from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]
 
-_CHUNK_CHANNELS = frozenset({"lexical", "dense", "names"})
+_CHUNK_CHANNELS = frozenset({"lexical", "dense"})
 """Channels that have a part in the choice among the chunks of a file, with their weights."""
 
 

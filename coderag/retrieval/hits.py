@@ -28,6 +28,7 @@ def make_hits(corpus: Corpus, results: Sequence[Candidate]) -> list[SearchHit]:
             text=piece.text,
             signals=result["signals"],
             channels=result["channels"],
+            duplicates=result.get("duplicates", ()),
         )
         for piece, result in zip(result_pieces(corpus, results), results, strict=True)
     ]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from coderag.retrieval.channels import Channel, find_symbols, search_channels, symbol_scores
 from coderag.retrieval.filters import chunk_mask
 from coderag.retrieval.fusion import FusedScores, fuse_ranks, fuse_scores
+from coderag.retrieval.report_retrieval import fuse_report, report_channels
 from coderag.settings import SearchSettings
 from coderag.state import Analysis, Candidate, FilterValues
 from coderag.stores.corpus import Corpus
@@ -18,9 +19,10 @@ FloatArray = NDArray[np.float32]
 
 _FILES_A_RESULT = 2.5  # best files kept as candidates, for each result wanted
 _NAMED_FILES_A_RESULT = 1.0  # files kept for their names alone; ranking knows what that is worth
-_CHUNKS_A_RESULT = 3.0  # best chunks kept, whatever file they are in
+_CHUNKS_A_RESULT = 6.0  # best chunks kept, whatever file they are in
 _LEAST_RESULTS = 10  # candidates are kept for at least so many
-_CHUNKS_A_FILE = 4  # one more than a file may show by default, so that ranking has a choice
+_CHUNKS_A_FILE = 2  # of the best files; the best chunks of all are kept whatever their files
+_REPORT_CHUNKS = 100  # a report needs more to choose from: what is not source steps back only afterwards
 _DEFINITIONS = 50  # a common name (``run``) may be declared hundreds of times
 
 
@@ -47,15 +49,40 @@ def retrieve(
     if corpus.n_chunks == 0:
         return []
     allowed = chunk_mask(corpus, filters)
-    channels = [
-        _masked(corpus, channel, allowed)
-        for channel in search_channels(corpus, analysis, vector, settings.disabled_signals)
-    ]
+    channels = run_channels(corpus, analysis, vector, allowed, settings)
+    if analysis["report"]:
+        return _retrieve_report(corpus, channels, allowed)
     fused = fuse_ranks(corpus, channels, settings.rrf_k) if settings.fusion == "rrf" else fuse_scores(corpus, channels)
     rows = _candidate_rows(corpus, fused, query, analysis, top_k)
     if allowed is not None:
         rows = [row for row in rows if allowed[row]]
     return make_candidates(corpus, rows, fused, channels)
+
+
+def run_channels(
+    corpus: Corpus,
+    analysis: Analysis,
+    vector: FloatArray,
+    allowed: NDArray[np.bool_] | None,
+    settings: SearchSettings,
+) -> list[Channel]:
+    """Return the scores of every channel for a question or a report, with what may not be a result as "not found"."""
+    report, disabled = analysis["report"], settings.disabled_signals
+    if report:
+        channels = report_channels(corpus, analysis, report, vector, disabled)
+    else:
+        channels = search_channels(corpus, analysis, vector, disabled)
+    factors = settings.weights
+    weighted = [replace(channel, weight=channel.weight * factors.get(channel.name, 1.0)) for channel in channels]
+    return [_masked(corpus, channel, allowed) for channel in weighted if channel.weight > 0]
+
+
+def _retrieve_report(corpus: Corpus, channels: Sequence[Channel], allowed: NDArray[np.bool_] | None) -> list[Candidate]:
+    """Return the candidates for a report: the best chunks, and the best of the best files."""
+    fused = fuse_report(corpus, channels)
+    both = fused.chunks + fused.files[corpus.file_of]
+    rows = dict.fromkeys([*top(fused.chunks, _REPORT_CHUNKS), *top(both, _REPORT_CHUNKS)])
+    return make_candidates(corpus, [row for row in rows if allowed is None or allowed[row]], fused, channels)
 
 
 def make_candidates(

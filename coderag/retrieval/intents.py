@@ -20,6 +20,8 @@ _KIND = (
 _TAIL_KIND = (
     r"(?:\s+(?:function|method|class|interface|struct|trait|type|enum|module|constant|variable|macro|component))?"
 )
+_AT_PLACE = r"(?:(?:the\s+)?(?:\w+\s+)?(?:at|on|in)\s+)?"
+_LOCATION = r"(?:[\w.@+-]+/)*[\w.@+-]+\.\w+:\d+"
 _THING = _NOUN + _KIND + _NAME + _TAIL_KIND
 _OTHER = _THING.replace("(?P<name>", "(?P<other>")
 _TYPE = rf"(?-i:(?=\S*[A-Z])){_THING}"  # what is created is a type, or it is no question about code
@@ -40,6 +42,10 @@ _BREAKS = (
 _CHANGE = r"(?:chang\w+|renam\w+|remov\w+|delet\w+|modif\w+|edit\w*|touch\w*|refactor\w*)"
 _DERIVE = r"(?:implements?|extends?|inherits?(?:\s+from)?|subclass(?:es)?|overrides?|derives?(?:\s+from)?)"
 _DERIVING = r"(?:implementing|extending|inheriting(?:\s+from)?|subclassing|overriding|deriving\s+from)"
+
+
+ABOUT_ONE_NAME: frozenset[Intent] = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests"})
+"""Intents of questions that are about one declaration."""
 
 
 class IntentPattern(NamedTuple):
@@ -115,6 +121,7 @@ INTENT_PATTERNS: tuple[IntentPattern, ...] = tuple(
         rf"\b(?:definition|declaration|implementation|source)\s+of\s+{_THING}\s*\??$",
         rf"^\s*(?:show|open|find|locate|go\s+to|jump\s+to|print)\s+(?:me\s+)?{_THING}\s*\??$",
         rf"^\s*(?:what|where)\s+is\s+{_THING}\s*\??$",
+        rf"^\s*(?:(?:what(?:'s|\s+is)|what\s+happens|show(?:\s+me)?|open|go\s+to|jump\s+to|look\s+at)\s+)?{_AT_PLACE}{_LOCATION}{_END}",
     )
     + _pattern(
         "understand_module", 0.8,

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.retrieval.merging import POOL, merge_results
+from coderag.retrieval.report_ranking import report_scores
 from coderag.retrieval.signals import Question, file_scores
 from coderag.schema import Intent
 from coderag.settings import SearchSettings
 from coderag.state import Analysis, Candidate
 from coderag.stores.corpus import Corpus
+
+FloatArray = NDArray[np.float32]
+Scored = tuple[float, int, Candidate]
+"""A candidate's score and row, and the candidate."""
 
 _COHERENCE_CHUNKS = 50
 _RESOLVED = 0.5  # confidence from which the code graph's word is taken
@@ -36,8 +42,9 @@ class Shape:
     wants_definition: bool = True
 
 
-_OVERVIEW = Shape(chunk_share=0.3, same_file_decay=0.6)
+_OVERVIEW = Shape(chunk_share=0.3, same_file_decay=0.5)
 _PLACES = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=10, wants_definition=False)
+_REPORT = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=5)
 
 SHAPES: dict[Intent, Shape] = {
     "find_usage": _PLACES,
@@ -46,6 +53,9 @@ SHAPES: dict[Intent, Shape] = {
     "find_similar": _PLACES,
 }
 """Intents that ask for places; the others ask for an overview. Figures: ``docs/ranking.md``."""
+
+LENGTH_WEIGHT = 0.033
+"""Weight of the signal ``length``, the logarithm of a chunk's lines: of two that match alike, the longer one does the work."""
 
 KIND_FACTORS = {"module": 0.8}
 """How far chunks step back within their file: imports have many of its words and explain none."""
@@ -71,29 +81,58 @@ def rank(
     """
     if not candidates:
         return []
+    if report := analysis["report"]:
+        shape = _REPORT
+        scored, shares = report_scores(corpus, analysis, report, candidates, settings.disabled_signals)
+    else:
+        shape = SHAPES.get(analysis["intent"], _OVERVIEW)
+        scored, shares = _question_scores(corpus, query, analysis, candidates, settings, shape)
+    chosen = _spread(corpus, scored, shape, shape.max_per_file or settings.max_per_file, POOL * top_k)
+    pool = [candidate for _, _, candidate in scored[: POOL * top_k]]
+    return [_explained(corpus, result, shares) for result in merge_results(corpus, chosen, pool, top_k)]
+
+
+def _question_scores(
+    corpus: Corpus,
+    query: str,
+    analysis: Analysis,
+    candidates: Sequence[Candidate],
+    settings: SearchSettings,
+    shape: Shape,
+) -> tuple[list[Scored], dict[str, FloatArray]]:
+    """Return the candidates with their scores, best first, and what each signal added to each file's score."""
     rows = [corpus.row_of[candidate["chunk_id"]] for candidate in candidates]
     question = Question.of(corpus, query, analysis, _lexically_best(candidates, rows))
     fused = np.zeros(corpus.n_files, np.float32)
     np.maximum.at(fused, corpus.file_of[rows], [candidate["file_score"] for candidate in candidates])
-    by_file, shares = file_scores(corpus, question, fused, settings.disabled_signals)
-    shape = SHAPES.get(analysis["intent"], _OVERVIEW)
-    declares_counts = shape.wants_definition and "definition" not in settings.disabled_signals
-    scored = []
-    for candidate, row in zip(candidates, rows, strict=True):
-        file = corpus.file_of[row]
-        factor = float(shares["factor"][file])
-        looked_up = candidate["channels"].get("lookup", 0.0)
-        declares = float(question.definitions[row]) if declares_counts else 0.0
-        kind = KIND_FACTORS.get(corpus.value("kind", row), 1.0)
-        own = (candidate["score"] * kind + declares + looked_up) * factor
-        total = (1 - shape.chunk_share) * float(by_file[file]) + shape.chunk_share * own
-        if _is_known(candidate, shape):
-            total += _KNOWN_ANSWER * looked_up
-        if candidate["chunk_id"] != analysis["similar_to"]:
-            scored.append((total, row, candidate))
+    by_file, shares = file_scores(corpus, question, fused, settings.disabled_signals, settings.weights)
+    kinds = corpus.column("kind")
+    looked_up = np.array([candidate["channels"].get("lookup", 0.0) for candidate in candidates])
+    fitting = zip(candidates, rows, strict=True)
+    own = np.array([candidate["score"] * KIND_FACTORS.get(kinds[row], 1.0) for candidate, row in fitting])
+    own += looked_up + chunk_lengths(corpus, rows, settings)
+    if shape.wants_definition and "definition" not in settings.disabled_signals:
+        own += question.definitions[rows]
+    files = corpus.file_of[rows]
+    totals = (1 - shape.chunk_share) * by_file[files] + shape.chunk_share * own * shares["factor"][files]
+    if not shape.wants_definition:  # the places asked for are known
+        totals += np.where(looked_up >= _RESOLVED, _KNOWN_ANSWER * looked_up, 0)
+    scored = [
+        (total, row, candidate)
+        for total, row, candidate in zip(totals.tolist(), rows, candidates, strict=True)
+        if candidate["chunk_id"] != analysis["similar_to"]
+    ]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
-    chosen = _spread(corpus, scored, shape, shape.max_per_file or settings.max_per_file, top_k)
-    return [_explained(corpus, entry, shares) for entry in chosen]
+    return scored, shares
+
+
+def chunk_lengths(corpus: Corpus, rows: Sequence[int], settings: SearchSettings) -> NDArray[np.float64]:
+    """Return what the length of each of some chunks adds to its own score: float64 (len(rows),)."""
+    is_off = "length" in settings.disabled_signals
+    weight = 0.0 if is_off else LENGTH_WEIGHT * settings.weights.get("length", 1.0)
+    lines = corpus.end_lines[rows] - corpus.start_lines[rows] + 1
+    lengths: NDArray[np.float64] = weight * np.log1p(lines)
+    return lengths
 
 
 def _lexically_best(candidates: Sequence[Candidate], rows: Sequence[int]) -> list[int]:
@@ -105,15 +144,12 @@ def _lexically_best(candidates: Sequence[Candidate], rows: Sequence[int]) -> lis
     return [row for _, row in sorted(found)[:_COHERENCE_CHUNKS]]
 
 
-Scored = tuple[float, int, Candidate]
-
-
 def _is_known(candidate: Candidate, shape: Shape) -> bool:
     """Whether a candidate is one of the places asked for, and not only like them."""
     return candidate["channels"].get("lookup", 0.0) >= _RESOLVED and not shape.wants_definition
 
 
-def _spread(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_k: int) -> list[Scored]:
+def _spread(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_k: int) -> list[Candidate]:
     """Return the best, where each further result of one file counts less and no file has more than `limit`.
 
     What is known to be asked for is all there, however much of it one file has.
@@ -134,16 +170,15 @@ def _spread(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_
             decayed.append((total * decay ** shown[file], row, candidate))
             shown[file] += 1
     decayed.sort(key=lambda entry: -entry[0])
-    return decayed[:top_k]
+    return [{**candidate, "score": total} for total, _, candidate in decayed[:top_k]]
 
 
-def _explained(corpus: Corpus, entry: Scored, shares: dict[str, NDArray[np.float32]]) -> Candidate:
-    """Return the candidate with its final score and what each signal added."""
-    total, row, candidate = entry
+def _explained(corpus: Corpus, result: Candidate, shares: dict[str, FloatArray]) -> Candidate:
+    """Return the result with what each signal added to its score."""
+    row = corpus.row_of[result["chunk_id"]]
     file = corpus.file_of[row]
     signals = {name: round(float(values[file]), 4) for name, values in shares.items() if values[file]}
-    symbol = candidate["symbol"] or corpus.value("qualified_name", row)
-    return {**candidate, "score": total, "signals": signals, "symbol": symbol}
+    return {**result, "signals": signals, "symbol": result["symbol"] or corpus.value("qualified_name", row)}
 
 
 def narrow_to_kinds(corpus: Corpus, results: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:

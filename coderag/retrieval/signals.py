@@ -4,14 +4,16 @@
 ``docs/ranking.md``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.retrieval.channels import find_symbols, symbol_scores
 from coderag.retrieval.entities import names_in
+from coderag.retrieval.hints import hint_factors
 from coderag.state import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.stores.path_index import question_words
@@ -56,8 +58,24 @@ def definition(corpus: Corpus, question: Question) -> FloatArray:
 
 
 def file_name(corpus: Corpus, question: Question) -> FloatArray:
-    """Share of the words of the file's name that are in the question."""
-    return corpus.path_index.stem_coverage(question.words)
+    """Share of the words of the file's name that are in the question; the longer it is, the more of them by chance."""
+    longer = min(max((len(question.analysis["terms"]) - _SHORT_QUESTION) / _LONGER_BY, 0.0), 1.0)
+    return corpus.path_index.stem_coverage(question.words) * np.float32(1 - _MOST_CHANCE * longer)
+
+
+def coverage(corpus: Corpus, question: Question) -> FloatArray:
+    """Share of the question's words, each weighted by its rarity, that the file has."""
+    covered = np.zeros(corpus.n_files, np.float32)
+    total = 0.0
+    for term in dict.fromkeys(question.analysis["terms"]):
+        column = corpus.term_ids.get(term)
+        chunks = corpus.body.documents_with(column) if column is not None else _NOWHERE
+        weight = float(np.log1p(corpus.n_chunks / (1 + len(chunks))))
+        files = np.zeros(corpus.n_files, np.float32)
+        files[corpus.file_of[chunks]] = weight
+        covered += files
+        total += weight
+    return covered / np.float32(max(total, 1e-9))
 
 
 def folder_name(corpus: Corpus, question: Question) -> FloatArray:
@@ -90,6 +108,10 @@ def centrality(corpus: Corpus, question: Question) -> FloatArray:
     return np.sqrt(corpus.file_centrality)
 
 
+_NOWHERE = np.zeros(0, np.int32)
+_SHORT_QUESTION = 5  # terms, up to which a file's name counts in full
+_LONGER_BY = 10  # terms more, from which on it counts least
+_MOST_CHANCE = 0.6
 _COHERENCE_RANK = 20  # so that the first chunk of a file does not decide alone
 
 
@@ -105,10 +127,11 @@ class Signal:
 SIGNALS: tuple[Signal, ...] = (
     Signal("definition", 0.5, definition),
     Signal("file_of_name", 1.0, file_of_name),
-    Signal("file_name", 0.15, file_name),
+    Signal("file_name", 0.25, file_name),
+    Signal("coverage", 0.15, coverage),
     Signal("folder_name", 0.2, folder_name),
     Signal("coherence", 0.1, coherence),
-    Signal("file_size", 0.02, file_size),
+    Signal("file_size", 0.025, file_size),
     Signal("centrality", 0.1, centrality),
 )
 
@@ -124,7 +147,11 @@ _NOT_WANTED_FACTOR = 0.4  # source, for a question about the documentation
 
 
 def file_scores(
-    corpus: Corpus, question: Question, fused: FloatArray, disabled: Sequence[str] = ()
+    corpus: Corpus,
+    question: Question,
+    fused: FloatArray,
+    disabled: Sequence[str] = (),
+    weights: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return each file's score and what each signal added to it.
 
@@ -133,9 +160,10 @@ def file_scores(
         question: The question.
         fused: float32 (n_files,), the fused channels.
         disabled: Names of signals and factors to leave out.
+        weights: Factors on the signals' weights, by name.
     """
     shares = {
-        signal.name: signal.weight * signal.compute(corpus, question)
+        signal.name: signal.weight * weights.get(signal.name, 1.0) * signal.compute(corpus, question)
         for signal in SIGNALS
         if signal.name not in disabled
     }
@@ -159,13 +187,15 @@ def file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[str] = (
             factors[corpus.path_index.flagged[name]] *= factor
     if "data" not in disabled:
         factors[corpus.data_files] *= _DATA_FACTOR
+    if "hints" not in disabled:
+        factors *= hint_factors(corpus, analysis)
     return factors
 
 
 def wanted_roles(analysis: Analysis) -> frozenset[str]:
-    """Return the roles that the intent asks for: they do not step back."""
+    """Return the roles that the question asks for: they do not step back."""
     if analysis["intent"] == "find_tests":
         return frozenset({"test"})
     if analysis["intent"] in ("documentation", "backlog"):
         return frozenset({"docs"})
-    return frozenset()
+    return frozenset(analysis["roles"])

@@ -1,22 +1,20 @@
-"""Widen a question that found too little: near spellings of names, near spellings of words, words of the trade."""
+"""Widen a question that found too little: near spellings, short and long forms, words of the trade and of the repository."""
 
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
-
+from coderag.retrieval.abbreviations import other_forms
 from coderag.retrieval.entities import names_in
 from coderag.retrieval.thesaurus import related_words
+from coderag.retrieval.vocabulary import companions
 from coderag.state import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.tokens import expand, stem
 
 _MOST_SPELLINGS = 2
-_SAME_START = 2
-_LENGTH_DIFFERENCE = 2
-_SIMILAR = 0.8
 
 
 def widen(corpus: Corpus, analysis: Analysis) -> list[str]:
-    """Return further terms to search for; empty if there is nothing to add."""
+    """Return further terms to search for; empty if there is nothing to add, as to a report, which has words enough."""
+    if analysis["report"]:
+        return []
     added = [
         term
         for name in names_in(analysis["entities"])
@@ -25,23 +23,9 @@ def widen(corpus: Corpus, analysis: Analysis) -> list[str]:
     ]
     for term in analysis["terms"]:
         if term not in corpus.term_ids:
-            added.extend(_near_spellings(term, corpus.term_ids))
+            added.extend(corpus.near_terms(term)[:_MOST_SPELLINGS])
+        added.extend(other_forms(term))
         added.extend(stem(word) for word in related_words(term))
+        added.extend(companions(corpus, term))
     known = set(analysis["terms"])
     return [term for term in dict.fromkeys(added) if term in corpus.term_ids and term not in known]
-
-
-def _near_spellings(term: str, vocabulary: Sequence[str] | dict[str, int]) -> list[str]:
-    """Return the vocabulary's nearest spellings of a term that it has not."""
-    near = sorted(_alike(term, vocabulary), reverse=True)
-    return [spelling for _, spelling in near[:_MOST_SPELLINGS]]
-
-
-def _alike(term: str, vocabulary: Sequence[str] | dict[str, int]) -> Iterator[tuple[float, str]]:
-    start = term[:_SAME_START]
-    matcher = SequenceMatcher(b=term)
-    for other in vocabulary:
-        if other.startswith(start) and abs(len(other) - len(term)) <= _LENGTH_DIFFERENCE:
-            matcher.set_seq1(other)
-            if (ratio := matcher.ratio()) >= _SIMILAR:
-                yield ratio, other

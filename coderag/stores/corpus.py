@@ -17,11 +17,14 @@ from coderag.schema import SymbolRecord
 from coderag.stores.lexical import LexicalIndex, bm25_weights
 from coderag.stores.path_index import PathIndex
 from coderag.stores.protocols import IndexSnapshot
+from coderag.stores.spellings import Spellings
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 from coderag.tokens import path_terms
 
 _READS_BEFORE_RESIDENT = 4  # a command line asks once or twice; loading all text takes it longer than ten rows
 _MOST_RESIDENT_BYTES = 64_000_000
+_LARGEST_FOR_ONE_THREAD = 32_000_000  # bytes
+_SAME_START, _LENGTH_DIFFERENCE = 2, 2  # of words that are one misspelt
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
@@ -64,6 +67,7 @@ class Corpus:
         self.end_lines: IntArray = self._columns["end_line"].to_numpy().astype(np.int32)
         self.vectors: FloatArray = snapshot.vectors()
         self.file_vectors, self.path_vectors = self._file_vectors()
+        self._last_cosines: tuple[bytes, FloatArray] = (b"", np.zeros(0, np.float32))
         sizes = snapshot.chunks(["start_byte", "end_byte"])
         self._text_bytes = int(np.sum(sizes["end_byte"].to_numpy() - sizes["start_byte"].to_numpy()))
         self._text_reads = 0
@@ -113,13 +117,46 @@ class Corpus:
         end = self.file_starts[file + 1] if file + 1 < self.n_files else self.n_chunks
         return range(int(self.file_starts[file]), int(end))
 
+    def cosines(self, vector: FloatArray) -> FloatArray:
+        """Return how near each chunk is to a question's vector: float32 (n_chunks,), read-only.
+
+        Several steps of one query ask for the same; the last answer is kept.
+        """
+        key = vector.tobytes()
+        last_key, last = self._last_cosines
+        if key != last_key:
+            last = dot_products(self.vectors, vector)
+            last.setflags(write=False)
+            self._last_cosines = key, last
+        return last
+
     def file_max(self, values: FloatArray) -> FloatArray:
         """Return for each file the largest of its chunks' values."""
         return np.maximum.reduceat(values, self.file_starts) if len(values) else values
 
+    def best_rows(self, values: FloatArray) -> NDArray[np.int64]:
+        """Return for each file the row of the largest of its chunks' values, the first of equals."""
+        best = np.flatnonzero(values == self.file_max(values)[self.file_of])[::-1]
+        rows = np.zeros(self.n_files, np.int64)
+        rows[self.file_of[best]] = best
+        return rows
+
     def known_terms(self, terms: Sequence[str]) -> list[int]:
         """Return the ids of those terms that the index has, repeated as often as given."""
         return [self.term_ids[term] for term in terms if term in self.term_ids]
+
+    def near_terms(self, term: str) -> list[str]:
+        """Return the terms that are likely meant by one that the index has not, the nearest first."""
+        start = term[:_SAME_START]
+        return [
+            near.word
+            for near in self._spellings.similar(term)
+            if near.word.startswith(start) and abs(len(near.word) - len(term)) <= _LENGTH_DIFFERENCE
+        ]
+
+    @cached_property
+    def _spellings(self) -> Spellings:
+        return Spellings(self.term_ids)
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -232,6 +269,18 @@ class Corpus:
 
     def _scopes(self, row: int) -> list[str]:
         return split_qualified(str(PurePosixPath(self.paths[self.file_of[row]]).with_suffix("")))
+
+
+def dot_products(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return the product of each row with a vector.
+
+    Up to some size on the calling thread alone: BLAS would hand a part to threads that must first be woken up, which
+    takes longer than the product, and milliseconds where other processes are busy.
+    """
+    if matrix.nbytes > _LARGEST_FOR_ONE_THREAD:
+        return matrix @ vector
+    products: FloatArray = np.vecdot(matrix, vector)
+    return products
 
 
 def _run_starts(values: pa.Array) -> IntArray:

@@ -1,11 +1,12 @@
 """Chunks as they are shown to a reader: a result or related code with its text and the facts about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
+from coderag.errors import InvalidQueryError
 from coderag.schema import Relation
-from coderag.state import Candidate, RelatedChunk
+from coderag.state import Candidate, QueryState, RelatedChunk
 from coderag.stores.corpus import Corpus
 
 _PHRASES: dict[Relation, str] = {
@@ -22,6 +23,8 @@ _PHRASES: dict[Relation, str] = {
     "interface_of": "`{other}` is the interface of `{this}`",
 }
 _OF_FILES = frozenset({"imports", "imported_by"})
+_COMPLETED = 5  # results
+_MOST_PARTS = 4  # of a declaration, before and behind the one that was found
 _KNOWN = 0.5  # of the look-up; what is less sure is an unresolved reference, no answer
 
 
@@ -34,6 +37,7 @@ class Piece:
         members: Other names that the lines declare.
         looked_up: Whether the symbol table or the code graph named it, rather than a search.
         relation: How it belongs to the result `related_to`; None for a result.
+        found: First and last of the lines that were found, where the piece has more; None if it is all of them.
     """
 
     chunk_id: str
@@ -51,6 +55,7 @@ class Piece:
     looked_up: bool = False
     relation: Relation | None = None
     related_to: str = ""
+    found: tuple[int, int] | None = None
 
     @property
     def location(self) -> str:
@@ -73,10 +78,55 @@ class Piece:
 
 def result_pieces(corpus: Corpus, results: Sequence[Candidate]) -> list[Piece]:
     """Return results as pieces, each with the lines that it names."""
-    rows = [corpus.row_of[result["chunk_id"]] for result in results]
+    parts = [[corpus.row_of[chunk] for chunk in result.get("parts", [result["chunk_id"]])] for result in results]
+    texts = iter(corpus.texts([row for rows in parts for row in rows]))
     return [
-        _result(corpus, row, text, result) for row, text, result in zip(rows, corpus.texts(rows), results, strict=True)
+        _result(corpus, rows, [next(texts).removesuffix("\n") for _ in rows], result)
+        for rows, result in zip(parts, results, strict=True)
     ]
+
+
+def context_pieces(corpus: Corpus, state: QueryState) -> tuple[list[Piece], list[Piece], list[Piece]]:
+    """Return what a context is made of: results, further candidates and related code, each best first.
+
+    The first results have all parts of their declaration, where it is so long that it has several.
+    """
+    ranked = result_pieces(corpus, [*state["results"], *state.get("reserve", ())])
+    results, reserve = ranked[: len(state["results"])], ranked[len(state["results"]) :]
+    whole = [_whole(corpus, piece) for piece in results[:_COMPLETED]]
+    return [*whole, *results[_COMPLETED:]], reserve, related_pieces(corpus, state["related"])
+
+
+def pieces_of_lines(corpus: Corpus, path: str, start_line: int, end_line: int) -> list[Piece]:
+    """Return the declarations in some lines of a file, each with those of its lines.
+
+    Raises:
+        InvalidQueryError: The file is not in the index, or has no such lines.
+    """
+    if path not in corpus.paths:
+        raise InvalidQueryError(
+            f"{path} is not in the index", hint="`coderag status` says what is, and what was skipped."
+        )
+    rows = corpus.chunk_rows(corpus.paths.index(path))
+    inside = [row for row in rows if corpus.start_lines[row] <= end_line and start_line <= corpus.end_lines[row]]
+    if not inside:
+        raise InvalidQueryError(f"{path} has {corpus.end_lines[rows[-1]]} lines, none of them from {start_line} on")
+    return result_pieces(
+        corpus,
+        [
+            Candidate(
+                chunk_id=corpus.value("id", row),
+                score=0.0,
+                file_score=0.0,
+                channels={},
+                signals={},
+                start_line=max(start_line, int(corpus.start_lines[row])),
+                end_line=min(end_line, int(corpus.end_lines[row])),
+                symbol="",
+            )
+            for row in inside
+        ],
+    )
 
 
 def related_pieces(corpus: Corpus, related: Sequence[RelatedChunk]) -> list[Piece]:
@@ -103,10 +153,47 @@ def related_pieces(corpus: Corpus, related: Sequence[RelatedChunk]) -> list[Piec
     ]
 
 
-def _result(corpus: Corpus, row: int, text: str, result: Candidate) -> Piece:
-    first = int(corpus.start_lines[row])
+def _whole(corpus: Corpus, piece: Piece) -> Piece:
+    """Return a piece with the parts of its declaration before and behind it."""
+    row = corpus.row_of[piece.chunk_id]
+    found = int(corpus.start_lines[row]), int(corpus.end_lines[row])
+    if (piece.start_line, piece.end_line) != found:  # one member of a chunk, or several parts already
+        return replace(piece, found=found) if piece.start_line <= found[0] and found[1] <= piece.end_line else piece
+    rows = _parts(corpus, row)
+    if len(rows) == 1:
+        return piece
+    lines = [line for text in corpus.texts(rows) for line in text.removesuffix("\n").split("\n")]
+    return replace(
+        piece,
+        start_line=int(corpus.start_lines[rows[0]]),
+        end_line=int(corpus.end_lines[rows[-1]]),
+        text="\n".join(lines),
+        signature=corpus.value("signature", rows[0]),
+        found=found,
+    )
+
+
+def _parts(corpus: Corpus, row: int) -> range:
+    """Return the chunks of one declaration: neighbours of one name that follow each other line by line."""
+    within = corpus.chunk_rows(int(corpus.file_of[row]))
+    name, first, last = corpus.value("qualified_name", row), row, row
+
+    def follows(above: int, below: int) -> bool:
+        same = corpus.value("qualified_name", above) == corpus.value("qualified_name", below) == name
+        return same and corpus.start_lines[below] == corpus.end_lines[above] + 1
+
+    while name and first > max(within.start, row - _MOST_PARTS) and follows(first - 1, first):
+        first -= 1
+    while name and last + 1 < min(within.stop, row + _MOST_PARTS) and follows(last, last + 1):
+        last += 1
+    return range(first, last + 1)
+
+
+def _result(corpus: Corpus, rows: Sequence[int], texts: Sequence[str], result: Candidate) -> Piece:
+    """Return a result as a piece; it is one chunk, or the parts of a long declaration in their order."""
+    row, first = rows[0], int(corpus.start_lines[rows[0]])
     own_name = corpus.value("qualified_name", row)
-    lines = text.removesuffix("\n").split("\n")[result["start_line"] - first : result["end_line"] - first + 1]
+    lines = "\n".join(texts).split("\n")[result["start_line"] - first : result["end_line"] - first + 1]
     whole = result["symbol"] in ("", own_name)
     return Piece(
         chunk_id=result["chunk_id"],

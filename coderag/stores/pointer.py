@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def read_pointer(index_directory: Path) -> Pointer | None:
             return None
         raise
     try:
-        return _parse(json.loads(text))
+        return _parse(text)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"The index's pointer {path} is damaged: {error!r}"
         raise StoreError(message, hint=REBUILD_HINT) from error
@@ -119,7 +120,9 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _parse(raw: dict[str, Any]) -> Pointer:
+@lru_cache(16)  # it is read for each question, and seldom another one
+def _parse(text: bytes) -> Pointer:
+    raw: dict[str, Any] = json.loads(text)
     pointer = Pointer(
         generation=int(raw["generation"]),
         tables=_versions(raw["tables"]),

@@ -1,17 +1,17 @@
-"""Find declarations by name: exact, by any spelling of the same words, and by a qualified suffix."""
+"""Find declarations by name: exact, by any spelling of the same words, by a qualified suffix, and by what is nearly it."""
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.schema import SymbolRecord
+from coderag.stores.spellings import Spelling, Spellings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SEPARATORS = re.compile(r"::|->|[.#\\/:]")
 _NOT_CODE = frozenset({"key", "rule", "section"})
 _NOT_CODE_FACTOR = 0.9  # a function ``store`` rather than a service of that name in a configuration file
+_REMEMBERED = 64  # names whose declarations are kept
 _EXACT, _EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
 
 
@@ -55,6 +56,9 @@ class SymbolTable:
 
     def __init__(self, symbols: "pa.ListArray", scopes: Callable[[int], Sequence[str]]) -> None:
         self._scopes = scopes
+        # Several steps of one query ask for the same name, and a common one (``run``) is declared hundreds of times.
+        self._remembered = lru_cache(_REMEMBERED)(self._find)
+        self._near_remembered = lru_cache(_REMEMBERED)(self._near)
         # A record is made when it is asked for: fifty thousand dicts would take a third of opening an index.
         self._records: pa.StructArray = symbols.flatten()
         self._rows: NDArray[np.int64] = symbols.value_parent_indices().to_numpy()
@@ -64,16 +68,16 @@ class SymbolTable:
             last = name if name.isidentifier() else (split_qualified(name) or [name])[-1]
             self._by_name[last].append(position)
 
-    def _record(self, position: int) -> tuple[int, SymbolRecord]:
-        """Return the row of a symbol, and what is known of it."""
-        return int(self._rows[position]), self._records[position].as_py()
-
     @cached_property
     def _by_fold(self) -> dict[str, list[int]]:
         positions: dict[str, list[int]] = defaultdict(list)
         for name, found in self._by_name.items():
             positions[fold(name)] += found
         return positions
+
+    @cached_property
+    def _spellings(self) -> Spellings:
+        return Spellings(self._by_fold)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -87,32 +91,48 @@ class SymbolTable:
         parts = split_qualified(name)
         if not parts:
             return []
+        return list(self._remembered(tuple(parts)))
+
+    def _find(self, parts: tuple[str, ...]) -> list[SymbolMatch]:
         *qualifiers, last = parts
-        if exact := self._by_name.get(last):
-            matches = [self._match(position, qualifiers, _EXACT, _EXACT_OTHER_SCOPE) for position in exact]
+        if positions := self._by_name.get(last):
+            qualities = _EXACT, _EXACT_OTHER_SCOPE
         else:
-            folded = self._by_fold.get(fold(last), ())
-            matches = [self._match(position, qualifiers, _FOLDED, _FOLDED_OTHER_SCOPE) for position in folded]
+            positions, qualities = self._by_fold.get(fold(last), []), (_FOLDED, _FOLDED_OTHER_SCOPE)
+        records = self._records.take(positions).to_pylist() if positions else []
+        rows = self._rows[positions].tolist()
+        matches = [self._match(row, record, qualifiers, *qualities) for row, record in zip(rows, records, strict=True)]
         return sorted(matches, key=lambda match: (-match.quality, match.row, match.start_line))
 
     def kind_of(self, row: int, qualified_name: str) -> str:
         """Return the kind of a declaration in a chunk; empty if the chunk does not declare it."""
         for position in self._by_name.get((split_qualified(qualified_name) or [""])[-1], ()):
-            holder, record = self._record(position)
-            if holder == row and record["qualified_name"] == qualified_name:
-                return record["kind"]
+            if self._rows[position] == row:
+                record: SymbolRecord = self._records[position].as_py()
+                if record["qualified_name"] == qualified_name:
+                    return record["kind"]
         return ""
 
     def similar(self, name: str, limit: int = 3) -> list[str]:
-        """Return declared names that are nearest in spelling, for a misspelt one."""
-        parts = split_qualified(name)
-        if not parts:
-            return []
-        near = get_close_matches(fold(parts[-1]), self._by_fold, n=limit, cutoff=0.8)
-        return [self._record(self._by_fold[folded][0])[1]["name"] for folded in near]
+        """Return the declared names that may be meant by one that is not declared, the likeliest first."""
+        return [near.word for near in self.near(name, limit)]
 
-    def _match(self, position: int, qualifiers: Sequence[str], same_scope: float, other_scope: float) -> SymbolMatch:
-        row, record = self._record(position)
+    def near(self, name: str, limit: int = 3) -> list[Spelling]:
+        """Return the declared names that differ from a name in a few letters, else those that it is short for.
+
+        Case and underscores do not count.
+        """
+        parts = split_qualified(name)
+        return self._near_remembered(fold(parts[-1]))[:limit] if parts else []
+
+    def _near(self, folded: str) -> list[Spelling]:
+        found = self._spellings.similar(folded) or self._spellings.longer(folded)
+        names = [self._records[self._by_fold[near.word][0]]["name"].as_py() for near in found]
+        return [Spelling(name, near.quality) for name, near in zip(names, found, strict=True)]
+
+    def _match(
+        self, row: int, record: SymbolRecord, qualifiers: Sequence[str], same_scope: float, other_scope: float
+    ) -> SymbolMatch:
         quality = same_scope if self._in_scope(row, record, qualifiers) else other_scope
         if record["kind"] in _NOT_CODE:
             quality *= _NOT_CODE_FACTOR

@@ -73,7 +73,7 @@ ROUTES = {
     "find_tests": ("what tests round_up", LOOKED_UP),
     "find_similar": ("code like shop/money.py:1", LOOKED_UP),
     "understand_module": ("how are values rounded up", SEARCHED),
-    "documentation": ("what do the docs say about values", SEARCHED),
+    "documentation": ("what do the docs say about rounded values", SEARCHED),
     "backlog": ("which ticket is about values rounded", SEARCHED),
     "general": ("values rounded up to whole units", SEARCHED),
 }

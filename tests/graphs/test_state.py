@@ -2,8 +2,8 @@
 
 from coderag.state import QueryInput, QueryOutput, QueryState, QueryUpdate
 
-GIVEN_ONLY = {"query", "goal", "top_k", "token_budget", "filters"}
-SHARED_ONLY = {"candidates", "widened"}
+GIVEN_ONLY = {"query", "goal", "top_k", "token_budget", "filters", "explain", "shown", "format"}
+SHARED_ONLY = {"candidates", "reserve", "widened"}
 
 
 def keys(*types):

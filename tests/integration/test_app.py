@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import shlex
 import shutil
 from pathlib import Path, PurePosixPath
 
@@ -252,6 +253,48 @@ def test_what_does_not_fit_is_listed(rag):
     small = rag.context("password session cart store user", token_budget=200)
     assert small.omitted
     assert all(omission.fetch for omission in small.omitted)
+
+
+def test_the_call_of_an_omission_shows_exactly_its_lines(rag):
+    omission = rag.context("password session cart store user", token_budget=200).omitted[0]
+    place = shlex.split(omission.fetch)[-1]
+    shown = rag.read([place])
+    lines = (rag.root / omission.path).read_text().split("\n")[omission.start_line - 1 : omission.end_line]
+    text = "\n".join(item.text for section in shown.sections for item in section.items)
+    assert [line for line in text.split("\n") if line.strip()] == [line for line in lines if line.strip()]
+    assert shown.omitted == []
+
+
+@pytest.mark.parametrize("place", ["auth/session.py:9000-9001", "none.py:1-2", "auth/session.py:0", ""])
+def test_lines_that_are_not_there_are_refused(rag, place):
+    with pytest.raises(InvalidQueryError):
+        rag.read([place])
+
+
+def test_a_session_brings_something_new_each_time(rag):
+    first = rag.context("password hashing", token_budget=400, session="test-one")
+    second = rag.context("password hashing", token_budget=400, session="test-one")
+    other = rag.context("password hashing", token_budget=400, shown=first.shown)
+    assert second.shown_before
+    assert not _shown_whole(first) & _shown_whole(second)
+    assert other.text == second.text
+    assert rag.forget("test-one")
+    assert rag.context("password hashing", token_budget=400, session="test-one").text == first.text
+    assert rag.forget("test-one")
+
+
+def _shown_whole(context):
+    return {
+        (item.path, item.start_line) for section in context.sections for item in section.items if item.detail == "full"
+    }
+
+
+@pytest.mark.parametrize("text_format", ["markdown", "xml", "json"])
+def test_a_context_is_written_in_the_format_that_is_asked_for(rag, text_format):
+    context = rag.context("how does login work", token_budget=600, format=text_format)
+    beginnings = {"markdown": "# Context: how", "xml": "<context question=", "json": '{"question":'}
+    assert context.text.startswith(beginnings[text_format])
+    assert context.tokens == count_tokens(context.text) <= 600
 
 
 @pytest.mark.parametrize("token_budget", [0, 199, 1_000_001])

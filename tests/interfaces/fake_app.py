@@ -12,23 +12,22 @@ from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from coderag.errors import IndexNotFoundError, InvalidQueryError
+from coderag.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
+from coderag.retrieval.explanation import ExplainedPiece, Explanation
+from coderag.retrieval.text_matches import TextMatch, TextMatches
 from coderag.schema import (
     Answer,
     AssembledContext,
     Citation,
     ContextItem,
     ContextSection,
-    EmbeddingPlan,
-    Estimate,
-    Exclusion,
-    FileTotals,
     Filters,
-    IndexPlan,
     IndexProgress,
     IndexReport,
     IndexStatus,
     Omission,
     SearchHit,
+    SearchHits,
 )
 from tests.interfaces.fake_graph import FakeGraph
 
@@ -69,6 +68,25 @@ def make_hit(**changes: object) -> SearchHit:
         "channels": {"dense": 1},
     }
     return SearchHit(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def make_match(**changes: object) -> TextMatch:
+    values: dict[str, object] = {
+        "path": PurePosixPath("src/auth/session.py"),
+        "start_line": 10,
+        "start_column": 5,
+        "end_line": 10,
+        "end_column": 10,
+        "text": "def login(user: str, password: str) -> Session:",
+        "before": [],
+        "after": [],
+        "symbol": "auth.session.login",
+        "kind": "function",
+        "definition": True,
+        "language": "python",
+        "role": "source",
+    }
+    return TextMatch(**{**values, **changes})  # type: ignore[arg-type]
 
 
 class FakeCodeRAG:
@@ -187,26 +205,101 @@ class FakeCodeRAG:
         self._begin("import_scip", path)
         return ScipReport("scip-python 0.6", 3, 1, {"calls": 1_207, "inherits": 0}, ("src/a.py",), ("lib/b.py",))
 
-    def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> list[SearchHit]:
+    def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
         self._begin("search", (query, top_k, filters), query)
         if self.behaviour == "nothing":
-            return []
+            return SearchHits(evidence="not_found", confidence=0.0)
         if self.behaviour == "hostile":
-            return [make_hit(text="a\x1b[2Jb\r\nc\x0cd\x9b31m\n" + "x" * 500, summary="evil\x1b]0;title\x07\u202e")]
+            evil = make_hit(text="a\x1b[2Jb\r\nc\x0cd\x9b31m\n" + "x" * 500, summary="evil\x1b]0;title\x07\u202e")
+            return SearchHits([evil])
         second = make_hit(
             chunk_id="c2", start_line=98, end_line=101, name="", qualified_name="", kind="block", summary=""
         )
-        return [make_hit(), second]
+        if self.behaviour == "weak":
+            return SearchHits([make_hit(), second], evidence="weak", confidence=0.3)
+        if self.behaviour == "partial":
+            missing = ["src/big.py: larger than 1,000,000 bytes"]
+            return SearchHits([second], evidence="unknown", confidence=0.2, not_indexed=missing)
+        return SearchHits([make_hit(), second])
+
+    def explain(
+        self,
+        query: str,
+        *,
+        top_k: int | None = None,
+        token_budget: int | None = None,
+        filters: Filters | None = None,
+    ) -> Explanation:
+        self._begin("explain", (query, top_k, token_budget, filters), query)
+        evil = "\x1b[2J" if self.behaviour == "hostile" else ""
+        first = ExplainedPiece(
+            1, "src/auth/session.py", 10, 14, f"auth.session.login{evil}", "function", 0.912,
+            {"dense": 1.0, "lexical": 0.5}, {"dense": 1, "lexical": 12}, 0.3, {"definition": 0.5, "factor": 0.7},
+            budget="full", tokens=60,
+        )  # fmt: skip
+        second = replace(first, rank=2, start_line=98, end_line=101, budget="omitted", tokens=90)
+        caller = ExplainedPiece(
+            1, "src/web/views.py", 3, 9, "post_login", "function", 0.4, hop=2, relation="caller",
+            related_to="auth.session.login", budget="signature", tokens=12,
+        )  # fmt: skip
+        trace = [
+            {"node": "analyze", "start_ns": 1, "ms": 0.25, "detail": {"intent": "general"}},
+            {"node": "widen", "start_ns": 2, "ms": 1.5, "detail": {"terms": ["signin", "credential"]}},
+        ]
+        return Explanation(
+            query, "general", 0.5, ["log", "user"], ["signin"], "unknown", 0.31, {"likeness": 0.42},
+            ["src/big.py: larger than 1,000,000 bytes"], [first, second], [caller], 72, 8_000, trace,
+        )  # fmt: skip
+
+    def search_text(
+        self,
+        text: str,
+        *,
+        regex: bool = False,
+        ignore_case: bool = False,
+        context_lines: int = 0,
+        limit: int = 200,
+        filters: Filters | None = None,
+    ) -> TextMatches:
+        self._begin("search_text", (text, regex, ignore_case, context_lines, limit, filters), text)
+        mode = "regex" if regex else "exact"
+        if self.behaviour == "nothing":
+            return TextMatches(text, mode, [], 0, {})
+        if self.behaviour == "hostile":
+            evil = "x" * 500 + "\x1b[2Jmatch" + "y" * 500
+            return TextMatches(
+                text, mode, [make_match(text=evil, start_column=505, end_column=510)], 1, {"src/auth/session.py": 1}
+            )
+        before = ["", "# Sessions"] if context_lines else []
+        use = make_match(
+            path=PurePosixPath("src/web/views.py"), start_line=30, start_column=14, end_line=31, end_column=2,
+            text="    return x(login(\nu))", symbol="", kind="", definition=False,
+        )  # fmt: skip
+        found = TextMatches(
+            text, mode, [make_match(before=before), use], 1_234, {"src/auth/session.py": 1, "src/web/views.py": 1_233}
+        )
+        if self.behaviour == "stale":
+            gone = (("src/gone.py", "no such file or directory"),)
+            found = replace(found, complete=False, whitespace_ignored=True, stale=["src/web/views.py"], unread=gone)
+        return found
 
     def context(
-        self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
+        self,
+        query: str,
+        *,
+        token_budget: int | None = None,
+        filters: Filters | None = None,
+        format: str = "markdown",  # noqa: A002  # as of `CodeRAG`
+        session: str | None = None,
     ) -> AssembledContext:
+        if format != "markdown" or session:
+            self.calls.append(("context options", (format, session)))
         self._begin("context", (query, token_budget, filters), query)
         text = {"hostile": "a\x1b[2Jb\n", "huge": "0123456789\n" * 200_000}.get(
             str(self.behaviour), f"# Code\n\n{CODE}"
         )
         item = ContextItem("c1", "src/auth/session.py", 10, 14, "login", CODE, 60, "full", "python")
-        omitted = Omission("src/other.py", 1, 9, "other", 90, "coderag search other")
+        omitted = Omission("src/other.py", 1, 9, "other", 90, "coderag context --file src/other.py:1-9")
         return AssembledContext(
             query,
             "general",
@@ -217,6 +310,20 @@ class FakeCodeRAG:
             [omitted],
             "found",
         )
+
+    def read(
+        self,
+        places: list[str],
+        *,
+        token_budget: int | None = None,
+        format: str = "markdown",  # noqa: A002  # as of `CodeRAG`
+    ) -> AssembledContext:
+        self.calls.append(("read", (places, token_budget, format)))
+        return self.context(", ".join(places), token_budget=token_budget)
+
+    def forget(self, session: str) -> bool:
+        self.calls.append(("forget", session))
+        return session != "none"
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         self._begin("ask", (query, token_budget, filters), query)

@@ -9,7 +9,7 @@ from tests.interfaces.fake_app import FakeCodeRAG, make_hit
 
 HIT_KEYS = [
     "chunk_id", "path", "start_line", "end_line", "kind", "name", "qualified_name", "signature", "summary", "language",
-    "role", "score", "text", "signals", "channels",
+    "role", "score", "text", "signals", "channels", "duplicates",
 ]  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def test_the_code_shown_starts_where_the_name_stands(coderag, monkeypatch) -> No
 
 def test_search_json_keys(coderag) -> None:
     result = json_of(coderag("search", "login", "--json"))
-    assert list(result) == ["query", "root", "hits"]
+    assert list(result) == ["query", "root", "evidence", "confidence", "not_indexed", "hits"]
     assert [list(hit) for hit in result["hits"]] == [HIT_KEYS, HIT_KEYS]
     assert result["hits"][0]["path"] == "src/auth/session.py"
     assert result["hits"][0]["signals"] == {"definition": 0.5}
@@ -98,6 +98,27 @@ def test_filters_are_handed_on(coderag, command) -> None:
     )  # fmt: skip
     expected = Filters(("python", "rust"), ("class", "method"), ("src", "lib/**/*.py"), ("source", "test"))
     assert coderag.calls[0][1][2] == expected
+    coderag(command, "x", "--path", "!tests", "--path", "./!odd.py", "--changed-since", "HEAD~3")
+    assert coderag.calls[0][1][2] == Filters(paths=("!tests", "./!odd.py"), changed_since="HEAD~3")
+
+
+@pytest.mark.parametrize(
+    ("typed", "complexity"), [("5", 5), ("5..", 5), ("5..20", (5, 20)), ("..20", (0, 20)), (" 7 ", 7)]
+)
+def test_a_complexity_is_a_minimum_or_a_range(coderag, typed, complexity) -> None:
+    coderag("search", "x", "--complexity", typed)
+    assert coderag.calls[0][1][2] == Filters(complexity=complexity)
+
+
+@pytest.mark.parametrize("typed", ["", "..", "a", "-1", "1..2..3", "1-2"])
+def test_what_is_no_range_of_complexity_is_wrong_usage(coderag, typed) -> None:
+    result = coderag("search", "x", f"--complexity={typed}")
+    assert result.exit_code == 2
+    assert "no range" in result.stderr
+
+
+def test_an_empty_revision_is_wrong_usage(coderag) -> None:
+    assert coderag("search", "x", "--changed-since", "").exit_code == 2
 
 
 def test_top_k_and_budget_are_handed_on(coderag) -> None:
@@ -139,13 +160,43 @@ def test_context_in_a_pipe_is_exactly_the_text(coderag) -> None:
 
 def test_context_json_keys(coderag) -> None:
     result = json_of(coderag("context", "login", "--json"))
-    assert list(result) == ["query", "intent", "text", "sections", "tokens", "token_budget", "omitted", "evidence"]
+    assert list(result) == [
+        "query", "intent", "text", "sections", "tokens", "token_budget", "omitted", "evidence", "format", "shown",
+        "shown_before", "confidence", "not_indexed",
+    ]  # fmt: skip
     assert list(result["sections"][0]) == ["name", "items", "tokens"]
     assert list(result["sections"][0]["items"][0]) == [
         "chunk_id", "path", "start_line", "end_line", "title", "text", "tokens", "detail", "language", "relation",
-        "related_to",
+        "related_to", "name", "kind",
     ]  # fmt: skip
     assert list(result["omitted"][0]) == ["path", "start_line", "end_line", "title", "tokens", "fetch"]
+
+
+def test_context_takes_a_format_and_a_session(coderag) -> None:
+    assert coderag("context", "login", "--format", "xml", "--session", "chat").exit_code == 0
+    assert ("context options", ("xml", "chat")) in coderag.calls
+
+
+def test_context_prints_lines_of_files(coderag) -> None:
+    result = coderag("context", "--file", "src/other.py:1-9", "--file", "a.py")
+    assert result.stdout.startswith("# Code")
+    assert ("read", (["src/other.py:1-9", "a.py"], None, "markdown")) in coderag.calls
+
+
+def test_context_forgets_a_session(coderag) -> None:
+    assert coderag("context", "--session", "chat", "--forget").stderr == "session chat: forgotten\n"
+    assert coderag("context", "--session", "none", "--forget").stderr == "session none: there was none\n"
+    coderag("context", "login", "--session", "chat", "--forget")
+    assert [call for call, _ in coderag.calls] == ["forget", "context options", "context"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("x", "--file", "a.py"), ("x", "--forget"), ("--file", "a.py", "--session", "s")]
+)
+def test_context_refuses_what_does_not_go_together(coderag, arguments) -> None:
+    result = coderag("context", *arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
 
 
 def test_ask_prints_markdown_and_the_verdict_on_its_citations(coderag) -> None:
@@ -168,6 +219,7 @@ def test_ask_json_keys(coderag) -> None:
     result = json_of(coderag("ask", "login", "--json"))
     assert list(result) == [
         "query", "intent", "text", "citations", "verified", "total", "evidence", "hits", "generator",
+        "confidence", "not_indexed",
     ]  # fmt: skip
     assert list(result["citations"][0]) == [
         "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from",

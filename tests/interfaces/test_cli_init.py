@@ -34,7 +34,7 @@ def uncommented(template: str) -> str:
 def flattened(values: dict, above: str = "") -> dict[str, object]:
     flat = {}
     for key, value in values.items():
-        flat |= flattened(value, f"{above}{key}.") if isinstance(value, dict) else {above + key: value}
+        flat |= flattened(value, f"{above}{key}.") if isinstance(value, dict) and value else {above + key: value}
     return flat
 
 

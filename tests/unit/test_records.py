@@ -9,6 +9,7 @@ CONTEXT = AssembledContext(
     query="run", intent="general", text="# run",
     sections=[ContextSection("primary", [ITEM], 5), ContextSection("graph", [], 0)],
     tokens=5, token_budget=100, omitted=[Omission("b.py", 1, 2, "b", 9, "coderag search b")], evidence="found",
+    format="xml", shown=["a.py:1-4#0123456789abcdef"], shown_before=["c.py:1-2"], not_indexed=[],
 )  # fmt: skip
 ANSWER = Answer(
     query="run", intent="general", text="It runs.",

@@ -3,10 +3,15 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from coderag import schema
+from coderag import graph_results, index_plan, schema
 from coderag.schema import Citation, Filters, IndexStatus, SearchHit
 
-DATACLASSES = [value for value in vars(schema).values() if isinstance(value, type) and dataclasses.is_dataclass(value)]
+DATACLASSES = [
+    value
+    for module in (schema, graph_results, index_plan)
+    for value in vars(module).values()
+    if dataclasses.is_dataclass(value) and value.__module__ == module.__name__
+]
 
 
 def hit(**fields):

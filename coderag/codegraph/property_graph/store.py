@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.errors import ConfigurationError
 from coderag.models.extras import require_extra
 from coderag.schema import RESOLVED
+from coderag.settings import GraphSettings
 from coderag.stores.graph_tables import GraphTables
 
 if TYPE_CHECKING:
@@ -31,6 +33,19 @@ class Server(NamedTuple):
     password: str = ""
     database: str = ""
     timeout_s: float = 30.0
+
+
+def configured_server(settings: GraphSettings, kind: ServerKind) -> Server:
+    """Return the server that the settings name.
+
+    Raises:
+        ConfigurationError: ``graph.url`` is not set.
+    """
+    if not settings.url:
+        hint = f"Say where {kind} is, such as bolt://localhost:7687."
+        raise ConfigurationError("graph.url is not set", hint=hint)
+    password = settings.password.get_secret_value()
+    return Server(settings.url, settings.user, password, settings.database, settings.timeout_s)
 
 
 def embedded_property_graph(

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 240
 """Characters of a line of code shown in a pipe; minified code has lines of a megabyte."""
 
+_MOST_PLACES = 5
+"""Further places of the same code that are named."""
+
 _THEME = "ansi_dark"
 """Colours of the terminal's own palette, so that they suit its background."""
 
@@ -41,6 +44,13 @@ def _summary(hit: SearchHit, lines: int) -> str:
     return " ".join(visible(hit.summary or ("" if lines else hit.signature)).split())
 
 
+def _also_at(hit: SearchHit) -> str:
+    """Return one line on where else the same code is."""
+    places, more = hit.duplicates[:_MOST_PLACES], len(hit.duplicates) - _MOST_PLACES
+    listed = ", ".join(map(visible, places)) + (f" and {more:,} more" if more > 0 else "")
+    return f"also at {listed}" if places else ""
+
+
 def _code(hit: SearchHit, lines: int) -> tuple[int, list[str]]:
     """Return the number of a line and `lines` lines from there on: from where the name first stands.
 
@@ -57,6 +67,8 @@ def _plain_hit(hit: SearchHit, lines: int) -> str:
     block = [f"{visible(hit.location)}  {_title(hit)}  {hit.score:.3f}"]
     if summary := _summary(hit, lines):
         block.append(f"    {summary}")
+    if also_at := _also_at(hit):
+        block.append(f"    {also_at}")
     first, code = _code(hit, lines)
     width = len(str(first + len(code)))
     for number, line in enumerate(code, first):
@@ -78,6 +90,8 @@ def _print_hit(console: "Console", hit: SearchHit, root: Path, lines: int) -> No
     if summary := _summary(hit, lines):
         title.append(f"  {summary}", "italic")
     console.print(title, no_wrap=True, overflow="ellipsis")
+    if also_at := _also_at(hit):
+        console.print(Text(f"  {also_at}", "dim"), soft_wrap=True)
     first, code = _code(hit, lines)
     if code:
         console.print(_highlighted(hit.path.name, first, code))

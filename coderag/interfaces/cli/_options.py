@@ -1,6 +1,7 @@
 """Options and arguments that several commands share, and how their values are read."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,8 +39,10 @@ def _roles_like(start: str) -> list[str]:
 _QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
 _REPO_HELP = "The repository. Default: the nearest folder upwards with .coderag or .coderag.yaml, else the git root."
 _KIND_HELP = f"Only this kind: {', '.join(get_args(Kind))}."
-_PATH_HELP = "Only these paths, seen from the root: 'src', 'src/**/*.py'."
+_PATH_HELP = "Only these paths, seen from the root: 'src', 'src/**/*.py'; '!tests' leaves some out."
 _ROLE_HELP = f"Only files that are: {', '.join(get_args(Role))}."
+_COMPLEXITY_HELP = "Only code that is so complex (cyclomatic): '10' and more, or '5..20'."
+_CHANGED_HELP = "Only files that differ from this revision of git on disk, untracked ones too: 'HEAD', 'main'."
 _DEBUG_HELP = "Log to standard error, and show the traceback of an error."
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
@@ -47,6 +50,9 @@ RepoOption = Annotated[Path | None, typer.Option("--repo", "-C", metavar="PATH",
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and an error, too.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help=_DEBUG_HELP)]
 NoIndexOption = Annotated[bool, typer.Option("--no-index", help="Fail if there is no index, instead of making it.")]
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="Why each result is where it is, what belongs to it, and what a context shows.")
+]
 BudgetOption = Annotated[
     int | None,
     typer.Option("--budget", "-b", metavar="TOKENS", min=1, help="Default: search.token_budget.", show_default=False),
@@ -70,30 +76,61 @@ RoleOption = Annotated[
         "--role", "-r", metavar="ROLE", help=_ROLE_HELP, callback=_checked_roles, autocompletion=_roles_like
     ),
 ]  # fmt: skip
+ComplexityOption = Annotated[
+    str | None, typer.Option("--complexity", metavar="RANGE", help=_COMPLEXITY_HELP, show_default=False)
+]
+ChangedSinceOption = Annotated[
+    str | None, typer.Option("--changed-since", metavar="REV", help=_CHANGED_HELP, show_default=False)
+]
 
 
-def read_query(words: list[str]) -> str:
-    """Return the question as one text of valid Unicode; a lone ``-`` stands for standard input."""
+def read_query(words: list[str], *, indented: bool = False) -> str:
+    """Return the question as one text of valid Unicode; a lone ``-`` stands for standard input.
+
+    Args:
+        words: As on the command line.
+        indented: Whether white space before the first line and behind the last is part of what is read.
+    """
     if words == ["-"]:
-        return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace").strip()
+        return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace").strip("\r\n" if indented else None)
     query = " ".join(words)
     return query.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
 
 
 def make_filters(
-    language: list[str] | None, kind: list[str] | None, path: list[str] | None, role: list[str] | None
+    language: list[str] | None,
+    kind: list[str] | None,
+    path: list[str] | None,
+    role: list[str] | None,
+    complexity: str | None = None,
+    changed_since: str | None = None,
 ) -> Filters | None:
     """Return the filters that were asked for, or None for none."""
+    if changed_since is not None and not changed_since.strip():
+        raise typer.BadParameter("no revision is given.", param_hint="--changed-since")
     filters = Filters(
         languages=tuple(name.lower() for name in language or ()),
         kinds=tuple(kind or ()),
         paths=tuple(_as_pattern(pattern) for pattern in path or ()),
         roles=tuple(role or ()),
+        complexity=_complexity(complexity) if complexity is not None else 0,
+        changed_since=changed_since or "",
     )
     return filters or None
 
 
+def _complexity(text: str) -> int | tuple[int, int]:
+    """Return a range as typed: ``5`` or ``5..``, ``5..20``, ``..20``."""
+    found = re.fullmatch(r"(?=.*[0-9])([0-9]*)(?:(\.\.)([0-9]*))?", text.strip())
+    if not found:
+        raise typer.BadParameter(f"{text!r} is no range, such as '10' or '5..20'.", param_hint="--complexity")
+    least = int(found[1] or 0)
+    return (least, int(found[3])) if found[3] else least
+
+
 def _as_pattern(path: str) -> str:
-    """Return a path as typed in a shell in the form the index has it."""
+    """Return a path as typed in a shell in the form the index has it; ``./!name`` is no exclusion."""
     posix = path.replace(os.sep, "/")
+    if posix.startswith("./!"):
+        return posix
     return posix.removeprefix("./") or "**"

@@ -2,8 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from coderag.interfaces.cli._evidence import evidence_text, note_missing
 from coderag.interfaces.cli._options import (
     BudgetOption,
+    ChangedSinceOption,
+    ComplexityOption,
     DebugOption,
     JsonOption,
     KindOption,
@@ -30,6 +33,8 @@ def ask(  # noqa: PLR0913  # one parameter an option
     kind: KindOption = None,
     path: PathOption = None,
     role: RoleOption = None,
+    complexity: ComplexityOption = None,
+    changed_since: ChangedSinceOption = None,
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
     as_json: JsonOption = False,
@@ -43,7 +48,7 @@ def ask(  # noqa: PLR0913  # one parameter an option
     from coderag.interfaces.cli._indexing import ask_indexed, open_here
 
     output = Output(as_json)
-    text, filters = read_query(query), make_filters(language, kind, path, role)
+    text, filters = read_query(query), make_filters(language, kind, path, role, complexity, changed_since)
     rag = open_here(repo, output)
     answer = ask_indexed(
         rag, lambda engine: engine.ask(text, token_budget=budget, filters=filters), output, may_index=not no_index
@@ -56,7 +61,8 @@ def ask(  # noqa: PLR0913  # one parameter an option
         if not citation.verified:
             output.note(f"not verified: {citation.location}: {citation.reason}")
     if answer.evidence != "found":
-        output.note(f"evidence: {answer.evidence.replace('_', ' ')}")
+        output.note(evidence_text(answer))
+    note_missing(answer, output)
 
 
 def _print_answer(answer: "Answer", output: Output) -> None:

@@ -1,30 +1,57 @@
 """``coderag context``."""
 
+from typing import Annotated
+
+import typer
+
+from coderag.interfaces.cli._evidence import evidence_text, note_missing
 from coderag.interfaces.cli._options import (
     BudgetOption,
+    ChangedSinceOption,
+    ComplexityOption,
     DebugOption,
+    ExplainOption,
     JsonOption,
     KindOption,
     LanguageOption,
     NoIndexOption,
     PathOption,
-    QueryArgument,
     RepoOption,
     RoleOption,
     make_filters,
     read_query,
 )
 from coderag.interfaces.cli._streams import Output, visible
+from coderag.schema import AssembledContext, ContextFormat
+
+_QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
+_SESSION_HELP = "Leave out what contexts of this name have shown before, as long as it has not been edited."
+_FILE_HELP = "Print these lines of an indexed file instead: 'src/app.py:10-42'. May be given several times."
+
+OptionalQuery = Annotated[list[str] | None, typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
+FormatOption = Annotated[ContextFormat, typer.Option("--format", "-f", help="How the text is written.")]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", "-s", metavar="NAME", help=_SESSION_HELP, show_default=False)
+]
+ForgetOption = Annotated[bool, typer.Option("--forget", help="Begin the session anew.")]
+FileOption = Annotated[list[str] | None, typer.Option("--file", metavar="PLACE", help=_FILE_HELP, show_default=False)]
 
 
 def context(  # noqa: PLR0913  # one parameter an option
-    query: QueryArgument,
+    query: OptionalQuery = None,
     *,
     budget: BudgetOption = None,
+    text_format: FormatOption = "markdown",
+    session: SessionOption = None,
+    forget: ForgetOption = False,
+    file: FileOption = None,
     language: LanguageOption = None,
     kind: KindOption = None,
     path: PathOption = None,
     role: RoleOption = None,
+    complexity: ComplexityOption = None,
+    changed_since: ChangedSinceOption = None,
+    explain: ExplainOption = False,
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
     as_json: JsonOption = False,
@@ -32,25 +59,78 @@ def context(  # noqa: PLR0913  # one parameter an option
 ) -> None:
     """Print the code that a question needs, for a prompt.
 
-    The result is Markdown and keeps within a budget of tokens.
+    The result is Markdown, XML or JSON and keeps within a budget of tokens; what was left out is listed with the command
+    that prints it.
     """
     del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli._explain import print_explanation
     from coderag.interfaces.cli._indexing import ask_indexed, open_here
 
+    _check(query, session, file, forget=forget)
     output = Output(as_json)
-    text, filters = read_query(query), make_filters(language, kind, path, role)
+    filters = make_filters(language, kind, path, role, complexity, changed_since)
     rag = open_here(repo, output)
-    found = ask_indexed(
-        rag, lambda engine: engine.context(text, token_budget=budget, filters=filters), output, may_index=not no_index
-    )
+    if session and forget:
+        known = rag.forget(session)
+        if not query:
+            output.note(f"session {session}: {'forgotten' if known else 'there was none'}")
+            return
+    if explain:
+        if file or session:
+            raise typer.BadParameter("it goes with neither --file nor --session.", param_hint="--explain")
+        asked = read_query(query or [])
+        told = ask_indexed(
+            rag,
+            lambda engine: engine.explain(asked, token_budget=budget, filters=filters),
+            output,
+            may_index=not no_index,
+        )
+        print_explanation(told, rag.root, output)
+        return
+    if file:
+        found = ask_indexed(
+            rag,
+            lambda engine: engine.read(file, token_budget=budget, format=text_format),
+            output,
+            may_index=not no_index,
+        )
+    else:
+        text = read_query(query or [])
+        found = ask_indexed(
+            rag,
+            lambda engine: engine.context(
+                text, token_budget=budget, filters=filters, format=text_format, session=session
+            ),
+            output,
+            may_index=not no_index,
+        )
     if as_json:
         output.result(found)
         return
     output.write(visible(found.text) if output.for_people else found.text)
-    left_out = f"; {_results(len(found.omitted))} left out" if found.omitted else ""
-    output.note(
-        f"{found.tokens:,} of {found.token_budget:,} tokens{left_out}; evidence: {found.evidence.replace('_', ' ')}"
-    )
+    output.note(_told(found))
+    note_missing(found, output)
+
+
+def _check(query: list[str] | None, session: str | None, file: list[str] | None, *, forget: bool) -> None:
+    """Refuse what does not go together."""
+    if file and (query or session):
+        raise typer.BadParameter("it prints lines of files, and takes no question and no session.", param_hint="--file")
+    if forget and not session:
+        raise typer.BadParameter("say which session with --session.", param_hint="--forget")
+    if not (query or file or forget):
+        raise typer.BadParameter("no question is given.", param_hint="QUERY")
+
+
+def _told(found: AssembledContext) -> str:
+    """Return one line on what was printed."""
+    told = [f"{found.tokens:,} of {found.token_budget:,} tokens"]
+    if found.omitted:
+        told.append(f"{_results(len(found.omitted))} left out")
+    if found.shown_before:
+        told.append(f"{_results(len(found.shown_before))} shown before")
+    told.append(evidence_text(found))
+    return "; ".join(told)
 
 
 def _results(number: int) -> str:

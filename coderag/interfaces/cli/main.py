@@ -14,6 +14,7 @@ from coderag.interfaces.cli._faults import InterruptedByUserError, report
 from coderag.interfaces.cli._group import LightGroup, show_help_alone
 from coderag.interfaces.cli._options import DebugOption
 from coderag.interfaces.cli._streams import flush_stdout, set_encodings
+from coderag.interfaces.cli.eval import eval_
 
 
 class CodeRAGGroup(LightGroup):
@@ -61,6 +62,7 @@ app = typer.Typer(
 for command in (init.init, index.index, search.search, context.context, ask.ask, status.status):
     app.command()(command)
 app.add_typer(graph.graph)
+app.add_typer(eval_)
 
 
 def _print_version(wanted: bool) -> None:

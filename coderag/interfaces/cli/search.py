@@ -1,11 +1,15 @@
 """``coderag search``."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coderag.interfaces.cli._evidence import evidence_text, note_missing
 from coderag.interfaces.cli._options import (
+    ChangedSinceOption,
+    ComplexityOption,
     DebugOption,
+    ExplainOption,
     JsonOption,
     KindOption,
     LanguageOption,
@@ -18,44 +22,165 @@ from coderag.interfaces.cli._options import (
     read_query,
 )
 from coderag.interfaces.cli._streams import Output
+from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_MATCHES
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.retrieval.text_matches import TextMatches
+    from coderag.schema import Filters
 
 TopKOption = Annotated[
     int | None,
     typer.Option(
-        "--top-k", "-n", metavar="N", min=1, help="Results, at most. Default: search.top_k.", show_default=False
+        "--top-k",
+        "-n",
+        metavar="N",
+        min=1,
+        help=f"Results, at most. Default: search.top_k; {MOST_MATCHES} of --exact and --regex.",
+        show_default=False,
     ),
 ]
 LinesOption = Annotated[int, typer.Option("--lines", metavar="N", min=0, help="Lines of code to show of each result.")]
+ExactOption = Annotated[
+    bool, typer.Option("--exact", help="Every place where exactly this text stands on disk; '-' reads several lines.")
+]
+RegexOption = Annotated[bool, typer.Option("--regex", help="Every place that this regular expression matches.")]
+IgnoreCaseOption = Annotated[bool, typer.Option("--ignore-case", "-i", help="Of --exact and --regex: a is A.")]
+ContextLinesOption = Annotated[
+    int,
+    typer.Option(
+        "--context-lines",
+        metavar="N",
+        min=0,
+        max=MOST_CONTEXT_LINES,
+        help="Of --exact and --regex: lines to show around a match.",
+    ),
+]
+CountOption = Annotated[bool, typer.Option("--count", help="Of --exact and --regex: only the number of each file.")]
+FilesOption = Annotated[bool, typer.Option("--files", help="Of --exact and --regex: only the names of the files.")]
 
 
 def search(  # noqa: PLR0913  # one parameter an option
     query: QueryArgument,
     *,
     top_k: TopKOption = None,
+    exact: ExactOption = False,
+    regex: RegexOption = False,
+    ignore_case: IgnoreCaseOption = False,
+    context_lines: ContextLinesOption = 0,
+    count: CountOption = False,
+    files: FilesOption = False,
+    explain: ExplainOption = False,
     language: LanguageOption = None,
     kind: KindOption = None,
     path: PathOption = None,
     role: RoleOption = None,
+    complexity: ComplexityOption = None,
+    changed_since: ChangedSinceOption = None,
     lines: LinesOption = 5,
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Find the declarations that a question is about, best first."""
+    """Find the declarations that a question is about, best first.
+
+    With --exact or --regex, find every place in the indexed files where a text stands.
+    """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._hits import print_hits
     from coderag.interfaces.cli._indexing import ask_indexed, open_here
 
+    _check_together(exact=exact, regex=regex, others=ignore_case or context_lines > 0 or count or files)
     output = Output(as_json)
-    text, filters = read_query(query), make_filters(language, kind, path, role)
+    text = read_query(query, indented=exact or regex)
+    filters = make_filters(language, kind, path, role, complexity, changed_since)
     rag = open_here(repo, output)
+    if explain:
+        if exact or regex:
+            raise typer.BadParameter("--explain goes with neither --exact nor --regex.")
+        _print_explanation(rag, text, top_k, filters, output, may_index=not no_index)
+        return
+    if exact or regex:
+
+        def find(engine: "CodeRAG") -> "TextMatches":
+            return engine.search_text(
+                text,
+                regex=regex,
+                ignore_case=ignore_case,
+                context_lines=context_lines,
+                limit=MOST_MATCHES if top_k is None else top_k,
+                filters=filters,
+            )
+
+        found = ask_indexed(rag, find, output, may_index=not no_index)
+        _print_found(found, rag, output, filters, names_only=count or files, with_numbers=count)
+        return
+    _print_hits(rag, text, top_k, filters, lines, output, may_index=not no_index)
+
+
+def _check_together(*, exact: bool, regex: bool, others: bool) -> None:
+    """Refuse options that mean nothing together."""
+    if exact and regex:
+        raise typer.BadParameter("give one of --exact and --regex.")
+    if others and not (exact or regex):
+        raise typer.BadParameter("--ignore-case, --context-lines, --count and --files go with --exact or --regex.")
+
+
+def _print_hits(
+    rag: "CodeRAG",
+    text: str,
+    top_k: int | None,
+    filters: "Filters | None",
+    lines: int,
+    output: Output,
+    *,
+    may_index: bool,
+) -> None:
+    from coderag.interfaces.cli._hits import print_hits
+    from coderag.interfaces.cli._indexing import ask_indexed
+
     hits = ask_indexed(
-        rag, lambda engine: engine.search(text, top_k=top_k, filters=filters), output, may_index=not no_index
+        rag, lambda engine: engine.search(text, top_k=top_k, filters=filters), output, may_index=may_index
     )
-    if as_json:
-        output.result({"query": text, "root": rag.root, "hits": hits})
+    if output.as_json:
+        verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
+        output.result({"query": text, "root": rag.root, **verdict, "hits": hits})
     else:
         print_hits(hits, rag.root, lines, output)
     if not hits:
         output.note("nothing found" + (" with these filters" if filters else ""))
+    elif hits.evidence != "found":
+        output.note(evidence_text(hits))
+    note_missing(hits, output)
+
+
+def _print_explanation(
+    rag: "CodeRAG", text: str, top_k: int | None, filters: "Filters | None", output: Output, *, may_index: bool
+) -> None:
+    from coderag.interfaces.cli._explain import print_explanation
+    from coderag.interfaces.cli._indexing import ask_indexed
+
+    told = ask_indexed(
+        rag, lambda engine: engine.explain(text, top_k=top_k, filters=filters), output, may_index=may_index
+    )
+    print_explanation(told, rag.root, output)
+
+
+def _print_found(
+    found: "TextMatches",
+    rag: "CodeRAG",
+    output: Output,
+    filters: "Filters | None",
+    *,
+    names_only: bool,
+    with_numbers: bool,
+) -> None:
+    from coderag.interfaces.cli._matches import print_counts, print_matches, tell
+
+    if output.as_json:
+        output.result(found, root=rag.root)
+    elif names_only:
+        print_counts(found, output, with_numbers=with_numbers)
+    else:
+        print_matches(found, rag.root, output)
+    tell(found, output, filtered=bool(filters))

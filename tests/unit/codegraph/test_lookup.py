@@ -61,6 +61,20 @@ def test_each_name_of_a_question_is_looked_up_once(corpus, found):
     assert len(candidates) == len({one["chunk_id"] for one in candidates})
 
 
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("tests/test_money.py:5", ("test_rounding", 4, 5)),
+        ("what is at test_money.py:4", ("test_rounding", 4, 5)),
+        ("tests/test_money.py:999", None),
+        ("nowhere.py:1", None),
+    ],
+)
+def test_a_place_is_looked_up_as_the_declaration_there(found, query, place):
+    shown = [(one["symbol"], one["start_line"], one["end_line"]) for one in found(query).candidates]
+    assert shown == ([place] if place else [])
+
+
 def test_an_unknown_name_is_not_defined(corpus, found):
     assert found("where is Unheard_of defined").candidates == []
     assert definitions(corpus, "Unheard_of") == []

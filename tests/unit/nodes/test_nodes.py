@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+from dataclasses import replace
 from typing import get_type_hints
 
 import pytest
@@ -16,7 +17,7 @@ from coderag.nodes.lookup import lookup
 from coderag.nodes.rerank import rerank
 from coderag.nodes.retrieve import retrieve
 from coderag.nodes.widen import widen
-from coderag.state import QueryUpdate
+from coderag.state import QueryUpdate, Rescored
 from tests.support.candidates import candidate, names_of, paths_of
 from tests.support.corpora import make_context, row_named
 from tests.support.graphs import state
@@ -125,16 +126,51 @@ def test_rerank_judges_the_evidence(context):
 class LastFirst:
     """A `Reranker` that turns the order round."""
 
+    name, candidates, remote = "fake/last-first", 20, False
+
+    def __init__(self):
+        self.calls = 0
+
     def rerank(self, query, texts):
-        return list(range(len(texts)))
+        self.calls += 1
+        return Rescored(list(range(len(texts))))
+
+
+def results_with(model, query="round a value up", **given):
+    return [one["chunk_id"] for one in ready(make_context(FILES, reranker=model), query, **given)["results"]]
 
 
 def test_rerank_uses_a_model_if_there_is_one():
-    plain, turned = (
-        [one["chunk_id"] for one in ready(make_context(FILES, reranker=model), "rounding values")["results"]]
-        for model in (None, LastFirst())
-    )
-    assert turned == plain[::-1]
+    assert results_with(LastFirst()) == results_with(None)[::-1]
+
+
+def test_a_model_chooses_among_more_than_are_asked_for():
+    assert results_with(LastFirst(), top_k=1) == results_with(None)[-1:]
+
+
+def test_a_model_is_not_asked_before_weak_evidence_is_widened():
+    model = LastFirst()
+    asked = make_context(FILES, reranker=model)
+    given = ready(asked, "kubernetes value annotations")
+    assert model.calls == 0
+    call(rerank, asked, {**given, "widened": True})
+    assert model.calls == 1
+
+
+def test_the_trace_says_what_the_model_did(context):
+    given = state("round a value up")
+    given["candidates"] = call(retrieve, context, given)["candidates"]
+    update = call(rerank, replace(context, reranker=LastFirst()), given)
+    assert update["trace"][0]["detail"]["reranker"] == "fake/last-first"
+    assert update["trace"][0]["detail"]["reranked"] == 5
+
+
+def test_ranks_in_the_channels_are_told_to_those_who_ask(context):
+    plain, explained = (ready(context, "round a value up", **given)["results"] for given in ({}, {"explain": True}))
+    assert all("ranks" not in result for result in plain)
+    for result in explained:
+        assert set(result["ranks"]) >= set(result["channels"]) - {"lookup"}
+    assert {1} <= {rank for result in explained for rank in result["ranks"].values()}
 
 
 def test_widen_adds_terms_and_says_so(context):

@@ -49,18 +49,17 @@ def test_docs_finds_documentation(corpus):
     assert np.argmax(docs) == corpus.paths.index("c/session.py")
 
 
-def test_dense_channels_compare_the_question_with_chunks_files_and_paths(corpus):
+def test_dense_channels_compare_the_question_with_chunks_and_paths(corpus):
     row = row_named(corpus, "paint")
     found = channels_of(corpus, "anything", corpus.vectors[row])
     assert found["dense"].values[row] == pytest.approx(1, abs=1e-5)
-    assert np.argmax(found["dense_file"].values) == corpus.paths.index("b/colours.py")
     place = corpus.path_vectors[corpus.paths.index("c/session.py")]
     assert np.argmax(channels_of(corpus, "anything", place)["dense_path"].values) == corpus.paths.index("c/session.py")
 
 
 def test_meaning_counts_less_where_the_question_is_a_bare_identifier(corpus):
     bare, sentence = channels_of(corpus, "hash_secret"), channels_of(corpus, "how is a secret hashed")
-    for name in ("dense", "dense_file", "dense_path"):
+    for name in ("dense", "dense_path"):
         assert bare[name].weight < sentence[name].weight
     assert bare["lexical"].weight == sentence["lexical"].weight
 
@@ -103,3 +102,14 @@ def test_likeness_counts_from_what_is_ordinary_in_the_repository():
 def test_few_chunks_say_nothing_of_what_is_ordinary(size):
     cosines = np.linspace(0.1, 0.5, size, dtype=np.float32)
     np.testing.assert_array_equal(standing_out(cosines), cosines)
+
+
+@pytest.mark.parametrize("name", ["hash_secrt", "hashSecert", "hash_sec"])
+def test_a_name_that_nothing_has_stands_for_those_that_it_may_mean(corpus, name):
+    exact, near = (find_symbols(corpus, analyze(asked)) for asked in ("hash_secret", name))
+    assert [match.name for match in near] == [match.name for match in exact] == ["hash_secret"]
+    assert near[0].quality < exact[0].quality
+
+
+def test_only_a_question_about_one_name_takes_another_for_it(corpus):
+    assert not find_symbols(corpus, analyze("how does `hash_secrt` differ from the one of the standard library"))

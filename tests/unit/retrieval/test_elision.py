@@ -1,46 +1,81 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.retrieval.elision import elide_body, signature_only
+from coderag.retrieval.elision import Line, elide, head_length, signature_only, weigh, written
 
-LONG = "\n".join(["def f():", *(f"    step_{number}()" for number in range(40)), "    return password", "# end"])
-
-
-def test_head_end_and_lines_with_the_questions_terms_are_kept():
-    lines = elide_body(LONG, {"password"}).split("\n")
-    assert lines[0] == "def f():"
-    assert "    return password" in lines
-    assert lines[-1] == "# end"
+TEXTS = [
+    "def login(user):",
+    *(f"    step_{number}()" for number in range(20)),
+    "    check(password)",
+    "    return user",
+]
 
 
-def test_a_gap_says_how_many_lines_it_hides_and_keeps_the_indent():
-    assert "    … 34 lines" in elide_body(LONG, {"password"}).split("\n")
+def lines(texts=TEXTS, rarity=None, first=1):
+    return [
+        Line(number, text, value)
+        for number, (text, value) in enumerate(
+            zip(texts, weigh("\n".join(texts), rarity or {}, 1.0), strict=True), first
+        )
+    ]
 
 
-def test_a_single_line_is_never_hidden():
-    text = "\n".join(f"line {number}" for number in range(8))
-    assert elide_body(text, ()) == text
+def test_the_head_the_end_and_the_lines_with_the_questions_words_are_kept():
+    shown = [line.text for line in elide(lines(rarity={"password": 3.0}), head=1, share=0.2)]
+    assert shown[0] == TEXTS[0]
+    assert shown[-2:] == TEXTS[-2:]
+    assert len(shown) < 8
 
 
-def test_a_text_where_everything_matters_stays_whole():
-    assert elide_body(LONG, {"step", "password"}).count("step_") == 40
+def test_a_rarer_word_makes_a_line_worth_more():
+    rare, _, common, _, plain = weigh("zlib()\n\nvalue()\n\nother()", {"zlib": 6.0, "valu": 1.0}, 1.0)
+    assert rare > common > plain
+
+
+def test_a_return_is_worth_more_than_a_plain_line_and_that_more_than_a_brace():
+    leaving, plain, brace = weigh("    return x\n    x = 1\n}", {}, 1.0)
+    assert leaving > plain > brace > 0
+
+
+def test_a_gap_is_marked_with_its_length_and_the_indentation_around_it():
+    shown = [Line(10, "def f():"), Line(31, "    return 1")]
+    assert written(shown, 10, 31) == "def f():\n    … 20 lines\n    return 1"
+
+
+def test_what_is_missing_at_both_ends_is_marked_too():
+    assert written([Line(12, "x = 1")], 10, 13) == "… 2 lines\nx = 1\n… 1 line"
+
+
+def test_a_gap_that_the_reader_has_seen_says_so():
+    assert "… 2 lines, shown before" in written([Line(1, "a"), Line(4, "d")], 1, 4, {2, 3})
+
+
+def test_a_gap_of_one_line_is_filled():
+    assert len(elide(lines(["a", "b", "c"]), head=1, share=0.0)) == 3
+
+
+def test_the_head_has_decorators_and_a_signature_of_several_lines():
+    texts = ["@app.route('/')", "def index(", "    a,", "    b,", "):", "    return a"]
+    assert head_length(texts, "def index( a, b, ):") == 5
+    assert head_length(["x = 1", "y = 2"], "") == 1
 
 
 @given(
-    st.lists(st.sampled_from(["password = 1", "    other()", "", "x"]), max_size=40),
-    st.sampled_from([(), ("password",)]),
+    texts=st.lists(st.sampled_from(["", "}", "x = password", "    return y", "for a in b:"]), min_size=1, max_size=60),
+    share=st.floats(0, 1),
+    head=st.integers(1, 5),
+    first=st.integers(1, 50),
 )
-def test_shown_and_hidden_lines_add_up(lines, terms):
-    text = "\n".join(lines).rstrip("\n")
-    shown = elide_body(text, terms).split("\n")
-    hidden = sum(int(line.split()[1]) for line in shown if line.lstrip().startswith("…"))
-    kept = sum(not line.lstrip().startswith("…") for line in shown)
-    assert hidden + kept == len(text.split("\n"))
+def test_shown_and_marked_lines_add_up_and_no_line_is_cut(texts, share, head, first):
+    given_lines = lines(texts, {"password": 1.0}, first)
+    shown = elide(given_lines, head, share)
+    text = written(shown, first, first + len(texts) - 1).split("\n")
+    gaps = [int(line.split("… ")[1].split(" ")[0]) for line in text if "… " in line]
+    assert len(shown) + sum(gaps) == len(texts)
+    assert all(gap > 1 for gap in gaps)
+    assert [line for line in text if "… " not in line] == [line.text for line in shown]
 
 
-def test_a_signature_is_shown_with_its_docstring_indented():
-    assert signature_only("def f():", "First.\n\nMore.") == "def f():\n    First.\n\n    More."
-
-
-def test_a_signature_without_docstring_is_alone():
+def test_a_signature_stands_with_its_documentation():
+    assert signature_only("def f():", "Do it.\n\nWell.") == "def f():\n    Do it.\n\n    Well."
     assert signature_only("def f():", "") == "def f():"

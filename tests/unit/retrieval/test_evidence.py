@@ -1,75 +1,136 @@
+import numpy as np
 import pytest
 
 from coderag.retrieval.analysis import analyze
-from coderag.retrieval.evidence import NOT_FOUND_BELOW, WEAK_BELOW, coverage, judge
+from coderag.retrieval.evidence import FEATURES, Calibration, calibrations, evidence_features, judge
+from coderag.schema import FileRecord
 from tests.support.candidates import candidate
-from tests.support.corpora import make_corpus, row_named
+from tests.support.corpora import make_context, make_corpus, row_named
 
 FILES = {
     "auth.py": 'def check(text):\n    """Compare the password with its hash."""\n    return compare(text)\n',
     "paint.py": "def paint(canvas):\n    canvas.fill('red')\n",
+    "cart.py": "def total(cart):\n    return sum(item.price for item in cart)\n",
 }
 
 
 @pytest.fixture(scope="module")
-def corpus():
-    return make_corpus(FILES)
+def context():
+    return make_context(FILES)
 
 
 @pytest.fixture(scope="module")
-def checked(corpus):
-    return candidate(corpus, row_named(corpus, "check"))
+def checked(context):
+    return candidate(context.corpus, row_named(context.corpus, "check"))
 
 
-@pytest.mark.parametrize(
-    ("query", "evidence"),
-    [
-        ("compare password hash", "found"),
-        ("password zebra giraffe", "weak"),
-        ("zebra giraffe elephant", "not_found"),
-    ],
-)
-def test_evidence_is_the_share_of_the_questions_words_that_the_results_have(corpus, checked, query, evidence):
-    assert judge(corpus, analyze(query), [checked]) == evidence
+def judged(context, query, results):
+    analysis = analyze(query)
+    return judge(context.corpus, analysis, results, context.embedder.embed_query(query, analysis["terms"]))
 
 
-def test_no_results_are_no_evidence(corpus):
-    assert judge(corpus, analyze("password"), []) == "not_found"
+def test_the_code_that_was_asked_for_is_found(context, checked):
+    told = judged(context, "compare the password with its hash", [checked])
+    assert told["verdict"] == "found"
+    assert told["confidence"] > 0.8
+    assert told["features"]["words_in_results"] == 1.0
+    assert told["not_indexed"] == []
 
 
-def test_what_was_looked_up_exactly_is_found_whatever_its_words(corpus, checked):
+def test_a_question_about_something_else_is_not_found(context, checked):
+    told = judged(context, "zebra giraffe elephant", [checked])
+    assert told["verdict"] == "not_found"
+    assert told["features"]["unknown_words"] == 1.0
+
+
+def test_a_question_of_which_a_part_is_there_is_less_sure(context, checked):
+    some = judged(context, "where does a giraffe compare its password", [checked])
+    assert judged(context, "zebra giraffe", [checked])["confidence"] < some["confidence"]
+    assert some["confidence"] < judged(context, "compare the password with its hash", [checked])["confidence"]
+
+
+def test_no_results_are_no_evidence(context):
+    told = judged(context, "password", [])
+    assert (told["verdict"], told["confidence"]) == ("not_found", 0.0)
+
+
+def test_what_was_looked_up_exactly_is_found_whatever_its_words(context, checked):
     exact = {**checked, "channels": {"lookup": 1.0}}
-    assert judge(corpus, analyze("zebra giraffe elephant"), [exact]) == "found"
+    told = judged(context, "zebra giraffe elephant", [exact])
+    assert (told["verdict"], told["confidence"]) == ("found", 1.0)
 
 
-def test_an_unsure_look_up_proves_nothing(corpus, checked):
+def test_an_unsure_look_up_proves_nothing(context, checked):
     unsure = {**checked, "channels": {"lookup": 0.8}}
-    assert judge(corpus, analyze("zebra giraffe elephant"), [unsure]) == "not_found"
+    assert judged(context, "zebra giraffe elephant", [unsure])["verdict"] == "not_found"
 
 
-def test_coverage_is_all_or_nothing_at_its_ends(corpus, checked):
-    assert coverage(corpus, ["password", "hash"], [checked]) == 1
-    assert coverage(corpus, ["zebra"], [checked]) == 0
-    assert coverage(corpus, [], [checked]) == 0
+def test_a_file_that_was_left_out_makes_it_unknown_and_is_named():
+    context = make_context(FILES)
+    context.corpus.snapshot.files().append(
+        FileRecord("safari/zebra.py", "skipped", reason="larger than 1,000,000 bytes")
+    )
+    results = [candidate(context.corpus, row_named(context.corpus, "check"))]
+    told = judged(context, "how is the zebra of a safari drawn", results)
+    assert told["verdict"] == "unknown"
+    assert told["not_indexed"] == ["safari/zebra.py: larger than 1,000,000 bytes"]
+    assert judged(context, "compare the password with its hash", results)["verdict"] == "found"
+
+
+def test_likeness_counts_for_the_shipped_vectors_only(context, checked):
+    features = dict.fromkeys(FEATURES, 0.5)
+    more = {**features, "likeness": 0.9}
+    models = calibrations()
+    assert models["embedded"].probability(more) > models["embedded"].probability(features)
+    assert models["other"].probability(more) == models["other"].probability(features)
+
+
+@pytest.mark.parametrize("model", calibrations().values(), ids=calibrations())
+def test_the_shipped_weights_say_what_they_mean(model):
+    signs = {name: np.sign(weight) for name, weight in model.weights.items()}
+    assert {name for name, sign in signs.items() if sign < 0} <= {"unknown_words"}
+    assert 0 < model.not_found_below < model.weak_below < 1
+    everything = {
+        "words_in_files": 1.0,
+        "words_in_results": 1.0,
+        "likeness": 0.8,
+        "unknown_words": 0.0,
+        "smallness": 0.0,
+    }
+    assert model.verdict(model.probability(everything)) == "found"
+    assert model.verdict(model.probability({**dict.fromkeys(FEATURES, 0.0), "unknown_words": 1.0})) == "not_found"
+
+
+def test_the_model_is_logistic_and_its_verdict_by_two_thresholds():
+    model = Calibration(bias=-1.0, weights={"words_in_files": 2.0}, weak_below=0.6, not_found_below=0.3)
+    assert model.probability({"words_in_files": 0.5}) == pytest.approx(0.5)
+    assert [model.verdict(p) for p in (0.29, 0.3, 0.59, 0.6)] == ["not_found", "weak", "weak", "found"]
+
+
+def features_of(files, query, name):
+    corpus = make_corpus(files)
+    zero = np.zeros(corpus.vectors.shape[1], np.float32)
+    return evidence_features(corpus, analyze(query), [candidate(corpus, row_named(corpus, name))], zero)
 
 
 def test_a_rare_word_counts_more_than_a_common_one():
     files = {f"f{number}.py": f"def common_{number}():\n    pass\n" for number in range(9)}
-    corpus = make_corpus({**files, "rare.py": "def rare():\n    pass\n"})
-    first = candidate(corpus, row_named(corpus, "common_0"))
-    assert coverage(corpus, ["common", "rare"], [first]) < 0.5
+    features = features_of({**files, "rare.py": "def rare():\n    pass\n"}, "common rare", "common_0")
+    assert 0 < features["words_in_files"] < 0.5
 
 
-def test_a_word_may_be_anywhere_in_the_file_of_a_result():
-    corpus = make_corpus({"a.py": "def one():\n    pass\n\n\ndef two():\n    zebra()\n"})
-    assert coverage(corpus, ["zebra"], [candidate(corpus, row_named(corpus, "one"))]) == 1
+def test_a_word_elsewhere_in_the_file_of_a_result_is_in_its_file_only():
+    features = features_of({"a.py": "def one():\n    pass\n\n\ndef two():\n    zebra()\n"}, "zebra", "one")
+    assert (features["words_in_files"], features["words_in_results"]) == (1.0, 0.0)
 
 
 def test_only_the_first_results_count():
     corpus = make_corpus({f"{letter}.py": f"def {letter * 4}():\n    pass\n" for letter in "abcdefg"})
     found = [candidate(corpus, row) for row in range(corpus.n_chunks)]
-    assert coverage(corpus, ["gggg"], found) == 0
+    zero = np.zeros(corpus.vectors.shape[1], np.float32)
+    assert evidence_features(corpus, analyze("gggg"), found, zero)["words_in_files"] == 0
 
 
-def test_weak_is_between_the_thresholds():
-    assert 0 < NOT_FOUND_BELOW < WEAK_BELOW < 1
+def test_features_without_results_are_zero():
+    corpus = make_corpus(FILES)
+    assert set(evidence_features(corpus, analyze("x y"), [], np.zeros(1)).values()) == {0.0}

@@ -1,15 +1,18 @@
 import pytest
 
-from coderag.retrieval.expansion import RELATION_WEIGHTS, Neighbour, Seed, expand
+from coderag.retrieval.expansion import RELATION_WEIGHTS, Seed, expand
 
 NAMES = "abcdefghij"
 
 
 def related(edges, seeds="a", *, depth=2, limit=10, relevance=None):
-    """Expand over edges given as {row: [(row, relation, confidence)]}; rows have letters as names."""
+    """Expand over edges given as {row: [(row, relation, confidence[, line])]}; rows have letters as names."""
     return expand(
         [Seed(NAMES.index(name), name) for name in seeds],
-        lambda row: [Neighbour(NAMES.index(to), *rest) for to, *rest in edges.get(NAMES[row], [])],
+        lambda row: [
+            (NAMES.index(to), relation, confidence, *(line or [0]))
+            for to, relation, confidence, *line in edges.get(NAMES[row], [])
+        ],
         lambda row: (relevance or {}).get(NAMES[row], 0.5),
         lambda row: NAMES[row],
         lambda row: f"id-{NAMES[row]}",

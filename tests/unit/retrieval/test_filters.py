@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.filters import NO_FILTERS, chunk_mask, path_matcher
+from coderag.retrieval.filters import NO_FILTERS, chunk_mask, filter_values, path_matcher, related_mask
+from coderag.schema import Filters
 from tests.support.corpora import make_corpus
 
 FILES = {
@@ -66,6 +67,19 @@ def test_several_patterns_are_alternatives():
     assert [matches(path) for path in FILES] == [True, False, True, False]
 
 
+def test_patterns_behind_an_exclamation_mark_leave_paths_out():
+    matches = path_matcher(("shop", "!*.ts"))
+    assert [matches(path) for path in FILES] == [False, True, False, False]
+    matches = path_matcher(("!tests", "!README.md"))
+    assert [matches(path) for path in FILES] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("pattern", ["./!odd.py", "\\!odd.py"])
+def test_a_name_may_begin_with_an_exclamation_mark(pattern):
+    assert path_matcher((pattern,))("!odd.py")
+    assert not path_matcher((pattern,))("odd.py")
+
+
 SEGMENT = st.sampled_from(["a", "b", "ab", "a.py", "b.py", "a+"])
 GLOB = st.sampled_from(["a", "b", "*", "a*", "*.py", "?", "a?", "**"])
 
@@ -116,3 +130,53 @@ def test_a_value_that_nothing_in_the_index_has_is_refused_with_those_there_are(c
     with pytest.raises(InvalidQueryError, match="cobol") as refused:
         allowed(corpus, **{name: ["cobol"]})
     assert there in refused.value.hint
+
+
+BRANCHES = {
+    "simple.py": "def simple():\n    return 1\n",
+    "branchy.py": "def branchy(a):\n    if a:\n        return 1\n    for b in a:\n        pass\n    return 2\n",
+    "notes.md": "# Notes\n\nText.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("complexity", "files"),
+    [
+        (1, {"simple.py", "branchy.py"}),
+        (3, {"branchy.py"}),
+        (4, set()),
+        ((0, 1), {"simple.py", "notes.md"}),
+        ((3, 3), {"branchy.py"}),
+    ],
+)
+def test_complexity_is_a_minimum_or_a_range(complexity, files):
+    values = filter_values(Filters(complexity=complexity))
+    assert {path for path, _ in allowed(make_corpus(BRANCHES), **values)} == files
+
+
+@pytest.mark.parametrize("complexity", [-1, (5, 4), (-2, 3)])
+def test_a_complexity_that_nothing_can_have_is_refused(complexity):
+    with pytest.raises(InvalidQueryError, match="holds for nothing"):
+        filter_values(Filters(complexity=complexity))
+
+
+def test_only_changed_files_are_allowed_even_if_there_are_none(corpus):
+    assert {path for path, _ in allowed(corpus, changed=["shop/cart.py", "gone.py"])} == {"shop/cart.py"}
+    assert allowed(corpus, changed=[]) == set()
+
+
+def test_filters_are_plain_values():
+    values = filter_values(Filters(("python",), complexity=(1, 5)), ["a.py"])
+    assert values == {**NO_FILTERS, "languages": ["python"], "complexity": [1, 5], "changed": ["a.py"]}
+    assert filter_values(Filters()) == NO_FILTERS
+
+
+def test_related_code_keeps_to_the_places_that_filters_name_not_to_what_results_must_be(corpus):
+    values = filter_values(Filters(paths=("!tests",), kinds=("class",), complexity=5), [])
+    mask = related_mask(corpus, values)
+    assert {corpus.value("path", row) for row in np.flatnonzero(mask)} == {
+        "README.md",
+        "shop/cart.py",
+        "shop/web/app.ts",
+    }
+    assert related_mask(corpus, filter_values(Filters(kinds=("class",)))) is None

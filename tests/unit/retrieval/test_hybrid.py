@@ -62,7 +62,7 @@ def test_a_channels_best_is_the_best_of_what_may_be_a_result(context):
 
 
 def test_a_declaration_that_is_named_is_a_candidate_whatever_the_channels_say(context):
-    everything = ["lexical", "dense", "names", "dense_file", "dense_path", "docs"]
+    everything = ["lexical", "dense", "names", "dense_path", "docs"]
     results = found(context, "hash_password", disabled_signals=everything)
     assert row_named(context.corpus, "hash_password") in {context.corpus.row_of[one["chunk_id"]] for one in results}
 
@@ -80,7 +80,7 @@ def test_an_empty_index_has_no_candidates():
 
 
 def test_an_unknown_word_finds_nothing_by_words(context):
-    results = found(context, "zxqvw", disabled_signals=["dense", "dense_file", "dense_path"])
+    results = found(context, "zxqvw", disabled_signals=["dense", "dense_path"])
     assert results == []
 
 

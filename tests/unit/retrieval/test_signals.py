@@ -17,6 +17,8 @@ ALONE = {
     "definition": ("explain `rounding`", "a.py", SAME, "z.py", "def rounding(x):\n    return x\n"),
     "file_of_name": ("what does `io` do", "a.py", SAME, "io.py", SAME),
     "file_name": ("password rules", "a.py", SAME, "password_rules.py", SAME),
+    "coverage": ("invoice printer", "a.py", SAME, "z.py", SAME.replace("x", "invoice").replace("work", "printer")),
+    "length": ("anything", "a.py", SAME, "z.py", SAME.replace("    return", "    y = x\n    z = y\n    return")),
     "folder_name": ("password rules", "a/other/x.py", SAME, "a/password/x.py", SAME),
     "file_size": ("anything", "a.py", SAME, "z.py", SAME.replace("    return", "    y = x\n    z = y\n    return")),
     "centrality": (
@@ -42,8 +44,19 @@ def first(corpus, query, found, disabled=()):
 def test_a_signal_decides_between_files_that_are_alike_and_can_be_switched_off(name):
     query, other, other_text, wanted, wanted_text = ALONE[name]
     corpus = make_corpus({other: other_text, wanted: wanted_text})
-    assert first(corpus, query, candidates(corpus)) == wanted
-    assert first(corpus, query, candidates(corpus), [name]) == other
+    others = [signal for signal in ("coverage", "file_size", "length") if signal != name]
+    assert first(corpus, query, candidates(corpus), others) == wanted
+    assert first(corpus, query, candidates(corpus), [*others, name]) == other
+
+
+def test_words_of_a_long_question_are_in_a_file_name_by_chance():
+    corpus = make_corpus({"printer.py": SAME})
+    question = "printer" + "".join(f" word{letter}" for letter in "abcdefghijklmnop")
+    of_short, of_long = (
+        file_scores(corpus, Question.of(corpus, query, analyze(query), []), np.zeros(1, np.float32))[1]["file_name"][0]
+        for query in ("printer rules", question)
+    )
+    assert 0 < of_long < of_short
 
 
 def test_coherence_prefers_the_file_with_several_of_the_lexically_best_chunks():
@@ -56,7 +69,9 @@ def test_coherence_prefers_the_file_with_several_of_the_lexically_best_chunks():
 
 
 def test_every_signal_and_factor_is_tried_alone():
-    assert {signal.name for signal in SIGNALS} | NAME_FACTORS.keys() | {"role"} == ALONE.keys() | {"coherence"}
+    assert {signal.name for signal in SIGNALS} | NAME_FACTORS.keys() | {"role", "length"} == ALONE.keys() | {
+        "coherence"
+    }
 
 
 ROLES = {

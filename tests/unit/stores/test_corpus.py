@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coderag.app import CodeRAG
-from coderag.stores.corpus import Corpus
+from coderag.stores.corpus import Corpus, dot_products
 from coderag.stores.index_store import IndexStore
 from tests.support.corpora import make_corpus, row_named, write_files
 
@@ -52,6 +52,30 @@ def test_file_vectors_are_in_the_order_of_the_files(corpus):
 def test_the_largest_value_of_each_file(corpus):
     values = np.arange(corpus.n_chunks, dtype=np.float32)
     assert corpus.file_max(values).tolist() == [corpus.chunk_rows(file)[-1] for file in range(3)]
+
+
+def test_the_best_chunk_of_each_file_is_the_first_of_equals(corpus):
+    assert corpus.best_rows(np.zeros(corpus.n_chunks, np.float32)).tolist() == corpus.file_starts.tolist()
+    rising = np.arange(corpus.n_chunks, dtype=np.float32)
+    assert corpus.best_rows(rising).tolist() == [corpus.chunk_rows(file)[-1] for file in range(3)]
+
+
+def test_cosines_are_those_of_the_vector_asked_for(corpus):
+    for row in (0, 1, 0):
+        expected = corpus.vectors @ corpus.vectors[row]
+        np.testing.assert_allclose(corpus.cosines(corpus.vectors[row]), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [0, 3, 40_000])
+def test_products_are_the_same_whatever_the_size(rows):
+    matrix = np.random.default_rng(1).normal(size=(rows, 256)).astype(np.float32)
+    vector = np.linspace(-1, 1, 256, dtype=np.float32)
+    np.testing.assert_allclose(dot_products(matrix, vector), (matrix * vector).sum(axis=1), rtol=1e-3, atol=1e-3)
+
+
+def test_a_misspelt_term_leads_to_the_nearest(corpus):
+    assert corpus.near_terms("chekout")[0] == "checkout"
+    assert corpus.near_terms("photosynthesis") == []
 
 
 def test_known_terms_keep_repetitions_and_drop_what_the_index_lacks(corpus):

@@ -45,7 +45,11 @@ def test_facts_are_read_back_equal(facts: FileFacts) -> None:
     interface, body = unpack_interface(packed.interface), unpack_body(packed.body)
     names = ("language", "package", "definitions", "imports", "bases", "bindings", "settings")
     assert [getattr(interface, name) for name in names] == [getattr(facts, name) for name in names]
-    assert body == (facts.local_bindings, facts.references, facts.mentions)
+    assert (body.bindings, body.references(), body.mentions) == (
+        facts.local_bindings,
+        facts.references,
+        facts.mentions,
+    )
     assert b"\n" not in packed.interface + packed.body
 
 
@@ -112,6 +116,14 @@ def test_arbitrary_bytes_are_refused_and_nothing_else_happens(packed: bytes) -> 
 )
 def test_damaged_bytes_are_refused_or_read(packed: bytes, at: int, put: bytes, dropped: int) -> None:
     _unpacked(packed[:at] + put + packed[at + dropped :])
+
+
+@pytest.mark.parametrize("position", [-1, 1])
+def test_a_reference_to_a_chain_that_is_not_there_is_refused(position: int) -> None:
+    stored = json.loads(_PACKED.body)
+    stored[-1][-1] = [position]
+    with pytest.raises(ValueError, match="not the facts"):
+        unpack_body(json.dumps(stored).encode())
 
 
 _JSON = st.recursive(

@@ -123,6 +123,17 @@ def test_a_misspelt_name_is_near_to_the_right_one(table, name, near):
     assert near in table.similar(name)
 
 
+@pytest.mark.parametrize(("name", "near"), [("sess", "Session"), ("mxsz", "max_size"), ("Session.logi", "login")])
+def test_a_shortened_name_is_near_to_the_whole_one(table, name, near):
+    assert near in table.similar(name)
+
+
+def test_how_near_a_name_is_is_known(table):
+    (near,) = table.near("Sesion")
+    assert near.word == "Session"
+    assert 0.8 <= near.quality < 1
+
+
 @pytest.mark.parametrize("name", ["", "photosynthesis"])
 def test_a_name_unlike_all_others_is_near_to_none(table, name):
     assert table.similar(name) == []

@@ -1,0 +1,79 @@
+"""Reranking by a cross-encoder in this process: it reads question and text together and gives one number.
+
+LlamaIndex's ``SentenceTransformerRerank`` is not used: it scores all texts at once, whatever time that takes, looks for models
+that are no folder on the hub, and runs the code that a model brings.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coderag.errors import ModelError
+from coderag.models.model_folders import model_title
+from coderag.settings import RerankerSettings
+from coderag.state import Rescored
+
+_BATCH = 4  # texts between two looks at the clock
+
+
+class CrossEncoderReranker:
+    """Scores texts with a model of a sentence-transformers folder. Nothing is downloaded, and no code of the folder is run.
+
+    Args:
+        settings: The section ``reranker``.
+        folder: Of the model, checked.
+        clock: Gives seconds; only differences count.
+
+    Attributes:
+        name: Such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
+    """
+
+    remote = False
+
+    def __init__(self, settings: RerankerSettings, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.name = f"{settings.provider}/{model_title(folder)}"
+        self.candidates = settings.candidates
+        self._folder = folder
+        self._device = settings.device
+        self._budget_ms = settings.budget_ms
+        self._clock = clock
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Rescored:
+        """Return one score a text, or none once the budget is spent; the first call loads the model, which does not count.
+
+        Raises:
+            ModelError: The model cannot be loaded, or fails.
+        """
+        model = self._model
+        deadline = self._clock() + self._budget_ms / 1e3
+        scores: list[float] = []
+        for start in range(0, len(texts), _BATCH):
+            if self._clock() >= deadline:
+                return Rescored(None, f"{self._budget_ms} ms were over after {start} of {len(texts)} texts")
+            scores += self._scores(model, [(query, text) for text in texts[start : start + _BATCH]])
+        return Rescored(scores)
+
+    def _scores(self, model: Any, pairs: list[tuple[str, str]]) -> list[float]:  # noqa: ANN401  # of an extra
+        try:
+            scores = np.asarray(model.predict(pairs, show_progress_bar=False), np.float64)
+        except (RuntimeError, ValueError, TypeError, LookupError) as error:
+            raise ModelError(f"the reranker {self.name} failed: {type(error).__name__}: {error}") from error
+        if scores.shape != (len(pairs),) or not np.isfinite(scores).all():
+            message = f"the reranker {self.name} does not give one finite number for a question and a text"
+            raise ModelError(message, hint="Set reranker.model to the folder of a cross-encoder with one label.")
+        return list(map(float, scores))
+
+    @cached_property
+    def _model(self) -> Any:  # noqa: ANN401  # of an extra
+        try:
+            from sentence_transformers import CrossEncoder  # noqa: PLC0415  # an extra, and seconds
+
+            return CrossEncoder(str(self._folder), device=self._device, local_files_only=True, trust_remote_code=False)
+        except Exception as error:  # the libraries raise whatever their parts do
+            message = f"{self._folder} cannot be loaded as a cross-encoder: {type(error).__name__}: {error}"
+            hint = "Check that the folder is complete and that sentence-transformers is recent enough for it."
+            raise ModelError(message, hint=hint) from error

@@ -1,0 +1,160 @@
+"""Reranking by a language model of Ollama's: a score for each text, or all texts put in order at once.
+
+LlamaIndex's ``LLMRerank`` is not used: it has no time budget, fails on a number that is none of a text's, and leaves out texts
+that the model did not name. Here Ollama holds the model to a JSON schema.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import httpx
+
+from coderag.models.providers import ollama_options, server_address
+from coderag.models.remote_errors import Fault, Remote, model_error, remote_errors
+from coderag.models.text_window import CountedWindow
+from coderag.prompting import load_prompt
+from coderag.settings import RerankerSettings
+from coderag.state import Rescored
+
+_PROMPT_TOKENS = 512  # of the rules, the fences and the reply
+_QUESTION_SHARE = 4  # a quarter of the context window, at most
+_BEST = 10
+_BACKTICKS = re.compile(r"`+")
+
+
+class _NoScoresError(Exception):
+    """The model's reply has no scores, or the time is over; the message says which."""
+
+
+class OllamaReranker:
+    """Scores texts with a model of Ollama's.
+
+    Args:
+        settings: The section ``reranker``.
+        clock: Gives seconds; only differences count.
+
+    Attributes:
+        name: Such as ``ollama/qwen2.5-coder``.
+    """
+
+    remote = True
+
+    def __init__(self, settings: RerankerSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        model = settings.model or "qwen2.5-coder"
+        self.name = f"{settings.provider}/{model}"
+        self.candidates = settings.candidates
+        self._settings = settings
+        self._clock = clock
+        self._remote = Remote(
+            provider="ollama",
+            model=model,
+            address=server_address(settings.base_url, "reranker.base_url"),
+            section="reranker",
+            timeout_s=settings.budget_ms / 1e3,
+        )
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Rescored:
+        """Return one score a text, or none if time is over or the model's reply has none.
+
+        Raises:
+            ModelError: The server cannot be reached, has no such model, or answers with an error.
+        """
+        deadline = self._clock() + self._settings.budget_ms / 1e3
+        score = self._listwise if self._settings.mode == "listwise" else self._pointwise
+        question = CountedWindow(self._settings.context_window // _QUESTION_SHARE).cut(query)
+        try:
+            return Rescored(score(_fenced(question), texts, deadline))
+        except _NoScoresError as error:
+            return Rescored(None, str(error))
+
+    def _pointwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
+        window, prompt = self._window(1), load_prompt("rerank_pointwise")
+        limits = {"type": "integer", "minimum": 0, "maximum": _BEST}
+        scores = []
+        for text in texts:
+            asked = prompt.render(question=question, passage=_fenced(window.cut(text)))
+            score = self._ask(asked, "score", limits, deadline)
+            if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= _BEST:
+                raise _NoScoresError("a reply of the model has no score")
+            scores.append(float(score))
+        return scores
+
+    def _listwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
+        window = self._window(len(texts))
+        passages = "\n\n".join(f"[{number}]\n{_fenced(window.cut(text))}" for number, text in enumerate(texts, 1))
+        limits = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": len(texts)}}
+        asked = load_prompt("rerank_listwise").render(question=question, passages=passages)
+        order = self._ask(asked, "order", limits, deadline)
+        named = [number for number in order if type(number) is int] if isinstance(order, list) else []
+        ranks = {number: rank for rank, number in enumerate(dict.fromkeys(named)) if 1 <= number <= len(texts)}
+        if not ranks:
+            raise _NoScoresError("the model's reply names none of the texts")
+        return [float(len(texts) - ranks.get(number, len(texts))) for number in range(1, len(texts) + 1)]
+
+    def _window(self, texts: int) -> CountedWindow:
+        """Return what each of some texts may have of the context window."""
+        window = self._settings.context_window
+        return CountedWindow(max(32, (window - window // _QUESTION_SHARE - _PROMPT_TOKENS) // texts))
+
+    def _ask(self, prompt: str, key: str, limits: dict[str, Any], deadline: float) -> Any:  # noqa: ANN401  # the model's
+        """Return what the model's reply has for `key`; None if it is no such reply.
+
+        Raises:
+            _NoScoresError: The time is over.
+            ModelError: The request failed.
+        """
+        body = {
+            "model": self._remote.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "stream": False,
+            "format": {"type": "object", "properties": {key: limits}, "required": [key]},
+            "options": {"temperature": 0, "num_ctx": self._settings.context_window},
+        }
+        with remote_errors(self._remote):
+            reply = self._post(body, deadline)
+            content = None if reply is None else str(json.loads(reply)["message"]["content"])
+        if content is None:
+            raise _NoScoresError(f"{self._settings.budget_ms} ms were over")
+        try:
+            told = json.loads(content)
+        except ValueError:
+            return None
+        return told.get(key) if isinstance(told, dict) else None
+
+    def _post(self, body: dict[str, Any], deadline: float) -> bytes | None:
+        """Return the reply to a request, or None if it is not all there in time."""
+        left = deadline - self._clock()
+        if left <= 0:
+            return None
+        reply = b""
+        try:
+            with self._client.stream("POST", "/api/chat", json=body, timeout=left) as response:
+                if response.is_error:
+                    response.read()
+                    response.raise_for_status()
+                for part in response.iter_bytes():  # the time-out is for each part, however many there are
+                    if self._clock() >= deadline:
+                        return None
+                    reply += part
+        except httpx.ConnectTimeout as error:
+            fault = Fault("unreachable", detail=f"no connection within {left:.1f} s")
+            raise model_error(fault, self._remote) from error
+        except httpx.TimeoutException:
+            return None
+        return reply
+
+    @cached_property
+    def _client(self) -> httpx.Client:
+        options = ollama_options(self._remote.address, self._remote.timeout_s)
+        return httpx.Client(base_url=self._remote.address, **options)
+
+
+def _fenced(text: str) -> str:
+    """Return a text between fences that nothing in it can close."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"

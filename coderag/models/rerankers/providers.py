@@ -1,0 +1,26 @@
+"""The reranker that the settings name (docs/reranking.md)."""
+
+from coderag.models.extras import require_extra
+from coderag.models.model_folders import model_folder
+from coderag.settings import RerankerSettings
+from coderag.state import Reranker
+
+
+def make_reranker(settings: RerankerSettings) -> Reranker | None:
+    """Return the model that orders results, or None if the ranking signals alone do. Nothing is loaded or sent yet.
+
+    Raises:
+        ConfigurationError: A setting is missing or cannot be used, or the extra is not installed.
+    """
+    match settings.provider:
+        case "none":
+            return None
+        case "ollama":
+            from coderag.models.rerankers.ollama import OllamaReranker  # noqa: PLC0415  # importing httpx takes a while
+
+            return OllamaReranker(settings)
+        case "cross-encoder":
+            require_extra("sentence_transformers", "sentence-transformers", "the reranker 'cross-encoder'")
+            from coderag.models.rerankers.cross_encoder import CrossEncoderReranker  # noqa: PLC0415  # only this one needs it
+
+            return CrossEncoderReranker(settings, model_folder("cross-encoder", settings.model, "reranker.model"))

@@ -1,0 +1,15 @@
+"""The formats of a context's text, by name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from coderag.retrieval.context_json import JsonWriter
+from coderag.retrieval.context_markdown import MarkdownWriter
+from coderag.retrieval.context_parts import ContextWriter
+from coderag.retrieval.context_xml import XmlWriter
+from coderag.schema import ContextFormat
+
+WRITERS: Final[Mapping[ContextFormat, ContextWriter]] = MappingProxyType(
+    {"markdown": MarkdownWriter(), "xml": XmlWriter(), "json": JsonWriter()}
+)

@@ -1,0 +1,92 @@
+"""What the text of a context is written from, whatever its format."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from coderag.schema import ContextItem, ContextSection, Evidence, Omission, Relation
+
+_LONGEST_QUESTION: Final = 160  # characters
+_MOST_FRAME_TOKENS: Final = 120
+
+EVIDENCE_NOTES: Final[dict[Evidence, str]] = {
+    "found": "",
+    "weak": "The evidence is weak: nothing in the index answers this closely.",
+    "not_found": "Nothing in the index answers this.",
+    "unknown": "The answer may be in files that are not in the index.",
+}
+
+_RELATIONS: Final[dict[Relation, str]] = {
+    "caller": "calls",
+    "callee": "called by",
+    "contains": "member of",
+    "contained_by": "holds",
+    "sibling": "beside",
+    "imports": "imported by the file of",
+    "imported_by": "imports the file of",
+    "test_for": "tests",
+    "base": "extended by",
+    "derived": "extends",
+    "interface_of": "interface of",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextParts:
+    """A context before it is written.
+
+    Attributes:
+        question: One line of it.
+        note: What is to be said of the evidence; empty for good evidence.
+        omitted: Results that were left out and are told.
+        more_omitted: How many more there are.
+        before: Places that are not shown again and are told.
+        more_before: How many more there are.
+    """
+
+    question: str
+    note: str
+    sections: Sequence[ContextSection] = ()
+    omitted: Sequence[Omission] = ()
+    more_omitted: int = 0
+    before: Sequence[str] = ()
+    more_before: int = 0
+
+
+class ContextWriter(Protocol):
+    """Writes contexts in one format."""
+
+    def item(self, item: ContextItem) -> str:
+        """Return one item as it stands in the text."""
+        ...
+
+    def write(self, parts: ContextParts) -> list[str]:
+        """Return the whole text, in parts whose tokens add up.
+
+        Each begins with a sign that is no white space and ends with a newline: no token of the encoding goes over that.
+        """
+        ...
+
+
+def relation_phrase(item: ContextItem) -> str:
+    """Return how an item belongs to a result, as in ``tests``; empty for a result."""
+    return _RELATIONS[item.relation] if item.relation else ""
+
+
+def one_line(text: str) -> str:
+    """Return a name, path or question without what would end its line: a repository may name things as it likes."""
+    plain = text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(plain.split())
+
+
+def heading(query: str, cost: Callable[[str], int]) -> str:
+    """Return the first line of a question, cut so that what is around all contexts fits into the smallest budget.
+
+    Args:
+        query: The question.
+        cost: Returns the tokens of a context with nothing but a heading.
+    """
+    first = next((line for line in map(one_line, query.splitlines()) if line), "")[:_LONGEST_QUESTION]
+    while first and cost(first) > _MOST_FRAME_TOKENS:
+        first = first[: len(first) * 3 // 4]
+    return first

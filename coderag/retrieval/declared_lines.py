@@ -1,0 +1,53 @@
+"""Which declarations are around a line of an indexed file."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coderag.schema import SymbolRecord
+from coderag.stores.protocols import IndexSnapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class DeclaredLines:
+    """The declarations of each file, looked up when they are asked for."""
+
+    def __init__(self, snapshot: IndexSnapshot) -> None:
+        self._table = snapshot.chunks(["path", "symbols", "complexity", "start_line", "end_line"])
+
+    def of(self, path: str) -> list[SymbolRecord]:
+        """Return what a file declares, outer declarations before those in them."""
+        start, end = self._rows.get(path, (0, 0))
+        records = [record for records in self._symbols[start:end].to_pylist() for record in records]
+        distinct = {(record["start_line"], -record["end_line"], record["qualified_name"]): record for record in records}
+        return [distinct[key] for key in sorted(distinct)]
+
+    def complexity(self, path: str, line: int) -> int:
+        """Return the cyclomatic complexity of the chunk that a line is in; 0 if it is in none."""
+        start, end = self._rows.get(path, (0, 0))
+        rows = self._table.slice(start, end - start).select(["complexity", "start_line", "end_line"]).to_pylist()
+        return max((row["complexity"] for row in rows if row["start_line"] <= line <= row["end_line"]), default=0)
+
+    @cached_property
+    def _symbols(self) -> "pa.ListArray":
+        return self._table["symbols"].combine_chunks()
+
+    @cached_property
+    def _rows(self) -> dict[str, tuple[int, int]]:
+        """The rows of each file's chunks, which are neighbours."""
+        paths = self._table["path"].combine_chunks().dictionary_encode()
+        codes = paths.indices.to_numpy()
+        bounds = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)] if len(codes) else [0]
+        names = paths.dictionary.to_pylist()
+        return {names[codes[start]]: (start, end) for start, end in pairwise(bounds)}
+
+
+def around(declarations: Sequence[SymbolRecord], line: int) -> list[SymbolRecord]:
+    """Return the declarations that a line is in, the innermost last."""
+    found = [one for one in declarations if one["start_line"] <= line <= one["end_line"]]
+    return sorted(found, key=lambda one: one["start_line"] - one["end_line"])

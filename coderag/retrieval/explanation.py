@@ -1,0 +1,172 @@
+"""What explains a query: each result's rank in the channels, what the signals added, and what became of it in the context."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from coderag.records import context_from_record
+from coderag.schema import AssembledContext, ContextItem, Evidence, Intent, Omission
+from coderag.state import Candidate, QueryOutput, RelatedChunk
+from coderag.stores.corpus import Corpus
+from coderag.stores.pieces import Piece, related_pieces, result_pieces
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPiece:
+    """A result, or code that belongs to one, and why it is where it is.
+
+    Attributes:
+        rank: Its place among the results, or among the related code; 1 is first.
+        score: What it was ordered by.
+        channels: Score in each channel that found it, 0 to 1 of that channel's best.
+        ranks: Its place in each of these channels, among all chunks, or all files where the channel scores files.
+        fused: What the channels together gave its file.
+        signals: What each ranking signal added to that; ``factor`` is what the sum was multiplied with, and ``reranker`` is a
+            model's score, by which the first results were ordered anew.
+        hop: Steps from a result: 0 for a result itself.
+        relation: How it belongs to the result `related_to`; empty for a result.
+        budget: What the context shows of it: ``full``, ``elided``, ``signature``, ``line``, ``omitted`` for want of tokens, or
+            ``not taken``.
+        tokens: What that takes, or would take if it is omitted.
+    """
+
+    rank: int
+    path: str
+    start_line: int
+    end_line: int
+    name: str
+    kind: str
+    score: float
+    channels: Mapping[str, float] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    fused: float = 0.0
+    signals: Mapping[str, float] = field(default_factory=dict)
+    hop: int = 0
+    relation: str = ""
+    related_to: str = ""
+    budget: str = "not taken"
+    tokens: int = 0
+
+    @property
+    def location(self) -> str:
+        """The place as ``path:start-end``."""
+        return f"{self.path}:{self.start_line}-{self.end_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a question was understood, found, ranked, judged and packed.
+
+    Attributes:
+        intent_confidence: How sure the intent is, 0 to 1.
+        terms: Index terms that were searched for; ``expanded_terms`` were added because the evidence was weak.
+        confidence: Probability that the repository answers the question, were half of all questions answerable.
+        features: What that was told from, by name.
+        not_indexed: Files that the question may be about and that are not in the index, as ``path: reason``.
+        trace: What each node did, in order: ``node``, ``start_ns``, ``ms`` and ``detail``.
+    """
+
+    query: str
+    intent: Intent
+    intent_confidence: float
+    terms: Sequence[str]
+    expanded_terms: Sequence[str]
+    evidence: Evidence
+    confidence: float
+    features: Mapping[str, float]
+    not_indexed: Sequence[str]
+    results: Sequence[ExplainedPiece]
+    related: Sequence[ExplainedPiece]
+    tokens: int
+    token_budget: int
+    trace: Sequence[Mapping[str, Any]]
+
+
+def explain(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Explanation:
+    """Return what explains the output of a query whose goal was a context.
+
+    Args:
+        corpus: The index that was asked.
+        query: The question.
+        output: What the query graph returned.
+        top_k: Number of results to explain.
+    """
+    analysis, judgement = output["analysis"], output["judgement"]
+    context = context_from_record(output["context"])
+    results, related = output["results"][:top_k], output["related"]
+    return Explanation(
+        query=query,
+        intent=analysis["intent"],
+        intent_confidence=analysis["confidence"],
+        terms=list(dict.fromkeys(analysis["terms"])),
+        expanded_terms=analysis["expanded_terms"],
+        evidence=judgement["verdict"],
+        confidence=judgement["confidence"],
+        features=judgement["features"],
+        not_indexed=judgement["not_indexed"],
+        results=[
+            _explained_result(rank, piece, result, context)
+            for rank, (piece, result) in enumerate(zip(result_pieces(corpus, results), results, strict=True), 1)
+        ],
+        related=[
+            _explained_related(rank, piece, entry, context)
+            for rank, (piece, entry) in enumerate(zip(related_pieces(corpus, related), related, strict=True), 1)
+        ],
+        tokens=context.tokens,
+        token_budget=context.token_budget,
+        trace=[dict(entry) for entry in output["trace"]],
+    )
+
+
+def _explained_result(rank: int, piece: Piece, result: Candidate, context: AssembledContext) -> ExplainedPiece:
+    budget, tokens = _verdict(piece, context)
+    return ExplainedPiece(
+        rank=rank,
+        path=piece.path,
+        start_line=piece.start_line,
+        end_line=piece.end_line,
+        name=piece.name,
+        kind=piece.kind,
+        score=round(result["score"], 4),
+        channels={name: round(value, 4) for name, value in result["channels"].items()},
+        ranks=result.get("ranks", {}),
+        fused=round(result["file_score"], 4),
+        signals={name: round(value, 4) for name, value in result["signals"].items()},
+        budget=budget,
+        tokens=tokens,
+    )
+
+
+def _explained_related(rank: int, piece: Piece, entry: RelatedChunk, context: AssembledContext) -> ExplainedPiece:
+    budget, tokens = _verdict(piece, context)
+    return ExplainedPiece(
+        rank=rank,
+        path=piece.path,
+        start_line=piece.start_line,
+        end_line=piece.end_line,
+        name=piece.name,
+        kind=piece.kind,
+        score=round(entry["score"], 4),
+        hop=entry["depth"],
+        relation=entry["relation"],
+        related_to=entry["related_to"],
+        budget=budget,
+        tokens=tokens,
+    )
+
+
+def _verdict(piece: Piece, context: AssembledContext) -> tuple[str, int]:
+    """Return what the context shows of a piece, by its lines: pieces may have been joined."""
+    items = [item for section in context.sections for item in section.items]
+    shown = max(items, key=lambda item: _shared_lines(piece, item), default=None)
+    if shown and _shared_lines(piece, shown):
+        return shown.detail, shown.tokens
+    if omitted := next((one for one in context.omitted if _shared_lines(piece, one)), None):
+        return "omitted", omitted.tokens
+    return "not taken", 0
+
+
+def _shared_lines(piece: Piece, shown: ContextItem | Omission) -> int:
+    if shown.path != piece.path:
+        return 0
+    return max(0, min(piece.end_line, shown.end_line) - max(piece.start_line, shown.start_line) + 1)

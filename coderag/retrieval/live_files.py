@@ -1,0 +1,78 @@
+"""Indexed files as they are on disk now."""
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from functools import cached_property
+
+from coderag.notebooks import SUFFIX, readable_text
+from coderag.schema import FileRecord
+
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)  # Windows: no newline translation
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe in a file's place would be waited for
+    | getattr(os, "O_NOFOLLOW", 0)
+)
+_UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """The bytes of an indexed file, and what the index knows of it."""
+
+    record: FileRecord
+    data: bytes
+
+    @property
+    def plain(self) -> bool:
+        """Whether a text is in the file exactly if its UTF-8 is in the bytes, line ends apart."""
+        return self.record.encoding in _UTF8 and not self.record.path.endswith(SUFFIX)
+
+    @cached_property
+    def changed(self) -> bool:
+        """Whether the bytes are others than those that were indexed."""
+        return hashlib.sha256(self.data).hexdigest() != self.record.hash
+
+    def text(self) -> str:
+        """Return the text as it would be indexed, of a notebook its cells."""
+        encoding, _, of_single_lines = self.record.encoding.partition("+")
+        if of_single_lines:
+            text = "\n".join(_decoded(line, encoding, of_single_lines) for line in self.data.split(b"\n"))
+        else:
+            text = self.data.decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
+        return readable_text(self.record.path, text)
+
+
+def read_live(root: str, record: FileRecord, limit: int) -> LiveFile:
+    """Read a file, if it still is a regular one.
+
+    Args:
+        root: Folder of the repository.
+        record: The file as indexed.
+        limit: Most bytes.
+
+    Raises:
+        OSError: It cannot be read, is no regular file any more, or is too large.
+    """
+    descriptor = os.open(f"{root}/{record.path}", _OPEN_FLAGS)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("not a regular file")
+        if status.st_size > limit:
+            raise OSError(f"larger than {limit:,} bytes")
+        pieces = [os.read(descriptor, status.st_size + 1)]
+        while pieces[-1] and sum(map(len, pieces)) < status.st_size:
+            pieces.append(os.read(descriptor, status.st_size + 1))
+    finally:
+        os.close(descriptor)
+    return LiveFile(record, pieces[0] if len(pieces) == 1 else b"".join(pieces))
+
+
+def _decoded(line: bytes, encoding: str, other: str) -> str:
+    try:
+        return line.decode(encoding)
+    except UnicodeDecodeError:
+        return line.decode(other, "replace")

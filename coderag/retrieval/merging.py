@@ -1,0 +1,108 @@
+"""Make one result of what is the same: copies of the same code, and neighbouring parts of one long declaration."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from coderag.state import Candidate
+from coderag.stores.corpus import Corpus
+
+POOL: Final = 3
+"""Results are chosen from so many times as many, so that what is merged leaves its place to others."""
+
+
+def merge_results(
+    corpus: Corpus, results: Sequence[Candidate], pool: Sequence[Candidate], top_k: int
+) -> list[Candidate]:
+    """Return the best results, each with what belongs to it.
+
+    A result whose text, white space apart, is that of a better one becomes one of its ``duplicates``; what was looked up is
+    known to be asked for and stays. A part of a declaration that is too long for one chunk is joined with the parts
+    beside it that are in the pool: ``parts`` are their chunks, and the lines are those of all.
+
+    Args:
+        corpus: The open index.
+        results: Best first, at most one of each declaration; `POOL` times as many as wanted are enough.
+        pool: The best ranked candidates, all parts of declarations among them.
+        top_k: Number of results, at most.
+    """
+    found = {candidate["chunk_id"] for candidate in pool}
+    return [_with_neighbours(corpus, result, found) for result in _without_copies(corpus, results)[:top_k]]
+
+
+def _with_neighbours(corpus: Corpus, result: Candidate, found: set[str]) -> Candidate:
+    """Return a part of a declaration with the parts beside it that were found; any other result as it is."""
+    row = corpus.row_of[result["chunk_id"]]
+    if (result["start_line"], result["end_line"]) != (corpus.start_lines[row], corpus.end_lines[row]):
+        return result  # lines of a member
+    first = last = row
+    while _continues(corpus, first) and corpus.value("id", first - 1) in found:
+        first -= 1
+    while _continues(corpus, last + 1) and corpus.value("id", last + 1) in found:
+        last += 1
+    if first == last:
+        return result
+    return {
+        **result,
+        "start_line": int(corpus.start_lines[first]),
+        "end_line": int(corpus.end_lines[last]),
+        "parts": [corpus.value("id", part) for part in range(first, last + 1)],
+    }
+
+
+def _continues(corpus: Corpus, row: int) -> bool:
+    """Whether a chunk is a further part of the declaration that the chunk before it is a part of.
+
+    A further part has the name of the declaration and follows on it, but does not declare it; an overload does.
+    """
+    if not 0 < row < corpus.n_chunks or corpus.file_of[row] != corpus.file_of[row - 1]:
+        return False
+    name = corpus.value("qualified_name", row)
+    alike = name and all(
+        corpus.value(column, row) == corpus.value(column, row - 1) for column in ("qualified_name", "kind")
+    )
+    follows = corpus.start_lines[row] <= corpus.end_lines[row - 1] + 1
+    return bool(alike and follows) and all(member["qualified_name"] != name for member in corpus.members[row])
+
+
+def _without_copies(corpus: Corpus, results: Sequence[Candidate]) -> list[Candidate]:
+    """Return the results without copies of better ones, whose places those take over."""
+    texts = _texts_of_namesakes(corpus, results)
+    best: dict[str, Candidate] = {}
+    kept: list[Candidate] = []
+    for result in results:
+        text = texts.get((result["chunk_id"], result["start_line"]), "")
+        if text and text in best and "lookup" not in result["channels"]:
+            best[text].setdefault("duplicates", []).append(_location(corpus, result))
+            continue
+        copy: Candidate = {**result}
+        kept.append(copy)
+        if text:
+            best.setdefault(text, copy)
+    return kept
+
+
+def _texts_of_namesakes(corpus: Corpus, results: Sequence[Candidate]) -> dict[tuple[str, int], str]:
+    """Return without white space the text of those results that share name and kind with another, as copies do."""
+    namesakes: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    for result in results:
+        row = corpus.row_of[result["chunk_id"]]
+        namesakes[corpus.value("name", row), corpus.value("kind", row)].append(result)
+    alike = [result for group in namesakes.values() if len(group) > 1 for result in group]
+    texts = corpus.texts([corpus.row_of[result["chunk_id"]] for result in alike]) if alike else []
+    return {
+        (result["chunk_id"], result["start_line"]): _shown(corpus, result, text)
+        for result, text in zip(alike, texts, strict=True)
+    }
+
+
+def _shown(corpus: Corpus, result: Candidate, text: str) -> str:
+    """Return the lines of a result without white space; of several parts, those of the one that was found."""
+    first = int(corpus.start_lines[corpus.row_of[result["chunk_id"]]])
+    lines = text.split("\n")[max(result["start_line"] - first, 0) : result["end_line"] - first + 1]
+    return "".join("".join(lines).split())
+
+
+def _location(corpus: Corpus, result: Candidate) -> str:
+    path = corpus.value("path", corpus.row_of[result["chunk_id"]])
+    return f"{path}:{result['start_line']}-{result['end_line']}"

@@ -1,0 +1,154 @@
+"""What a search for text looks for, compiled, and where it is in a text."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import regex  # type: ignore[import-untyped]
+
+from coderag.errors import InvalidQueryError
+from coderag.retrieval.live_files import LiveFile
+from coderag.retrieval.required_literals import required_literals, stays_within_lines
+
+_FLAGS = regex.VERSION0 | regex.MULTILINE
+_WORDS = regex.compile(r"\w+|[^\w\s]")
+_MANY_LINES = 0.2
+"""Share of the lines with a literal from which on searching a file as a whole is faster than line by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    r"""What is searched for.
+
+    Attributes:
+        pattern: Compiled.
+        literals: Every match contains one of them; empty if that is not known. In lower case if case does not count.
+        any_case: Whether case does not count.
+        line_ends: Whether the ends of lines are taken as they are; else ``\r\n`` is read as ``\n``.
+        within_lines: Whether a match is within a line, so that only lines with one of the literals need to be tried.
+        text: What is searched for as it is; empty if it is a pattern.
+    """
+
+    pattern: "regex.Pattern[str]"
+    literals: tuple[bytes, ...]
+    any_case: bool
+    line_ends: bool
+    within_lines: bool
+    text: str
+
+    def may_be_in(self, file: LiveFile) -> bool:
+        """Whether a file has to be searched."""
+        if not self.literals or not file.plain:
+            return True
+        if not self.any_case:
+            return any(literal in file.data for literal in self.literals)
+        if not file.data.isascii():  # letters outside ASCII have other cases in ASCII, such as the sign of Kelvin
+            return True
+        data = file.data.lower()
+        return any(literal in data for literal in self.literals)
+
+
+def exact_needle(text: str, *, ignore_case: bool) -> Needle:
+    """Return what finds a text as it is; line ends do not count."""
+    text = text.replace("\r\n", "\n")
+    needle = _needle(regex.escape(text, special_only=True), [max(text.split("\n"), key=len)], ignore_case=ignore_case)
+    return needle if ignore_case else replace(needle, text=text)
+
+
+def spaced_needle(text: str, *, ignore_case: bool) -> Needle | None:
+    """Return what finds a text whatever the white space between its words and signs; None if it is one word."""
+    words = words_of(text)
+    if len(words) < 2:
+        return None
+    pattern = regex.escape(words[0], special_only=True)
+    for last, word in pairwise(words):
+        apart = r"\s+" if is_word(last) and is_word(word) else r"\s*"
+        pattern += apart + regex.escape(word, special_only=True)
+    return _needle(pattern, [max(words, key=len)], ignore_case=ignore_case)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words and signs of a text."""
+    words: list[str] = _WORDS.findall(text)
+    return words
+
+
+def is_word(text: str) -> bool:
+    """Whether a text begins with a letter, a digit or an underscore."""
+    return text[:1].isalnum() or text[:1] == "_"
+
+
+def regex_needle(pattern: str, *, ignore_case: bool) -> Needle:
+    """Return what finds a regular expression.
+
+    Raises:
+        InvalidQueryError: It is none; the message says where.
+    """
+    return _needle(pattern, required_literals(pattern), ignore_case=ignore_case, line_ends="\\r" in pattern)
+
+
+def _needle(pattern: str, literals: Sequence[str], *, ignore_case: bool, line_ends: bool = False) -> Needle:
+    try:
+        compiled = regex.compile(pattern, _FLAGS | regex.IGNORECASE if ignore_case else _FLAGS)
+    except regex.error as error:
+        place = f" at position {error.pos + 1}" if error.pos is not None else ""
+        hint = "Use --exact for text that is no regular expression." if place else ""
+        raise InvalidQueryError(f"not a regular expression: {error.msg}{place} of {pattern!r}", hint=hint) from error
+    if ignore_case:
+        literals = [literal.lower() for literal in literals] if all(map(str.isascii, literals)) else []
+    return Needle(
+        pattern=compiled,
+        literals=tuple(literal.encode() for literal in literals if literal),
+        any_case=ignore_case,
+        line_ends=line_ends,
+        within_lines=stays_within_lines(pattern),
+        text="",
+    )
+
+
+def places(needle: Needle, text: str, seconds: float) -> Iterator[tuple[int, int]]:
+    """Yield the matches of a text, of empty ones the first of each line.
+
+    Raises:
+        TimeoutError: Trying the pattern took longer than `seconds`.
+    """
+    if needle.text:
+        position = -len(needle.text)
+        while (position := text.find(needle.text, position + len(needle.text))) >= 0:
+            yield position, position + len(needle.text)
+        return
+    line_end = -1
+    deadline = time.monotonic() + seconds
+    for first, last in _stretches(needle, text):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        for match in needle.pattern.finditer(text, first, last, timeout=left):
+            start, end = match.span()
+            if start == end:
+                if start <= line_end:
+                    continue
+                line_end = text.find("\n", start)
+                line_end = len(text) if line_end < 0 else line_end
+            yield start, end
+
+
+def _stretches(needle: Needle, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that matches may be in: the lines with a literal, if that is enough, else all of it."""
+    literals = [literal.decode() for literal in needle.literals]
+    narrow = needle.within_lines and literals and not needle.any_case
+    if not narrow or sum(map(text.count, literals)) > _MANY_LINES * text.count("\n"):
+        yield 0, len(text)
+        return
+    lines = set()
+    for literal in literals:
+        position = -1
+        while (position := text.find(literal, position + 1)) >= 0:
+            lines.add(text.rfind("\n", 0, position) + 1)
+            position = text.find("\n", position)
+            if position < 0:
+                break
+    for start in sorted(lines):
+        end = text.find("\n", start)
+        yield start, len(text) if end < 0 else end

@@ -1,0 +1,82 @@
+"""What explains a query agrees with what the query did."""
+
+import pytest
+
+from coderag.app import CodeRAG
+from coderag.retrieval.explanation import ExplainedPiece
+from tests.support.corpora import write_files
+
+FILES = {
+    "shop/money.py": 'def round_up(value):\n    """Round a value up to whole units."""\n    return int(value + 0.5)\n',
+    "shop/cart.py": (
+        "from shop.money import round_up\n\n\nclass Cart:\n"
+        '    """Holds items and adds up what they cost."""\n\n    def total(self):\n        return round_up(sum(self.items))\n'
+    ),
+    "shop/paint.py": "def paint(canvas):\n    for pixel in canvas:\n        pixel.fill('red')\n",
+}
+QUERY = "how is a value rounded up"
+
+
+@pytest.fixture(scope="module")
+def rag(tmp_path_factory):
+    root = write_files(tmp_path_factory.mktemp("shop"), FILES)
+    opened = CodeRAG(root, ingestion={"workers": 0, "chunk": {"min_tokens": 0}})
+    opened.index()
+    return opened
+
+
+@pytest.fixture(scope="module")
+def told(rag):
+    return rag.explain(QUERY)
+
+
+def test_its_results_are_those_of_a_search_with_their_scores(rag, told):
+    hits = rag.search(QUERY)
+    assert [piece.location for piece in told.results] == [hit.location for hit in hits]
+    assert [piece.score for piece in told.results] == [pytest.approx(hit.score, abs=1e-3) for hit in hits]
+    assert [piece.rank for piece in told.results] == list(range(1, len(hits) + 1))
+
+
+def test_the_best_of_a_channel_is_first_in_it(told):
+    for piece in told.results:
+        for channel, score in piece.channels.items():
+            if channel != "lookup":
+                assert (piece.ranks[channel] == 1) == (score == 1.0), (piece.location, channel)
+
+
+def test_related_code_has_its_relation_and_steps(told):
+    assert all(piece.hop >= 1 and piece.relation and piece.related_to for piece in told.related)
+    assert all((piece.hop, piece.relation) == (0, "") for piece in told.results)
+
+
+def test_the_verdict_is_that_of_the_search(rag, told):
+    hits = rag.search(QUERY)
+    assert (told.evidence, told.confidence) == (hits.evidence, hits.confidence) == ("found", hits.confidence)
+    assert told.features["words_in_files"] == 1.0
+
+
+def test_what_a_context_shows_and_leaves_out_is_told(rag):
+    wide, narrow = rag.explain(QUERY), rag.explain(QUERY, token_budget=200)
+    assert {piece.budget for piece in wide.results[:1]} == {"full"}
+    assert wide.tokens > narrow.tokens
+    assert narrow.token_budget == 200
+    shown = rag.context(QUERY, token_budget=200)
+    places = {(item.path, item.start_line) for section in shown.sections for item in section.items}
+    for piece in narrow.results:
+        if piece.budget in ("full", "elided", "signature", "line"):
+            assert any(path == piece.path for path, _ in places)
+
+
+def test_no_more_results_than_asked_for(rag):
+    assert len(rag.explain(QUERY, top_k=1).results) == 1
+
+
+def test_the_trace_has_every_node_in_order(told):
+    nodes = [entry["node"] for entry in told.trace]
+    assert (nodes[0], nodes[-1]) == ("analyze", "budget")
+    starts = [entry["start_ns"] for entry in told.trace]
+    assert starts == sorted(starts)
+
+
+def test_a_place_is_path_and_lines():
+    assert ExplainedPiece(1, "a.py", 3, 9, "f", "function", 0.5).location == "a.py:3-9"

@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from coderag.retrieval.analysis import analyze
+from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.hybrid import retrieve
+from coderag.retrieval.report_places import Places
+from coderag.retrieval.report_ranking import report_scores
+from coderag.settings import SearchSettings
+from coderag.tokens import query_terms
+from tests.support.corpora import make_context
+
+FILES = {
+    "src/shop/cart.py": (
+        "from shop.money import round_up\n\n\n"
+        "class Cart:\n    def total(self):\n        return round_up(sum(self.prices))\n\n\n"
+        "def pay(cart, card):\n    if card is None:\n        raise ValueError('no card was given')\n    return cart.total()\n"
+    ),
+    "src/shop/money.py": "def round_up(amount):\n    return -(-amount // 1)\n",
+    "src/shop/defer.py": "def run_callbacks(result):\n    return result\n",
+    "web/cart.js": "export function total(cart) {\n  return cart.prices.reduce(add);\n}\n",
+    "tests/test_cart.py": "def test_total_of_a_cart_is_rounded():\n    assert Cart([0.5]).total() == 1\n",
+    "docs/cart.md": "# Cart\n\nThe total of a cart is rounded up to a full cent.\n",
+}
+
+PROBLEM = """The total of a cart is wrong
+
+When I put two things into a cart the total that the shop shows is not rounded up at all.
+"""
+
+
+def trace(*calls):
+    shown = "".join(f'  File "{path}", line {line}, in {name}\n    x\n' for path, line, name in calls)
+    return f"Shop stops\n\nIt stopped in the night.\n\nTraceback (most recent call last):\n{shown}KeyError: 3\n"
+
+
+@pytest.fixture(scope="module")
+def context():
+    return make_context(FILES)
+
+
+@pytest.fixture
+def ranked(context):
+    """Gives the names of what is found for a report, best first."""
+
+    def find(text, filters=NO_FILTERS, **settings):
+        analysis, corpus = analyze(text), context.corpus
+        assert analysis["report"] is not None
+        vector = context.embedder.embed_query(analysis["text"], query_terms(analysis["text"]))
+        chosen = SearchSettings(**settings)
+        found = retrieve(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
+        scored, _ = report_scores(corpus, analysis, analysis["report"], found, chosen.disabled_signals)
+        return [f"{corpus.paths[corpus.file_of[row]]}:{corpus.value('qualified_name', row)}" for _, row, _ in scored]
+
+    return find
+
+
+def test_the_call_that_failed_is_found_on_another_machine(ranked):
+    text = trace(("C:\\app\\shop\\cart.py", 9, "pay"), ("/usr/lib/site-packages/shop/money.py", 88, "round_up"))
+    assert set(ranked(text)[:2]) == {"src/shop/money.py:round_up", "src/shop/cart.py:pay"}
+
+
+def test_the_call_that_failed_counts_most(context):
+    analysis = analyze(trace(("shop/cart.py", 9, "pay"), ("shop/money.py", 88, "round_up")))
+    found = retrieve(context.corpus, "", analysis, np.zeros(256, np.float32), NO_FILTERS, SearchSettings())
+    frames = {
+        context.corpus.paths[context.corpus.file_of[context.corpus.row_of[one["chunk_id"]]]]: one["channels"]
+        for one in found
+    }
+    assert frames["src/shop/money.py"]["frames"] == 1.0
+    assert 0 < max(one["channels"].get("frames", 0) for one in found if one["channels"].get("frames", 0) < 1) < 1
+
+
+def test_a_file_of_another_package_is_not_ours(context, ranked):
+    assert Places(context.corpus).file_of("/usr/lib/site-packages/twisted/defer.py") is None
+    text = trace(("/usr/lib/site-packages/shop/cart.py", 9, "pay"), ("/usr/lib/twisted/defer.py", 1, "run_callbacks"))
+    assert ranked(text)[0] == "src/shop/cart.py:pay"
+
+
+def test_the_name_says_more_than_the_line_of_another_version(context):
+    corpus = context.corpus
+    (called,) = Places(corpus).called([{"path": "shop/cart.py", "line": 1, "name": "Cart.total"}])
+    assert any(member["name"] == "total" for member in corpus.members[called.row])
+
+
+def test_source_comes_before_tests_and_documents(ranked):
+    assert ranked(PROBLEM)[0].startswith("src/shop/cart.py")
+
+
+def test_a_python_trace_is_about_python(ranked):
+    found = ranked(PROBLEM + trace(("/usr/lib/shop/money.py", 1, "round_up")))
+    assert found.index("src/shop/money.py:round_up") < found.index("web/cart.js:total")
+
+
+def test_a_file_that_is_named_is_preferred(ranked):
+    told = PROBLEM + "I looked into `web/cart.js` already, which adds the prices up without any rounding."
+    assert ranked(told).index("web/cart.js:total") < ranked(PROBLEM).index("web/cart.js:total")
+
+
+def test_filters_hold(ranked):
+    assert {name.split(":")[0] for name in ranked(PROBLEM, {"languages": ["javascript"]})} == {"web/cart.js"}
+
+
+def test_a_channel_can_be_switched_off(ranked):
+    text = trace(("/usr/lib/shop/money.py", 88, "round_up"))
+    assert ranked(text)[0] == "src/shop/money.py:round_up"
+    assert (
+        ranked(text, disabled_signals=("frames", "frame_files", "mentions", "names", "lexical", "dense"))[0]
+        != ranked(text)[0]
+    )
