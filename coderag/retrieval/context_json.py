@@ -4,11 +4,10 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from coderag.retrieval.context_parts import ContextParts, relation_phrase
+from coderag.retrieval.context_parts import SECTION_NAMES, ContextParts, told_of
 from coderag.schema import ContextItem
 
 _COMMA: Final = ",\n"
-_NAMES: Final = {"primary": "results", "related": "related", "graph": "relations"}
 
 
 class JsonWriter:
@@ -18,15 +17,7 @@ class JsonWriter:
         """Return one item."""
         if not item.path:
             return f"{_json(item.text)},\n"
-        told = {
-            "path": item.path,
-            "lines": f"{item.start_line}-{item.end_line}",
-            "name": item.name,
-            "kind": item.kind,
-            "relation": f"{relation_phrase(item)} {item.related_to}" if item.relation else "",
-            "detail": item.detail,
-            "text": item.text,
-        }
+        told = {**told_of(item), "detail": item.detail, "text": item.text}
         return f"{_json({name: value for name, value in told.items() if value})},\n"
 
     def write(self, parts: ContextParts) -> list[str]:
@@ -35,7 +26,7 @@ class JsonWriter:
         if parts.note:
             told.append(f'"note": {_json(parts.note)},\n')
         for section in parts.sections:
-            told += _list(_NAMES[section.name], map(self.item, section.items))
+            told += _list(SECTION_NAMES[section.name], map(self.item, section.items))
         left_out = ({"name": one.title, "tokens": one.tokens, "fetch": one.fetch} for one in parts.omitted)
         told += _list("left_out", (f"{_json(one)},\n" for one in left_out)) if parts.omitted else []
         told += [f'"more_left_out": {parts.more_omitted},\n'] if parts.more_omitted else []

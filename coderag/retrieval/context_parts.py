@@ -6,6 +6,9 @@ from typing import Final, Protocol
 
 from coderag.schema import ContextItem, ContextSection, Evidence, Omission, Relation
 
+SECTION_NAMES: Final = {"primary": "results", "related": "related", "graph": "relations"}
+"""What the sections are called in formats for programs and models."""
+
 _LONGEST_QUESTION: Final = 160  # characters
 _MOST_FRAME_TOKENS: Final = 120
 
@@ -71,6 +74,18 @@ class ContextWriter(Protocol):
 def relation_phrase(item: ContextItem) -> str:
     """Return how an item belongs to a result, as in ``tests``; empty for a result."""
     return _RELATIONS[item.relation] if item.relation else ""
+
+
+def told_of(item: ContextItem) -> dict[str, str]:
+    """Return what is told of a piece of code beside its text, by name; what is empty is not told."""
+    return {
+        "path": item.path,
+        "lines": f"{item.start_line}-{item.end_line}",
+        "name": item.name,
+        "kind": item.kind,
+        "relation": f"{relation_phrase(item)} {item.related_to}" if item.relation else "",
+        "detail": "" if item.detail == "full" else item.detail,
+    }
 
 
 def one_line(text: str) -> str:

@@ -7,7 +7,7 @@ import re
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from coderag.retrieval.context_parts import ContextParts, one_line, relation_phrase
+from coderag.retrieval.context_parts import SECTION_NAMES, ContextParts, one_line, told_of
 from coderag.schema import ContextItem
 
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -17,8 +17,6 @@ _TAGS: Final = re.compile(
 )
 """What may end the section around source, for a parser or for a model that reads it."""
 
-_NAMES: Final = {"primary": "results", "related": "related", "graph": "relations"}
-
 
 class XmlWriter:
     """A tag for each section and, in it, for each piece of code."""
@@ -27,15 +25,7 @@ class XmlWriter:
         """Return one item."""
         if not item.path:
             return f"<relation>{_text(item.text)}</relation>\n"
-        told = {
-            "path": item.path,
-            "lines": f"{item.start_line}-{item.end_line}",
-            "name": item.name,
-            "kind": item.kind,
-            "relation": f"{relation_phrase(item)} {item.related_to}" if item.relation else "",
-            "detail": "" if item.detail == "full" else item.detail,
-        }
-        tag = f"document{_attributes(told)}"
+        tag = f"document{_attributes(told_of(item))}"
         return f"<{tag}>\n{_source(item.text)}\n</document>\n" if item.text.strip() else f"<{tag}/>\n"
 
     def write(self, parts: ContextParts) -> list[str]:
@@ -44,7 +34,7 @@ class XmlWriter:
         if parts.note:
             told.append(f"<note>{_text(parts.note)}</note>\n")
         for section in parts.sections:
-            name = _NAMES[section.name]
+            name = SECTION_NAMES[section.name]
             told += [f"<{name}>\n", *map(self.item, section.items), f"</{name}>\n"]
         if parts.omitted:
             told.append(f"<left_out{_attributes({'more': str(parts.more_omitted or '')})}>\n")

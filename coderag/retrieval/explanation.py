@@ -1,7 +1,7 @@
 """What explains a query: each result's rank in the channels, what the signals added, and what became of it in the context."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coderag.records import context_from_record
@@ -119,25 +119,25 @@ def explain(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Expl
 
 
 def _explained_result(rank: int, piece: Piece, result: Candidate, context: AssembledContext) -> ExplainedPiece:
-    budget, tokens = _verdict(piece, context)
-    return ExplainedPiece(
-        rank=rank,
-        path=piece.path,
-        start_line=piece.start_line,
-        end_line=piece.end_line,
-        name=piece.name,
-        kind=piece.kind,
-        score=round(result["score"], 4),
+    return replace(
+        _explained(rank, piece, result["score"], context),
         channels={name: round(value, 4) for name, value in result["channels"].items()},
         ranks=result.get("ranks", {}),
         fused=round(result["file_score"], 4),
         signals={name: round(value, 4) for name, value in result["signals"].items()},
-        budget=budget,
-        tokens=tokens,
     )
 
 
 def _explained_related(rank: int, piece: Piece, entry: RelatedChunk, context: AssembledContext) -> ExplainedPiece:
+    return replace(
+        _explained(rank, piece, entry["score"], context),
+        hop=entry["depth"],
+        relation=entry["relation"],
+        related_to=entry["related_to"],
+    )
+
+
+def _explained(rank: int, piece: Piece, score: float, context: AssembledContext) -> ExplainedPiece:
     budget, tokens = _verdict(piece, context)
     return ExplainedPiece(
         rank=rank,
@@ -146,10 +146,7 @@ def _explained_related(rank: int, piece: Piece, entry: RelatedChunk, context: As
         end_line=piece.end_line,
         name=piece.name,
         kind=piece.kind,
-        score=round(entry["score"], 4),
-        hop=entry["depth"],
-        relation=entry["relation"],
-        related_to=entry["related_to"],
+        score=round(score, 4),
         budget=budget,
         tokens=tokens,
     )
