@@ -162,7 +162,8 @@ class SearchSettings(Section):
     max_related: int = Field(10, ge=0, le=100, description="Related pieces of code, at most.")
     disabled_signals: tuple[str, ...] = Field((), description="Ranking signals to switch off, by name.")
     weights: dict[str, Annotated[float, Field(ge=0, le=10)]] = Field(
-        {}, description="Factors on the weights of channels and ranking signals by name, such as {dense: 1.5, length: 0}."
+        {},
+        description="Factors on the weights of channels and ranking signals by name, such as {dense: 1.5, length: 0}.",
     )
     rewrite: Literal["none", "queries", "hypothetical"] = Field(
         "none", description="What the language model of 'llm' adds to a question: other ways to ask, or code like it."

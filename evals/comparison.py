@@ -176,7 +176,8 @@ def _group_changes(pairs: Sequence[_Pair], by: Grouping) -> list[Change]:
 def _settings(before: Run, after: Run) -> dict[str, tuple[SettingValue, SettingValue]]:
     old = {"engine": before.engine, "version": before.version, **before.settings}
     new = {"engine": after.engine, "version": after.version, **after.settings}
-    names = dict.fromkeys((*old, *new))
+    # Engines differ in which settings they have at all; of one engine, a setting that only one run has is news.
+    names = dict.fromkeys((*old, *new)) if before.engine == after.engine else [name for name in old if name in new]
     return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
 
 

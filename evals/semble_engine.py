@@ -32,7 +32,10 @@ class SembleEngine:
         self.version = metadata.version("semble")
         self.settings: Mapping[str, SettingValue] = {}
         self._repository = repository
-        self._index = semble.SembleIndex.from_path(str(repository.root))
+        try:
+            self._index = semble.SembleIndex.from_path(str(repository.root))
+        except ValueError:  # it reads none of the languages here, so it finds nothing
+            self._index = None
 
     def search(self, question: str, top_k: int) -> list[RankedResult]:
         """Return its best chunks."""
@@ -43,7 +46,7 @@ class SembleEngine:
                 end_line=found.chunk.end_line,
                 score=round(float(found.score), 6),
             )
-            for found in self._index.search(question, top_k=top_k)
+            for found in (self._index.search(question, top_k=top_k) if self._index else ())
         ]
 
     def look(self, question: str, budgets: Sequence[int]) -> Look:

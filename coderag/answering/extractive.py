@@ -37,8 +37,10 @@ def extract(state: QueryState, results: Sequence[Piece], related: Sequence[Piece
     if state["evidence"] == "unknown":
         missing = "; ".join(state["judgement"]["not_indexed"])
         writer.line(f"*The answer may be in files that are not in the index: {missing}.*\n")
-    if state["evidence"] in ("weak", "not_found"):
+    if state["evidence"] == "weak":
         writer.line("*The evidence is weak: this is the nearest that the index has, not a sure answer.*\n")
+    if state["evidence"] == "not_found":
+        writer.line("*Nothing in the index seems to answer this. The nearest that it has:*\n")
     looked_up = [piece for piece in results if piece.looked_up]
     intent = state["analysis"]["intent"]
     name = next((entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _NAMES), "")

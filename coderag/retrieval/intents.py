@@ -21,7 +21,7 @@ _TAIL_KIND = (
     r"(?:\s+(?:function|method|class|interface|struct|trait|type|enum|module|constant|variable|macro|component))?"
 )
 _AT_PLACE = r"(?:(?:the\s+)?(?:\w+\s+)?(?:at|on|in)\s+)?"
-_LOCATION = r"(?:[\w.@+-]+/)*[\w.@+-]+\.\w+:\d+"
+_LOCATION = r"(?:[\w.@+-]+/)*[\w.@+-]+\.\w+:\d+(?:-\d+|:\d+)?:?"  # also path:first-last, path:line:column
 _THING = _NOUN + _KIND + _NAME + _TAIL_KIND
 _OTHER = _THING.replace("(?P<name>", "(?P<other>")
 _TYPE = rf"(?-i:(?=\S*[A-Z])){_THING}"  # what is created is a type, or it is no question about code

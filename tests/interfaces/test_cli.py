@@ -117,6 +117,12 @@ def test_what_is_no_range_of_complexity_is_wrong_usage(coderag, typed) -> None:
     assert "no range" in result.stderr
 
 
+def test_leaving_out_nothing_is_wrong_usage(coderag) -> None:
+    result = coderag("search", "x", "--path", "!")
+    assert result.exit_code == 2
+    assert "'!tests'" in result.stderr
+
+
 def test_an_empty_revision_is_wrong_usage(coderag) -> None:
     assert coderag("search", "x", "--changed-since", "").exit_code == 2
 
@@ -181,6 +187,7 @@ def test_context_prints_lines_of_files(coderag) -> None:
     result = coderag("context", "--file", "src/other.py:1-9", "--file", "a.py")
     assert result.stdout.startswith("# Code")
     assert ("read", (["src/other.py:1-9", "a.py"], None, "markdown")) in coderag.calls
+    assert "evidence" not in result.stderr  # nothing was asked
 
 
 def test_context_forgets_a_session(coderag) -> None:
@@ -191,7 +198,15 @@ def test_context_forgets_a_session(coderag) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("x", "--file", "a.py"), ("x", "--forget"), ("--file", "a.py", "--session", "s")]
+    "arguments",
+    [
+        (),
+        ("x", "--file", "a.py"),
+        ("x", "--forget"),
+        ("x", "--session", ""),
+        ("--file", "a.py", "--session", "s"),
+        ("--file", "a.py", "--role", "test"),
+    ],
 )
 def test_context_refuses_what_does_not_go_together(coderag, arguments) -> None:
     result = coderag("context", *arguments)
@@ -211,8 +226,10 @@ def test_ask_prints_markdown_and_the_verdict_on_its_citations(coderag) -> None:
 def test_ask_says_what_is_weak_and_what_is_not_verified(coderag) -> None:
     result = coderag("ask", "login", behaviour="weak")
     assert result.stdout.endswith("citations: 1/2 verified\n")
-    assert result.stderr == "not verified: src/old.py:1-2: the file has changed\nevidence: weak\n"
-    assert coderag("ask", "login", behaviour="nothing").stderr == "evidence: not found\n"
+    weak = "evidence: weak (these are the nearest, not a sure answer)"
+    assert result.stderr == f"not verified: src/old.py:1-2: the file has changed\n{weak}\n"
+    nothing = coderag("ask", "login", behaviour="nothing")
+    assert nothing.stderr == "evidence: not found (nothing here seems to be about it)\n"
 
 
 def test_ask_json_keys(coderag) -> None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from coderag.interfaces.cli._hits import print_hits
+from coderag.interfaces.cli._matches import _cut, _Line
 from coderag.interfaces.cli._streams import Output
 from coderag.schema import Filters
 from tests.interfaces.fake_app import make_hit
@@ -39,7 +40,9 @@ def test_several_lines_are_read_from_standard_input_with_their_indentation(coder
 
 
 def test_only_files_or_their_numbers(coderag) -> None:
-    assert coderag("search", "--exact", "login", "--files").stdout == "src/auth/session.py\nsrc/web/views.py\n"
+    files = coderag("search", "--exact", "login", "--files")
+    assert files.stdout == "src/auth/session.py\nsrc/web/views.py\n"
+    assert files.stderr == "1,234 matches in 2 files\n"  # all are counted, however many would be shown
     assert coderag("search", "--exact", "login", "--count").stdout == "src/auth/session.py:1\nsrc/web/views.py:1233\n"
 
 
@@ -71,6 +74,15 @@ def test_a_long_line_is_cut_around_its_match_and_cannot_command_the_terminal(cod
     assert "y..." in line
     assert "\x1b" not in line
     assert len(line) < 400
+
+
+@pytest.mark.parametrize("start", [1, 8, 30, 70])
+@pytest.mark.parametrize("width", [20, 60, 80, 240])
+def test_a_line_is_cut_around_its_match_at_any_width(start, width) -> None:
+    line = _Line(1, "x" * start + "match" + "y" * 300, [(start, start + 5)], None)
+    text, ranges = _cut(line, width)
+    assert [text[low:high] for low, high in ranges] == ["match"]
+    assert len(text) <= width + 2 * len("...")
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,13 @@ def test_json_for_a_terminal_is_json(screen) -> None:
     assert "indexed 1,204 files" in stderr  # a terminal cannot mistake it for the result
 
 
+def test_an_explanation_is_a_table_where_there_is_room(screen, monkeypatch) -> None:
+    _, narrow, _ = screen("search", "--explain", "login")
+    assert "src/auth/session.py:10-14  function auth.session.login" in narrow  # no place is broken
+    monkeypatch.setenv("COLUMNS", "120")
+    assert "in the context" in screen("search", "--explain", "login")[1]
+
+
 @pytest.mark.parametrize(("command", "behaviour"), [("index", "partial"), ("status", "stale")])
 def test_reports_are_tables(screen, command, behaviour) -> None:
     code, stdout, _ = screen(command, behaviour=behaviour)

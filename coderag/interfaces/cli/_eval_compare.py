@@ -9,7 +9,7 @@ import typer
 
 from coderag.interfaces._errors import BELOW_THRESHOLD
 from coderag.interfaces.cli import _eval_modules as evals
-from coderag.interfaces.cli._eval_text import as_text
+from coderag.interfaces.cli._eval_text import as_text, question_count
 from coderag.interfaces.cli._streams import Output, visible
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ def compare_files(before: Path, after: Path, output: Output, *, fail: bool) -> N
 def _verdict(comparison: "Comparison") -> str:
     worse = comparison.regressions
     if not comparison.is_regression:
-        return f"no regression over {comparison.shared} questions"
+        return f"no regression over {question_count(comparison.shared)}"
     if not worse:
-        return f"worse over {comparison.shared} questions, though not surely, and something is gone"
+        return f"worse over {question_count(comparison.shared)}, though not surely, and something is gone"
     shown = ", ".join(f"{one.metric} {one.difference.mean:+.3f} ({one.where})" for one in worse[:5])
     more = f", and {len(worse) - 5} more" if len(worse) > 5 else ""
-    return f"worse over {comparison.shared} questions: {shown}{more}"
+    return f"worse over {question_count(comparison.shared)}: {shown}{more}"
 
 
 def _warnings(comparison: "Comparison") -> list[str]:
@@ -56,7 +56,7 @@ def _warnings(comparison: "Comparison") -> list[str]:
     ):
         if ids:
             more = ", ..." if len(ids) > 5 else ""
-            told.append(f"{len(ids)} questions {what}: {', '.join(ids[:5])}{more}")
+            told.append(f"{question_count(len(ids))} {what}: {', '.join(ids[:5])}{more}")
     return told
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.errors import ConfigurationError, InvalidQueryError
 from coderag.interfaces.cli import _eval_modules as evals
+from coderag.interfaces.cli._eval_text import question_count
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._root import find_root
 from coderag.interfaces.cli._streams import Output, visible
@@ -53,7 +54,7 @@ def mine_set(plan: MinePlan, output: Output) -> None:
         record = {"path": plan.out, "questions": len(questions), "naming_answers": named}
         output.result({**record, "sources": [_as_record(one) for one in mined]})
     else:
-        lines = [f"{plan.out}: {len(questions)} questions, {named} of them with the name of an answer in it"]
+        lines = [f"{plan.out}: {question_count(len(questions))}, {named} of them with the name of an answer in it"]
         lines += [line for one in mined for line in _lines(one)]
         output.write(visible("\n".join(lines)))
     for note in (note for one in mined for note in one.notes):

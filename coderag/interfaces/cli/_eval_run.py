@@ -14,7 +14,7 @@ from coderag.errors import ConfigurationError, InvalidQueryError
 from coderag.interfaces._errors import BELOW_THRESHOLD
 from coderag.interfaces.cli import _eval_modules as evals
 from coderag.interfaces.cli._eval_compare import comparison_record
-from coderag.interfaces.cli._eval_text import as_text
+from coderag.interfaces.cli._eval_text import as_text, question_count
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._root import find_root
 from coderag.interfaces.cli._streams import Output, visible
@@ -155,7 +155,7 @@ def _print(run: "Run", baseline: "Run | None", misses: "list[Miss]", output: Out
         compared = {"comparison": comparison_record(comparison)} if comparison else {}
         output.result({**_as_record(run, misses), **compared})
     else:
-        head = f"{run.golden}: {run.engine} {run.version}, {len(run.questions)} questions about {run.repository}"
+        head = f"{run.golden}: {run.engine} {run.version}, {question_count(len(run.questions))} about {run.repository}"
         text = as_text([head, *evals.tables.run_tables(run)])
         if comparison:
             verdict = "worse" if comparison.is_regression else "no regression"

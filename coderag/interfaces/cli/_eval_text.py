@@ -14,6 +14,11 @@ def as_text(parts: "Sequence[str | Table]") -> str:
     return "\n".join(part if isinstance(part, str) else f"\n{_table(part)}" for part in parts) + "\n"
 
 
+def question_count(number: int) -> str:
+    """Return a number of questions in words."""
+    return f"{number:,} question{'' if number == 1 else 's'}"
+
+
 def _table(table: "Table") -> str:
     rows = [[_short(cell) for cell in row] for row in table.rows]
     header = [_short(cell) for cell in table.header]

@@ -1,10 +1,17 @@
 """How well a result answers, for people."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from coderag.interfaces.cli._streams import Output
 from coderag.schema import Evidence
+
+_MEANINGS: Final[dict[Evidence, str]] = {
+    "found": "",
+    "weak": "these are the nearest, not a sure answer",
+    "not_found": "nothing here seems to be about it",
+    "unknown": "files that may have the answer are not indexed",
+}
 
 
 class Judged(Protocol):
@@ -23,7 +30,8 @@ class Judged(Protocol):
 
 def evidence_text(result: Judged) -> str:
     """Return the verdict in words."""
-    return f"evidence: {result.evidence.replace('_', ' ')}"
+    meaning = _MEANINGS[result.evidence]
+    return f"evidence: {result.evidence.replace('_', ' ')}" + (f" ({meaning})" if meaning else "")
 
 
 def note_missing(result: Judged, output: Output) -> None:

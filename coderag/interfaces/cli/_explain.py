@@ -24,6 +24,9 @@ _RELATIONS = {
 }
 """How a piece belongs to a result, where "caller of" and the like do not say it."""
 
+_NARROWEST_TABLE = 100
+"""Columns of a terminal from which on the tables are legible and no path is broken."""
+
 _BUDGET_STYLES = {"full": "green", "elided": "green", "signature": "yellow", "line": "yellow"}
 
 
@@ -32,8 +35,8 @@ def print_explanation(told: "Explanation", root: Path, output: Output) -> None:
     if output.as_json:
         output.result(told, root=root)
         return
-    if output.for_people:
-        _print_tables(told, output.console())
+    if output.for_people and (console := output.console()).width >= _NARROWEST_TABLE:
+        _print_tables(told, console)
         return
     blocks = [*_head(told), ""]
     for piece in (*told.results, *told.related):

@@ -52,15 +52,14 @@ def print_counts(found: "TextMatches", output: Output, *, with_numbers: bool) ->
         output.write("\n".join(names))
 
 
-def tell(found: "TextMatches", output: Output, *, filtered: bool) -> None:
+def tell(found: "TextMatches", output: Output, *, filtered: bool, all_shown: bool) -> None:
     """Say on standard error how many matches there are, and what should be known of them."""
     if not found.total:
         output.note("nothing found" + (" with these filters" if filtered else ""))
     else:
         total = f"{'' if found.complete else 'at least '}{_number(found.total, 'match', 'matches')}"
-        shown = (
-            f"; the first {len(found.matches):,} are shown (-n for more)" if len(found.matches) < found.total else ""
-        )
+        cut = not all_shown and len(found.matches) < found.total
+        shown = f"; the first {len(found.matches):,} are shown (-n for more)" if cut else ""
         output.note(f"{total} in {_number(len(found.files), 'file')}{shown}")
     if found.whitespace_ignored:
         output.note("exactly so it is nowhere: these places differ in white space")
@@ -100,7 +99,8 @@ def _cut(line: _Line, width: int) -> tuple[str, list[tuple[int, int]]]:
     if len(line.text) <= width:
         return line.text, line.ranges
     first = line.ranges[0][0] if line.ranges else 0
-    start = 0 if first < width - _BEFORE_MATCH else first - _BEFORE_MATCH
+    before_match = min(_BEFORE_MATCH, width // 2)
+    start = 0 if first < width - before_match else first - before_match
     before, after = _CUT if start else "", _CUT if start + width < len(line.text) else ""
     shift = len(before) - start
     text = before + line.text[start : start + width]

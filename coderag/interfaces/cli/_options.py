@@ -43,6 +43,7 @@ _PATH_HELP = "Only these paths, seen from the root: 'src', 'src/**/*.py'; '!test
 _ROLE_HELP = f"Only files that are: {', '.join(get_args(Role))}."
 _COMPLEXITY_HELP = "Only code that is so complex (cyclomatic): '10' and more, or '5..20'."
 _CHANGED_HELP = "Only files that differ from this revision of git on disk, untracked ones too: 'HEAD', 'main'."
+_BUDGET_HELP = "Tokens of code, at most; from 200 on. Default: search.token_budget, which is 8000."
 _DEBUG_HELP = "Log to standard error, and show the traceback of an error."
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
@@ -51,11 +52,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 DebugOption = Annotated[bool, typer.Option("--debug", help=_DEBUG_HELP)]
 NoIndexOption = Annotated[bool, typer.Option("--no-index", help="Fail if there is no index, instead of making it.")]
 ExplainOption = Annotated[
-    bool, typer.Option("--explain", help="Why each result is where it is, what belongs to it, and what a context shows.")
+    bool,
+    typer.Option("--explain", help="Why each result is where it is, what belongs to it, and what a context shows."),
 ]
 BudgetOption = Annotated[
     int | None,
-    typer.Option("--budget", "-b", metavar="TOKENS", min=1, help="Default: search.token_budget.", show_default=False),
+    typer.Option("--budget", "-b", metavar="TOKENS", help=_BUDGET_HELP, show_default=False),
 ]
 LanguageOption = Annotated[
     list[str] | None,
@@ -131,6 +133,8 @@ def _complexity(text: str) -> int | tuple[int, int]:
 def _as_pattern(path: str) -> str:
     """Return a path as typed in a shell in the form the index has it; ``./!name`` is no exclusion."""
     posix = path.replace(os.sep, "/")
+    if posix == "!":
+        raise typer.BadParameter("'!' leaves out nothing: say what, as in '!tests'.", param_hint="--path")
     if posix.startswith("./!"):
         return posix
     return posix.removeprefix("./") or "**"

@@ -22,7 +22,7 @@ from coderag.interfaces.cli._options import (
     read_query,
 )
 from coderag.interfaces.cli._streams import Output, visible
-from coderag.schema import AssembledContext, ContextFormat
+from coderag.schema import AssembledContext, ContextFormat, Filters
 
 _QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
 _SESSION_HELP = "Leave out what contexts of this name have shown before, as long as it has not been edited."
@@ -66,9 +66,9 @@ def context(  # noqa: PLR0913  # one parameter an option
     from coderag.interfaces.cli._explain import print_explanation
     from coderag.interfaces.cli._indexing import ask_indexed, open_here
 
-    _check(query, session, file, forget=forget)
-    output = Output(as_json)
     filters = make_filters(language, kind, path, role, complexity, changed_since)
+    _check(query, session, file, filters, forget=forget, explain=explain)
+    output = Output(as_json)
     rag = open_here(repo, output)
     if session and forget:
         known = rag.forget(session)
@@ -76,8 +76,6 @@ def context(  # noqa: PLR0913  # one parameter an option
             output.note(f"session {session}: {'forgotten' if known else 'there was none'}")
             return
     if explain:
-        if file or session:
-            raise typer.BadParameter("it goes with neither --file nor --session.", param_hint="--explain")
         asked = read_query(query or [])
         told = ask_indexed(
             rag,
@@ -108,28 +106,42 @@ def context(  # noqa: PLR0913  # one parameter an option
         output.result(found)
         return
     output.write(visible(found.text) if output.for_people else found.text)
-    output.note(_told(found))
+    output.note(_told(found, judged=not file))
     note_missing(found, output)
 
 
-def _check(query: list[str] | None, session: str | None, file: list[str] | None, *, forget: bool) -> None:
+def _check(
+    query: list[str] | None,
+    session: str | None,
+    file: list[str] | None,
+    filters: Filters | None,
+    *,
+    forget: bool,
+    explain: bool,
+) -> None:
     """Refuse what does not go together."""
-    if file and (query or session):
-        raise typer.BadParameter("it prints lines of files, and takes no question and no session.", param_hint="--file")
+    if explain and (file or session):
+        raise typer.BadParameter("it goes with neither --file nor --session.", param_hint="--explain")
+    if file and (query or session or filters):
+        told = "it prints lines of files, and takes no question, no session and no filter."
+        raise typer.BadParameter(told, param_hint="--file")
+    if session is not None and not session:
+        raise typer.BadParameter("no name is given.", param_hint="--session")
     if forget and not session:
         raise typer.BadParameter("say which session with --session.", param_hint="--forget")
     if not (query or file or forget):
         raise typer.BadParameter("no question is given.", param_hint="QUERY")
 
 
-def _told(found: AssembledContext) -> str:
-    """Return one line on what was printed."""
+def _told(found: AssembledContext, *, judged: bool) -> str:
+    """Return one line on what was printed; lines that were asked for by their place have no verdict."""
     told = [f"{found.tokens:,} of {found.token_budget:,} tokens"]
     if found.omitted:
         told.append(f"{_results(len(found.omitted))} left out")
     if found.shown_before:
         told.append(f"{_results(len(found.shown_before))} shown before")
-    told.append(evidence_text(found))
+    if judged:
+        told.append(evidence_text(found))
     return "; ".join(told)
 
 

@@ -15,16 +15,27 @@ GoldenArgument = Annotated[
         metavar="GOLDEN", help="Questions with their answers: JSON lines, or a YAML list.", show_default=False
     ),
 ]
-EngineOption = Annotated[str, typer.Option("--engine", "-e", metavar="NAME", help="coderag, bm25 or semble.")]
+EngineOption = Annotated[
+    str, typer.Option("--engine", "-e", metavar="NAME", help="What answers: coderag, bm25 or semble.")
+]
 OffOption = Annotated[
     list[str] | None,
-    typer.Option("--off", metavar="SIGNAL", help="A channel or ranking signal to switch off.", show_default=False),
+    typer.Option(
+        "--off",
+        metavar="SIGNAL",
+        help="A channel or ranking signal to switch off; may be given several times.",
+        show_default=False,
+    ),
 ]
-TopKOption = Annotated[int, typer.Option("--top-k", "-n", metavar="N", min=1, help="Results a question.")]
+TopKOption = Annotated[int, typer.Option("--top-k", "-n", metavar="N", min=1, help="Results of each question.")]
 BudgetsOption = Annotated[
     list[int] | None,
     typer.Option(
-        "--budget", "-b", metavar="TOKENS", min=1, help="Size of a context. Default: 8000.", show_default=False
+        "--budget",
+        "-b",
+        metavar="TOKENS",
+        help="Size of a context; may be given several times. Default: 8000.",
+        show_default=False,
     ),
 ]
 AnswersOption = Annotated[bool, typer.Option("--answers", help="Check answers too: citations and claims.")]
@@ -52,10 +63,14 @@ FailUnderOption = Annotated[
 ]
 ThresholdsOption = Annotated[
     Path | None,
-    typer.Option("--thresholds", metavar="FILE", help="TOML: such values in a table a golden set.", show_default=False),
+    typer.Option(
+        "--thresholds", metavar="FILE", help="Such values as TOML, a table for each golden set.", show_default=False
+    ),
 ]
-RunArgument = Annotated[Path, typer.Argument(metavar="BEFORE", help="A kept run.", show_default=False)]
-OtherArgument = Annotated[Path, typer.Argument(metavar="AFTER", help="Another of them.", show_default=False)]
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="BEFORE", help="A run that 'eval run --out' kept.", show_default=False)
+]
+OtherArgument = Annotated[Path, typer.Argument(metavar="AFTER", help="Another kept run.", show_default=False)]
 FailOption = Annotated[bool, typer.Option("--fail-on-regression", help="Exit with 6 if the second is worse.")]
 
 MineOutOption = Annotated[
@@ -72,9 +87,15 @@ SinceOption = Annotated[
 OverwriteOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 TimeOption = Annotated[str, typer.Option("--budget", metavar="TIME", help="How long to search: 90s, 5m, 1h.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Write nothing.")]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Of the split and the search.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the split and the search.")]
 
-eval_: Final = typer.Typer(name="eval", cls=LightGroup, invoke_without_command=True, rich_markup_mode=None)
+eval_: Final = typer.Typer(
+    name="eval",
+    cls=LightGroup,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    short_help="Measure how good the results are.",
+)
 
 
 @eval_.callback()
@@ -83,7 +104,7 @@ def group(ctx: typer.Context) -> None:
     show_help_alone(ctx)
 
 
-@eval_.command()
+@eval_.command(short_help="Measure the results on a golden set.")
 def run(  # noqa: PLR0913  # one parameter an option
     golden: GoldenArgument,
     *,
@@ -146,7 +167,7 @@ def compare(
     compare_files(before, after, Output(as_json), fail=fail_on_regression)
 
 
-@eval_.command()
+@eval_.command(short_help="Make a golden set of history and tests.")
 def mine(  # noqa: PLR0913  # one parameter an option
     *,
     out: MineOutOption,
@@ -169,7 +190,7 @@ def mine(  # noqa: PLR0913  # one parameter an option
     mine_set(plan, Output(as_json))
 
 
-@eval_.command()
+@eval_.command(short_help="Search better weights for this repository.")
 def tune(
     golden: GoldenArgument,
     *,

@@ -90,14 +90,13 @@ def search(  # noqa: PLR0913  # one parameter an option
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli._indexing import ask_indexed, open_here
 
-    _check_together(exact=exact, regex=regex, others=ignore_case or context_lines > 0 or count or files)
+    others = ignore_case or context_lines > 0 or count or files
+    _check_together(exact=exact, regex=regex, explain=explain, others=others)
     output = Output(as_json)
     text = read_query(query, indented=exact or regex)
     filters = make_filters(language, kind, path, role, complexity, changed_since)
     rag = open_here(repo, output)
     if explain:
-        if exact or regex:
-            raise typer.BadParameter("--explain goes with neither --exact nor --regex.")
         _print_explanation(rag, text, top_k, filters, output, may_index=not no_index)
         return
     if exact or regex:
@@ -118,10 +117,12 @@ def search(  # noqa: PLR0913  # one parameter an option
     _print_hits(rag, text, top_k, filters, lines, output, may_index=not no_index)
 
 
-def _check_together(*, exact: bool, regex: bool, others: bool) -> None:
+def _check_together(*, exact: bool, regex: bool, explain: bool, others: bool) -> None:
     """Refuse options that mean nothing together."""
     if exact and regex:
         raise typer.BadParameter("give one of --exact and --regex.")
+    if explain and (exact or regex):
+        raise typer.BadParameter("--explain goes with neither --exact nor --regex.")
     if others and not (exact or regex):
         raise typer.BadParameter("--ignore-case, --context-lines, --count and --files go with --exact or --regex.")
 
@@ -183,4 +184,4 @@ def _print_found(
         print_counts(found, output, with_numbers=with_numbers)
     else:
         print_matches(found, rag.root, output)
-    tell(found, output, filtered=bool(filters))
+    tell(found, output, filtered=bool(filters), all_shown=names_only and not output.as_json)

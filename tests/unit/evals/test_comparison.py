@@ -44,6 +44,12 @@ def test_equal_runs_are_no_regression():
     assert "no regression" in render(BEFORE, BEFORE)
 
 
+def test_of_different_engines_only_settings_that_both_have_are_compared():
+    before = run_of(BEFORE.questions, **{"search.rrf_k": 60, "terms": "words"})
+    after = run_of(BEFORE.questions, terms="stems").model_copy(update={"engine": "bm25"})
+    assert compare(before, after).settings == {"engine": ("coderag", "bm25"), "terms": ("words", "stems")}
+
+
 def test_a_channel_that_was_switched_off_is_found_and_named():
     questions = [question(number, 1 if number % 3 else 4, channels=("lexical",)) for number in range(20)]
     after = run_of(questions, **{"search.disabled_signals": ("dense",)})
