@@ -1,6 +1,7 @@
-"""Build the public dataclasses from the plain dicts that the graph's state keeps."""
+"""Turn the public dataclasses into the plain dicts that the graph's state keeps, and back."""
 
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from coderag.schema import (
@@ -14,8 +15,17 @@ from coderag.schema import (
 )
 
 
+def record_of(value: Any) -> Any:  # noqa: ANN401  # as deep as the dataclasses go
+    """Return a dataclass as a dict and what it holds likewise; unlike `dataclasses.asdict` plain values are not copied."""
+    if is_dataclass(value):
+        return {field.name: record_of(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, list | tuple):
+        return [record_of(entry) for entry in value]
+    return value
+
+
 def context_from_record(record: dict[str, Any]) -> AssembledContext:
-    """Return the context that `dataclasses.asdict` took apart."""
+    """Return the context that `record_of` took apart."""
     sections = [
         ContextSection(**{**section, "items": [ContextItem(**item) for item in section["items"]]})
         for section in record["sections"]
@@ -25,6 +35,6 @@ def context_from_record(record: dict[str, Any]) -> AssembledContext:
 
 
 def answer_from_record(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
-    """Return the answer that `dataclasses.asdict` took apart, with the hits that it rests on."""
+    """Return the answer that `record_of` took apart, with the hits that it rests on."""
     citations = [Citation(**citation) for citation in record["citations"]]
     return Answer(**{**record, "citations": citations, "hits": hits})

@@ -1,11 +1,10 @@
 """Node ``answer``: the answer, with every citation checked against the files on disk."""
 
-from dataclasses import asdict
-
 from langgraph.runtime import Runtime
 
 from coderag.answering.answers import write_answer
 from coderag.observability import Step
+from coderag.records import record_of
 from coderag.state import QueryContext, QueryState, QueryUpdate
 
 
@@ -14,4 +13,4 @@ async def answer(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpda
     with Step("answer") as step:
         written = await write_answer(runtime.context, state)
         step.note(generator=written.generator, verified=written.verified, total=written.total)
-    return {"answer": asdict(written), "trace": step.entries}
+    return {"answer": record_of(written), "trace": step.entries}

@@ -1,12 +1,12 @@
 """Node ``budget``: pack results and related code into the token budget."""
 
-from dataclasses import asdict
 from functools import partial
 
 from langgraph.runtime import Runtime
 
 from coderag.codegraph.excerpt import graph_excerpt
 from coderag.observability import Step
+from coderag.records import record_of
 from coderag.retrieval.packing import pack
 from coderag.state import QueryContext, QueryState, QueryUpdate
 
@@ -18,4 +18,4 @@ def budget(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
         token_budget = state.get("token_budget") or context.settings.token_budget
         assembled = pack(context.corpus, state, token_budget, partial(graph_excerpt, context.graph.symbols))
         step.note(tokens=assembled.tokens, token_budget=token_budget, omitted=len(assembled.omitted))
-    return {"context": asdict(assembled), "trace": step.entries}
+    return {"context": record_of(assembled), "trace": step.entries}

@@ -14,6 +14,7 @@ from math import exp, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.retrieval.channels import find_symbols
 from coderag.retrieval.unindexed import unindexed_about
 from coderag.schema import RESOLVED, Evidence
 from coderag.state import Analysis, Candidate, Judgement
@@ -82,8 +83,11 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vect
         return Judgement(verdict="found", confidence=1.0, features=features, not_indexed=[])
     embedded = corpus.snapshot.pointer.embedding.provider == "embedded"
     model = calibrations()["embedded" if embedded else "other"]
-    confidence = model.probability(features) if results else 0.0
-    verdict = model.verdict(confidence) if results else "not_found"
+    nowhere = not results or _is_place(analysis)  # a place that was not looked up is none
+    confidence = 0.0 if nowhere else model.probability(features)
+    verdict = "not_found" if nowhere else model.verdict(confidence)
+    if verdict == "not_found" and not nowhere and _is_nearly_named(corpus, analysis, results):
+        verdict = "weak"
     not_indexed = unindexed_about(corpus, analysis) if verdict != "found" else []
     return Judgement(
         verdict="unknown" if not_indexed else verdict,
@@ -97,6 +101,18 @@ def _is_looked_up(analysis: Analysis, results: Sequence[Candidate]) -> bool:
     """Whether the symbol table or the code graph knows the answer."""
     known = RESOLVED if analysis["intent"] in _ASKED_OF_GRAPH else _EXACT
     return any(result["channels"].get("lookup", 0.0) >= known for result in results)
+
+
+def _is_place(analysis: Analysis) -> bool:
+    """Whether nothing but a place is asked for, as in ``path:line``."""
+    kinds = {entity["kind"] for entity in analysis["entities"]}
+    return analysis["intent"] == "find_definition" and bool(kinds) and kinds <= {"location", "path"}
+
+
+def _is_nearly_named(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
+    """Whether the first result declares a name that may be meant by one that the question has."""
+    rows = {match.row for match in find_symbols(corpus, analysis)}
+    return bool(results) and corpus.row_of[results[0]["chunk_id"]] in rows
 
 
 def evidence_features(

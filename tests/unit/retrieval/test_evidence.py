@@ -134,3 +134,15 @@ def test_only_the_first_results_count():
 def test_features_without_results_are_zero():
     corpus = make_corpus(FILES)
     assert set(evidence_features(corpus, analyze("x y"), [], np.zeros(1)).values()) == {0.0}
+
+
+@pytest.mark.parametrize("place", ["auth.py:999", "nowhere.py:1", "what is at auth.py:999"])
+def test_a_place_that_is_not_there_is_not_found(context, checked, place):
+    told = judged(context, place, [checked])
+    assert (told["verdict"], told["confidence"]) == ("not_found", 0.0)
+
+
+def test_the_declaration_that_a_misspelt_name_may_mean_is_weak_evidence(context):
+    painted = candidate(context.corpus, row_named(context.corpus, "paint"))
+    assert judged(context, "pait_it", [painted])["verdict"] == "not_found"
+    assert judged(context, "_piant", [painted])["verdict"] == "weak"
