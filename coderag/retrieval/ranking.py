@@ -22,6 +22,8 @@ Scored = tuple[float, int, Candidate]
 _COHERENCE_CHUNKS = 50
 _RESOLVED = 0.5  # confidence from which the code graph's word is taken
 _KNOWN_ANSWER = 30.0  # what is known comes before what is alike, and what is nearer before what is better named
+_CERTAIN = 1.0  # the declaration of exactly the name that was asked for
+_DECLARED = 0.5  # so much it counts more, lest a file that is only named like it come first
 _KNOWN_DECAY = 0.99  # for each further one of a file: of equally near ones, those of other files come first
 
 
@@ -113,6 +115,7 @@ def _question_scores(
     own += looked_up + chunk_lengths(corpus, rows, settings)
     if shape.wants_definition and "definition" not in settings.disabled_signals:
         own += question.definitions[rows]
+        own += np.where(looked_up >= _CERTAIN, _DECLARED, 0)
     files = corpus.file_of[rows]
     totals = (1 - shape.chunk_share) * by_file[files] + shape.chunk_share * own * shares["factor"][files]
     if not shape.wants_definition:  # the places asked for are known
