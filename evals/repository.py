@@ -1,7 +1,6 @@
 """The repository that is asked: its index, and what the answers of a golden set mean in it."""
 
 import difflib
-import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from coderag.app import CodeRAG
+from coderag.ingestion.files.git_repository import find_repository, run_git
 from coderag.notebooks import readable_text
 from coderag.schema import IndexProgress, SymbolRecord
 from coderag.stores.index_store import IndexStore, Snapshot
@@ -74,13 +74,8 @@ class Repository:
     @cached_property
     def revision(self) -> str:
         """The commit that is checked out; empty outside of git."""
-        asked = subprocess.run(
-            ["git", "-C", str(self.root), "rev-parse", "--verify", "--quiet", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return asked.stdout.strip()
+        told = run_git(self.root, "rev-parse", "--verify", "--quiet", "HEAD") if find_repository(self.root) else None
+        return (told or b"").decode().strip()
 
     @cached_property
     def languages(self) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from coderag.notebooks import readable_text
+from coderag.indexed_text import indexed_text
 from coderag.schema import Citation, FileRecord
 
 _SHORTEST_MOVED = 2
@@ -79,12 +79,7 @@ class _DiskFile:
     @cached_property
     def lines(self) -> list[str]:
         """The file's lines as they would be indexed now."""
-        encoding, _, of_single_lines = self._record.encoding.partition("+")
-        if of_single_lines:
-            text = "\n".join(_decoded(line, encoding, of_single_lines) for line in self._data.split(b"\n"))
-        else:
-            text = self._data.decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
-        return readable_text(self._record.path, text).split("\n")
+        return indexed_text(self._record, self._data).split("\n")
 
     def find(self, block: list[str]) -> int | None:
         """Return the 1-based line where a block of lines is, if it is in exactly one place."""
@@ -93,13 +88,6 @@ class _DiskFile:
         last = len(self.lines) - len(block)
         places = [line for line in range(last + 1) if self.lines[line : line + len(block)] == block]
         return places[0] + 1 if len(places) == 1 else None
-
-
-def _decoded(line: bytes, encoding: str, other: str) -> str:
-    try:
-        return line.decode(encoding)
-    except UnicodeDecodeError:
-        return line.decode(other, "replace")
 
 
 def _citation(claim: Claim, reason: str) -> Citation:

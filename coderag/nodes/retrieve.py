@@ -3,11 +3,11 @@
 from langgraph.runtime import Runtime
 
 from coderag.observability import Step
+from coderag.retrieval.analysis import meant_terms
 from coderag.retrieval.filters import NO_FILTERS, passing
 from coderag.retrieval.hybrid import merge
 from coderag.retrieval.hybrid import retrieve as retrieve_hybrid
 from coderag.state import QueryContext, QueryState, QueryUpdate
-from coderag.tokens import query_terms
 
 
 def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
@@ -17,8 +17,7 @@ def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     with Step("retrieve") as step:
         candidates = state["candidates"]
         if not state["widened"] or analysis["expanded_terms"]:  # else it would find the same again
-            terms = query_terms(analysis["text"]) if analysis["report"] else analysis["terms"]
-            vector = context.embedder.embed_query(analysis["text"], terms)  # what was asked; near words only match
+            vector = context.embedder.embed_query(analysis["text"], meant_terms(analysis))
             found = retrieve_hybrid(
                 context.corpus,
                 analysis["question"],

@@ -89,6 +89,11 @@ def _report(text: str, project: str) -> Analysis:
     )
 
 
+def meant_terms(analysis: Analysis) -> list[str]:
+    """Return the terms whose vector is compared by meaning: near words, which widening adds, only match."""
+    return query_terms(analysis["text"]) if analysis["report"] else analysis["terms"]
+
+
 def _without_project(query: str, project: str) -> str:
     """Return the question without the repository's name, unless that is all there is; `black.Mode` keeps it."""
     if not project:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from math import exp, log, log1p
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,9 +132,7 @@ def evidence_features(
     spans = np.asarray([(span.start, span.stop) for span in map(corpus.chunk_rows, files.tolist())]).T
     total = known = unknown = in_files = in_results = 0.0
     for term in dict.fromkeys(analysis["terms"]):
-        column = corpus.term_ids.get(term)
-        holders = corpus.body.documents_with(column) if column is not None else np.zeros(0, np.int32)
-        rarity = log1p(corpus.n_chunks / (1 + len(holders)))
+        holders, rarity = corpus.chunks_with(term), corpus.rarity(term)
         total += rarity
         if not term.startswith(_WHOLE_NAME):
             known += rarity if len(holders) else 0.0

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from coderag.retrieval.analysis import meant_terms
 from coderag.retrieval.filters import NO_FILTERS, chunk_mask
 from coderag.retrieval.hybrid import run_channels
 from coderag.state import Candidate, QueryContext, QueryState
-from coderag.tokens import query_terms
 
 
 def with_ranks(context: QueryContext, state: QueryState, results: Sequence[Candidate]) -> list[Candidate]:
@@ -16,8 +16,7 @@ def with_ranks(context: QueryContext, state: QueryState, results: Sequence[Candi
     corpus, analysis = context.corpus, state["analysis"]
     if not results:
         return []
-    terms = query_terms(analysis["text"]) if analysis["report"] else analysis["terms"]
-    vector = context.embedder.embed_query(analysis["text"], [*terms, *analysis["expanded_terms"]])
+    vector = context.embedder.embed_query(analysis["text"], meant_terms(analysis))
     allowed = chunk_mask(corpus, state.get("filters") or NO_FILTERS)
     rows = [corpus.row_of[result["chunk_id"]] for result in results]
     ranks: list[dict[str, int]] = [{} for _ in results]

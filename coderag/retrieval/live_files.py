@@ -6,7 +6,8 @@ import stat
 from dataclasses import dataclass
 from functools import cached_property
 
-from coderag.notebooks import SUFFIX, readable_text
+from coderag.indexed_text import indexed_text
+from coderag.notebooks import SUFFIX
 from coderag.schema import FileRecord
 
 _OPEN_FLAGS = (
@@ -37,12 +38,7 @@ class LiveFile:
 
     def text(self) -> str:
         """Return the text as it would be indexed, of a notebook its cells."""
-        encoding, _, of_single_lines = self.record.encoding.partition("+")
-        if of_single_lines:
-            text = "\n".join(_decoded(line, encoding, of_single_lines) for line in self.data.split(b"\n"))
-        else:
-            text = self.data.decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
-        return readable_text(self.record.path, text)
+        return indexed_text(self.record, self.data)
 
 
 def read_live(root: str, record: FileRecord, limit: int) -> LiveFile:
@@ -69,10 +65,3 @@ def read_live(root: str, record: FileRecord, limit: int) -> LiveFile:
     finally:
         os.close(descriptor)
     return LiveFile(record, pieces[0] if len(pieces) == 1 else b"".join(pieces))
-
-
-def _decoded(line: bytes, encoding: str, other: str) -> str:
-    try:
-        return line.decode(encoding)
-    except UnicodeDecodeError:
-        return line.decode(other, "replace")

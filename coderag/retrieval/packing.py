@@ -5,8 +5,6 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-import numpy as np
-
 from coderag.retrieval.budget import ContextRequest, assemble
 from coderag.retrieval.places import parse_place
 from coderag.schema import AssembledContext, ContextFormat
@@ -74,9 +72,8 @@ def _rarity(corpus: Corpus, analysis: Analysis) -> dict[str, float]:
     weights = analysis["report"]["terms"] if analysis["report"] else dict.fromkeys(analysis["terms"], 1.0)
     rarity = {}
     for term, weight in weights.items():
-        column = corpus.term_ids.get(term)
-        if column is not None and weight > 0:
-            rarity[term] = weight * float(np.log1p(corpus.n_chunks / (1 + len(corpus.body.documents_with(column)))))
+        if term in corpus.term_ids and weight > 0:
+            rarity[term] = weight * corpus.rarity(term)
     return dict(sorted(rarity.items(), key=lambda entry: -entry[1])[:_MOST_TERMS])
 
 

@@ -68,11 +68,9 @@ def coverage(corpus: Corpus, question: Question) -> FloatArray:
     covered = np.zeros(corpus.n_files, np.float32)
     total = 0.0
     for term in dict.fromkeys(question.analysis["terms"]):
-        column = corpus.term_ids.get(term)
-        chunks = corpus.body.documents_with(column) if column is not None else _NOWHERE
-        weight = float(np.log1p(corpus.n_chunks / (1 + len(chunks))))
+        weight = corpus.rarity(term)
         files = np.zeros(corpus.n_files, np.float32)
-        files[corpus.file_of[chunks]] = weight
+        files[corpus.file_of[corpus.chunks_with(term)]] = weight
         covered += files
         total += weight
     return covered / np.float32(max(total, 1e-9))
@@ -108,7 +106,6 @@ def centrality(corpus: Corpus, question: Question) -> FloatArray:
     return np.sqrt(corpus.file_centrality)
 
 
-_NOWHERE = np.zeros(0, np.int32)
 _SHORT_QUESTION = 5  # terms, up to which a file's name counts in full
 _LONGER_BY = 10  # terms more, from which on it counts least
 _MOST_CHANCE = 0.6

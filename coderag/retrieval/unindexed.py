@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import log1p
 
 from coderag.schema import FileRecord
 from coderag.state import Analysis
@@ -26,7 +25,7 @@ def unindexed_about(corpus: Corpus, analysis: Analysis) -> list[str]:
     if not records:
         return []
     named = _named_paths(analysis)
-    rarities = _rarities(corpus, analysis["terms"])
+    rarities = {term: corpus.rarity(term) for term in analysis["terms"]}
     total = sum(rarities.values())
     found = [
         record
@@ -45,16 +44,6 @@ def _named_paths(analysis: Analysis) -> list[str]:
 
 def _is_named(record: FileRecord, named: Sequence[str]) -> bool:
     return any(f"/{record.path}".endswith("/" + path.lstrip("./")) for path in named if path)
-
-
-def _rarities(corpus: Corpus, terms: Sequence[str]) -> dict[str, float]:
-    """Return for each word of the question how rare it is in the repository."""
-    rarities = {}
-    for term in terms:
-        column = corpus.term_ids.get(term)
-        holders = len(corpus.body.documents_with(column)) if column is not None else 0
-        rarities[term] = log1p(corpus.n_chunks / (1 + holders))
-    return rarities
 
 
 def _has_words(record: FileRecord, rarities: dict[str, float], total: float) -> bool:

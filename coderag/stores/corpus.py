@@ -6,6 +6,7 @@ first chunk.
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import log1p
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -28,6 +29,8 @@ _SAME_START, _LENGTH_DIFFERENCE = 2, 2  # of words that are one misspelt
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
+
+_NOWHERE: IntArray = np.zeros(0, np.int32)
 
 NAMES_WEIGHT = 2.0  # a word in a declared name counts as two in the body; measured in the study
 DOCS_WEIGHT = 1.0  # summaries and docstrings count double: docstrings are in the body once already
@@ -144,6 +147,15 @@ class Corpus:
     def known_terms(self, terms: Sequence[str]) -> list[int]:
         """Return the ids of those terms that the index has, repeated as often as given."""
         return [self.term_ids[term] for term in terms if term in self.term_ids]
+
+    def chunks_with(self, term: str) -> IntArray:
+        """Return the rows of the chunks that have a term."""
+        column = self.term_ids.get(term)
+        return _NOWHERE if column is None else self.body.documents_with(column)
+
+    def rarity(self, term: str) -> float:
+        """Return how telling a term is: the logarithm of the share of chunks that have it, turned over."""
+        return log1p(self.n_chunks / (1 + len(self.chunks_with(term))))
 
     def near_terms(self, term: str) -> list[str]:
         """Return the terms that are likely meant by one that the index has not, the nearest first."""

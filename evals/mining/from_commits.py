@@ -41,17 +41,7 @@ def mine_commits(root: Path, *, limit: int = LIMIT, since: str = "", progress: P
     if history.is_shallow:
         mined.notes.append("the clone is shallow: older commits are not there (git fetch --unshallow gets them)")
     tree = _Tree(history.root)
-    for commit in history.commits(since):
-        if len(mined.questions) >= limit:
-            break
-        mined.considered += 1
-        made = _question(commit, history, tree)
-        if isinstance(made, Question):
-            mined.add(made)
-        else:
-            mined.dropped[made] += 1
-        if progress:
-            progress(mined.considered)
+    mined.take((_question(commit, history, tree) for commit in history.commits(since)), limit, progress)
     return mined
 
 

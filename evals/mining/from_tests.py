@@ -41,17 +41,8 @@ def mine_tests(repository: Repository, *, limit: int = LIMIT, progress: Progress
     """
     mined = Mined("tests")
     symbols = repository.rag.graph.symbols
-    for test in _evenly(list(_tests(symbols, repository))):
-        if len(mined.questions) >= limit:
-            break
-        mined.considered += 1
-        made = _question(test, symbols)
-        if isinstance(made, Question):
-            mined.add(made)
-        else:
-            mined.dropped[made] += 1
-        if progress:
-            progress(mined.considered)
+    tests = _evenly(list(_tests(symbols, repository)))
+    mined.take((_question(test, symbols) for test in tests), limit, progress)
     return mined
 
 

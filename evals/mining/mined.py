@@ -35,6 +35,19 @@ class Mined:
     _known: list[frozenset[str]] = field(default_factory=list)
     _answered: Counter[tuple[Target, ...]] = field(default_factory=Counter)
 
+    def take(self, made: Iterable[Question | str], limit: int, progress: Progress | None) -> None:
+        """Keep what commits or tests made, a question or the reason for none, until there are enough questions."""
+        for one in made:
+            self.considered += 1
+            if isinstance(one, Question):
+                self.add(one)
+            else:
+                self.dropped[one] += 1
+            if progress:
+                progress(self.considered)
+            if len(self.questions) >= limit:
+                return
+
     def add(self, question: Question) -> None:
         """Keep a question, unless there is one like it already, or there are several with its answers."""
         terms = terms_of(question.question)

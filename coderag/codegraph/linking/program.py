@@ -293,15 +293,6 @@ class Program:
         return self._interfaces[file]
 
     @cached_property
-    def files_of_package(self) -> dict[tuple[str, str], list[int]]:
-        """For each language and package that files declare, these files."""
-        found: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for file, row in enumerate(self.rows):
-            if row.package:
-                found[row.language, row.package].append(file)
-        return dict(found)
-
-    @cached_property
     def settings(self) -> dict[str, dict[str, Any]]:
         """What files of configuration say of modules, by path."""
         return {row.path: dict(unpack_interface(row.interface).settings) for row in self.rows if row.configures}
