@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from coderag.collector import collector_paused
 from coderag.errors import IndexNotFoundError
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
-from coderag.models.llm import make_answer_writer
+from coderag.models.llms.providers import make_language_model
 from coderag.models.rerankers.providers import make_reranker
 from coderag.privacy import MaskedPaths, PathMask
+from coderag.prompting import Prompts
 from coderag.settings import SearchSettings, Settings
 from coderag.state import QueryContext, QueryEmbedder
 from coderag.stores.index_store import IndexStore
@@ -106,11 +107,11 @@ class OpenIndex:
         corpus = Corpus(_with_vectors_of(model, stored))
         self._graph = _part_of(stored, self._graph, _open_graph)
         graph = self._graph.part
-        writer = make_answer_writer(self._settings.llm)
+        language_model = make_language_model(self._settings.llm)
         reranker = make_reranker(self._settings.reranker)
         embedder: QueryEmbedder = model
         paths = None
-        remote = writer or isinstance(model, ProviderDense) or (reranker and reranker.remote)
+        remote = language_model or isinstance(model, ProviderDense) or (reranker and reranker.remote)
         if remote and (mask := self.path_mask):
             paths = MaskedPaths(mask, (record.path for record in stored.files()))
             if isinstance(model, ProviderDense):
@@ -123,9 +124,10 @@ class OpenIndex:
             project=self._settings.project or self._root.name,
             embedder=embedder,
             settings=self._settings.search,
-            writer=writer,
+            language_model=language_model,
             reranker=reranker,
             masked_paths=paths,
+            prompts=Prompts(self._store.directory / "prompts"),
         )
 
     def _open_texts(self, snapshot: Snapshot) -> "TextSearch":

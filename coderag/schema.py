@@ -463,14 +463,42 @@ class Citation:
         return f"{self.path}:{self.start_line}-{self.end_line}"
 
 
+AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison", "not_found"]
+"""How an answer is built: ``usages`` lists places, ``flow`` has a diagram, ``not_found`` says what was looked for."""
+
+ClaimStatus = Literal["verified", "unsupported", "uncited"]
+"""``unsupported``: what it names or quotes is not in the lines that it cites; ``uncited``: it cites nothing."""
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer in Markdown with its citations.
+class AnswerClaim:
+    """A statement of an answer.
 
     Attributes:
-        verified: Number of citations that hold; ``total`` is the number of all.
+        text: As the writer put it.
+        citations: Positions in the answer's ``citations``, from 0.
+        reason: Why it is not verified; empty if it is.
+        shown: Whether it stands in the answer's text; what was not verified is left out, or marked.
+    """
+
+    text: str
+    citations: Sequence[int]
+    status: ClaimStatus
+    reason: str = ""
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer in Markdown, its claims and their citations.
+
+    Attributes:
+        verified: Number of claims that hold; ``total`` is the number of all that were made.
         generator: ``extractive``, or the provider and model of the LLM.
         confidence, not_indexed: As of `SearchHits`.
+        missing: What was asked for and not found, a sentence each.
+        flagged: Places of evidence whose text addresses a language model, as ``path:start-end: what it does``.
+        redacted: Number of secrets that the language model was not shown.
     """
 
     query: str
@@ -484,3 +512,54 @@ class Answer:
     generator: str = "extractive"
     confidence: float = 1.0
     not_indexed: Sequence[str] = field(default_factory=list)
+    shape: AnswerShape = "explanation"
+    claims: Sequence[AnswerClaim] = ()
+    missing: Sequence[str] = ()
+    flagged: Sequence[str] = ()
+    redacted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEvent:
+    """A step of an answer that is being written.
+
+    Attributes:
+        kind: ``stage``: a node of the query graph has ended, ``text`` is its name. ``draft``: the language model's words as
+            they come, not checked yet. ``text``: the next part of the checked answer, which replaces the drafts since the
+            last one; all of them joined are the answer's text. ``answer``: the whole answer, which comes last.
+    """
+
+    kind: Literal["stage", "draft", "text", "answer"]
+    text: str = ""
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrompt:
+    """What a language model is asked.
+
+    Attributes:
+        system: Rules, in the role ``system``; empty if there are none.
+        user: The task with its data.
+    """
+
+    user: str
+    system: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it, to count or compare."""
+        return f"{self.system}\n\n{self.user}" if self.system else self.user
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The whole reply of a language model.
+
+    Attributes:
+        input_tokens, output_tokens: As the server counted them, else as CodeRAG does.
+    """
+
+    text: str
+    input_tokens: int
+    output_tokens: int

@@ -113,13 +113,57 @@ class EmbeddingSettings(Section):
 
 
 class LLMSettings(Section):
-    """Which language model writes answers. Without one, answers are extracted."""
+    """Which language model writes answers and summaries (docs/models.md). Without one, answers are extracted."""
 
-    provider: Literal["none", "ollama"] = Field("none", description="'none' extracts the answer from the evidence.")
-    model: str = Field("qwen2.5-coder", description="Model name.")
-    base_url: str = Field("http://localhost:11434", description="Address of the server.")
-    timeout_s: float = Field(120.0, gt=0, description="Seconds to wait for an answer.")
+    provider: Literal["none", "ollama", "openai", "anthropic", "gemini"] = Field(
+        "none",
+        description="'none' extracts the answer from the evidence; 'openai' is OpenAI and every server that speaks like it.",
+    )
+    model: str = Field("", description="Model name; empty takes qwen2.5-coder of Ollama. The others need one.")
+    base_url: str = Field("", description="Address of the server; empty takes the provider's own.")
+    api_key: SecretStr = Field(
+        SecretStr(""), description="Key of the server; empty takes the provider's usual variable."
+    )
+    api_key_file: str = Field("", description="File that holds the key and that only you may read.")
+    timeout_s: float = Field(
+        120.0, gt=0, description="Seconds to wait for the first and for each next piece of a reply."
+    )
     context_window: int = Field(16_384, ge=1_024, description="The model's context window, in tokens.")
+    max_output_tokens: int = Field(2_048, ge=64, le=100_000, description="Size of a reply, in tokens, at most.")
+    temperature: float = Field(0.1, ge=0, le=2, description="0 repeats itself, higher varies more.")
+    concurrency: int | None = Field(
+        None, ge=1, le=64, description="Requests side by side; empty is 4, and 1 for servers on this machine."
+    )
+    price_per_million_input_tokens: float | None = Field(
+        None,
+        ge=0,
+        description="Price of a million tokens of prompts, in your currency, for 'coderag enrich --max-cost'.",
+    )
+    price_per_million_output_tokens: float | None = Field(None, ge=0, description="Likewise of replies.")
+
+
+class ChatSettings(Section):
+    """Where conversations are kept, and when a person is asked first (docs/chat.md)."""
+
+    memory: Literal["sqlite", "postgres", "none"] = Field(
+        "sqlite",
+        description="'sqlite' keeps them beside the index, 'postgres' on a server, 'none' only while they go on.",
+    )
+    url: str = Field("", description="Of 'postgres': postgresql://user@host/database; a password best as ${NAME}.")
+    history_tokens: int = Field(
+        3_000, ge=200, le=100_000, description="What of the conversation a question carries, in tokens, at most."
+    )
+    confirm_tokens: int = Field(
+        0, ge=0, description="Prompts longer than this, in tokens, are sent only after you agreed; 0 never asks."
+    )
+
+
+class SummarySettings(Section):
+    """Summaries by the language model of 'llm', which 'coderag enrich' writes (docs/summaries.md)."""
+
+    batch: int = Field(8, ge=1, le=64, description="Pieces of code a request, at most.")
+    commit_every: int = Field(200, ge=1, le=10_000, description="New summaries after which searches get to see them.")
+    max_cost: float | None = Field(None, ge=0, description="What one run may cost, by the prices of 'llm'.")
 
 
 class RerankerSettings(Section):
@@ -207,6 +251,9 @@ class PrivacySettings(Section):
         False,
         description="Replace the names of files and folders by keyed hashes in all that is sent to a model's server.",
     )
+    redact_secrets: bool = Field(
+        True, description="Replace keys, tokens and passwords in all that is sent to a model's server."
+    )
     key: SecretStr = Field(
         SecretStr(""),
         description="Key of the hashes; empty takes privacy.key in the index's folder, made on first use.",
@@ -242,6 +289,8 @@ class Settings(BaseSettings):
     ingestion: IngestionSettings = IngestionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     llm: LLMSettings = LLMSettings()
+    summaries: SummarySettings = SummarySettings()
+    chat: ChatSettings = ChatSettings()
     reranker: RerankerSettings = RerankerSettings()
     search: SearchSettings = SearchSettings()
     storage: StorageSettings = StorageSettings()

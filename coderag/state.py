@@ -5,12 +5,13 @@ the index. Every node returns a `QueryUpdate` with the keys it changed.
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict
 
 from coderag.privacy import MaskedPaths
-from coderag.schema import ContextFormat, Evidence, Intent
+from coderag.prompting import PACKAGED, Prompts
+from coderag.schema import Completion, ContextFormat, Evidence, Intent, ModelPrompt
 from coderag.settings import SearchSettings
 
 if TYPE_CHECKING:
@@ -230,17 +231,27 @@ class QueryEmbedder(Protocol):
         ...
 
 
-class AnswerWriter(Protocol):
-    """A language model that writes an answer from a prompt."""
+class LanguageModel(Protocol):
+    """A language model, wherever it runs. It may be used from several event loops.
+
+    Attributes:
+        name: Such as ``ollama/qwen2.5-coder``.
+        context_window: Tokens of a prompt and its reply together, at most.
+    """
 
     name: str
+    context_window: int
 
-    async def write(self, prompt: str) -> str:
-        """Return the model's reply.
+    def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
+        """Yield the reply in pieces as they come; at least one is not blank.
 
         Raises:
-            ModelError: The model failed.
+            ModelError: The prompt is too long, the model failed, or the reply broke off or is empty.
         """
+        ...
+
+    async def complete(self, prompt: ModelPrompt) -> Completion:
+        """Return the whole reply, which is not blank. Raises as `stream`."""
         ...
 
 
@@ -289,8 +300,9 @@ class QueryContext:
         neighbours: Steps between its chunks, a `coderag.codegraph.neighbours.Neighbours`.
         root: Folder of the repository, to check citations against the bytes on disk.
         project: Name of the repository.
-        writer: None answers from the evidence alone.
-        masked_paths: How the writer sees paths; None shows them as they are.
+        language_model: Writes answers; None answers from the evidence alone.
+        prompts: What it is asked, and what other models are.
+        masked_paths: How models on servers see paths; None shows them as they are.
     """
 
     corpus: Any
@@ -300,6 +312,7 @@ class QueryContext:
     embedder: QueryEmbedder
     settings: SearchSettings
     project: str = ""
-    writer: AnswerWriter | None = None
+    language_model: LanguageModel | None = None
     masked_paths: MaskedPaths | None = None
     reranker: Reranker | None = None
+    prompts: Prompts = PACKAGED

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from coderag.models.llm import make_answer_writer
+from coderag.models.llms.providers import make_language_model
 from coderag.prompting import load_prompt
-from coderag.schema import Answer
+from coderag.schema import Answer, ModelPrompt
 from coderag.settings import Settings
-from coderag.state import AnswerWriter
+from coderag.state import LanguageModel
 from coderag.tokens import content_words, expand, text_terms
 
 from .repository import Repository
@@ -58,9 +58,9 @@ class WordJudge:
 class ModelJudge:
     """Asks a language model. A claim for which it gives no verdict is not supported."""
 
-    def __init__(self, writer: AnswerWriter) -> None:
-        self.name = writer.name
-        self._writer = writer
+    def __init__(self, model: LanguageModel) -> None:
+        self.name = model.name
+        self._model = model
 
     def supported(self, claims: Sequence[str], evidence: str) -> list[bool]:
         """Return a verdict for each claim.
@@ -74,8 +74,8 @@ class ModelJudge:
         verdicts = {int(match[1]): match[2].lower() == "yes" for match in _VERDICT.finditer(reply)}
         return [verdicts.get(number, False) for number in range(1, len(claims) + 1)]
 
-    async def _ask(self, prompt: str) -> str:
-        return await self._writer.write(prompt)
+    async def _ask(self, prompt: ModelPrompt) -> str:
+        return (await self._model.complete(prompt)).text
 
 
 def make_judge(settings: Settings) -> Judge:
@@ -83,8 +83,8 @@ def make_judge(settings: Settings) -> Judge:
 
     With ``privacy.obfuscate_paths`` it is always the words: the model would be shown places as they are.
     """
-    writer = None if settings.privacy.obfuscate_paths else make_answer_writer(settings.llm)
-    return ModelJudge(writer) if writer else WordJudge()
+    model = None if settings.privacy.obfuscate_paths else make_language_model(settings.llm)
+    return ModelJudge(model) if model else WordJudge()
 
 
 @dataclass(frozen=True, slots=True)

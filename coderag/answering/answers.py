@@ -21,16 +21,16 @@ async def write_answer(context: QueryContext, state: QueryState) -> Answer:
     checker = CitationChecker(Path(context.root), corpus.snapshot.files())
     results = result_pieces(corpus, state["results"])
     related = related_pieces(corpus, state["related"])
-    if context.writer is None:
+    if context.language_model is None:
         text, claims = extract(state, results, related)
         citations = [checker.check(claim) for claim in claims]
         invented = 0
         generator = "extractive"
     else:
         pieces = list(chain.from_iterable(context_pieces(corpus, state)))
-        text, claims, invented = await generate(context.writer, state, pieces, context.masked_paths)
+        text, claims, invented = await generate(context.language_model, state, pieces, context.masked_paths)
         citations = [checker.check(claim) for claim in claims]
-        generator = context.writer.name
+        generator = context.language_model.name
     return Answer(
         query=state["query"],
         intent=state["analysis"]["intent"],

@@ -8,7 +8,7 @@ from coderag.answering.citations import Claim
 from coderag.privacy import MaskedPaths, PathMask
 from coderag.prompting import load_prompt
 from coderag.schema import NAMED_BY_FILE, module_of
-from coderag.state import AnswerWriter, QueryState
+from coderag.state import LanguageModel, QueryState
 from coderag.stores.pieces import Piece
 
 Item = dict[str, Any]
@@ -19,12 +19,12 @@ _CITATION = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\[(\d{1,3}(?:\s*,\s*\d{1,3})
 
 
 async def generate(
-    writer: AnswerWriter, state: QueryState, pieces: Sequence[Piece], paths: MaskedPaths | None = None
+    model: LanguageModel, state: QueryState, pieces: Sequence[Piece], paths: MaskedPaths | None = None
 ) -> tuple[str, list[Claim], int]:
     """Return the answer in Markdown, the lines that it cites, and how many citations were invented.
 
     Args:
-        writer: The language model.
+        model: The language model.
         state: With the packed context, whose items are the evidence.
         pieces: Results and related code, to know the cited lines.
         paths: How the model sees paths; None shows them as they are.
@@ -36,7 +36,7 @@ async def generate(
     blocks = [_block(number, item) for number, item in enumerate(shown, 1)]
     question = paths.hide(state["query"]) if paths else state["query"]
     prompt = load_prompt("answer").render(question=question, evidence="\n\n".join(blocks))
-    reply = await writer.write(prompt)
+    reply = (await model.complete(prompt)).text
     if paths:
         reply = paths.unmask(reply)
     cited: dict[int, Claim] = {}

@@ -26,13 +26,13 @@ def _rewritten(query: str, analysis: Analysis, context: QueryContext, step: Step
     way = context.settings.rewrite
     if way == "none":
         return analysis
-    if context.writer is None:
+    if context.language_model is None:
         step.note(warning=f"search.rewrite is {way!r}, and there is no language model: set llm.provider")
         return analysis
     try:
-        written = rewrite(context.writer, query, way, context.masked_paths)
+        written = rewrite(context.language_model, query, way, context.prompts, context.masked_paths)
     except ModelError as error:
         step.note(warning=f"the question was not rewritten: {error}")
         return analysis
-    step.note(rewrite=way, model=context.writer.name, rewritten=written)
+    step.note(rewrite=way, model=context.language_model.name, rewritten=written)
     return with_rewritten(analysis, written, way)

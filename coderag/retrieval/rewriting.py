@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from coderag.privacy import MaskedPaths
-from coderag.prompting import load_prompt
-from coderag.state import Analysis, AnswerWriter
+from coderag.prompting import Prompts
+from coderag.schema import ModelPrompt
+from coderag.state import Analysis, LanguageModel
 from coderag.tokens import query_terms
 
 Rewriting = Literal["queries", "hypothetical"]
@@ -23,22 +24,25 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s*")
 _FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
 
 
-def rewrite(writer: AnswerWriter, question: str, way: Rewriting, paths: MaskedPaths | None = None) -> list[str]:
+def rewrite(
+    model: LanguageModel, question: str, way: Rewriting, prompts: Prompts, paths: MaskedPaths | None = None
+) -> list[str]:
     """Return what the model wrote: the queries, or one piece of code. Waits for the model.
 
     Args:
-        writer: The language model.
+        model: The language model.
         question: As asked.
         way: What to ask it for.
+        prompts: Those of the repository.
         paths: How the model sees paths; None shows them as they are.
 
     Raises:
         ModelError: The model failed.
     """
     shown = question.encode()[:_MOST_QUESTION_BYTES].decode(errors="ignore")
-    prompt = load_prompt(f"rewrite_{way}").render(question=paths.hide(shown) if paths else shown)
+    prompt = prompts.load(f"rewrite_{way}").render(question=paths.hide(shown) if paths else shown)
     with ThreadPoolExecutor(1) as pool:  # an event loop may run in this thread already
-        reply = pool.submit(asyncio.run, _written(writer, prompt)).result()
+        reply = pool.submit(asyncio.run, _written(model, prompt)).result()
     if paths:
         reply = paths.unmask(reply)
     plain = _FENCE.sub("", reply).strip()
@@ -48,8 +52,8 @@ def rewrite(writer: AnswerWriter, question: str, way: Rewriting, paths: MaskedPa
     return [line for line in lines if line][:_MOST_QUERIES]
 
 
-async def _written(writer: AnswerWriter, prompt: str) -> str:
-    return await writer.write(prompt)
+async def _written(model: LanguageModel, prompt: ModelPrompt) -> str:
+    return (await model.complete(prompt)).text
 
 
 def with_rewritten(analysis: Analysis, written: Iterable[str], way: Rewriting) -> Analysis:

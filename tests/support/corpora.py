@@ -22,7 +22,7 @@ from coderag.models.dense import DenseModel, EmbeddedDense
 from coderag.models.word_vectors import WordVectors
 from coderag.schema import FileRecord
 from coderag.settings import ChunkSettings, IngestionSettings, SearchSettings
-from coderag.state import AnswerWriter, QueryContext, Reranker
+from coderag.state import LanguageModel, QueryContext, Reranker
 from coderag.stores.arrow import with_vectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.field_counts import FieldCounts
@@ -153,7 +153,7 @@ def make_context(
     root: Path | None = None,
     *,
     merged: bool = False,
-    writer: AnswerWriter | None = None,
+    language_model: LanguageModel | None = None,
     reranker: Reranker | None = None,
     **search: Any,
 ) -> QueryContext:
@@ -163,7 +163,7 @@ def make_context(
         files: Text of each path.
         root: Folder to write them to, for citations to be checked against; none is written by default.
         merged: As in `make_corpus`.
-        writer: Language model for answers.
+        language_model: Language model for answers.
         reranker: Model that re-orders results.
         search: Search settings that differ from the defaults.
     """
@@ -178,7 +178,7 @@ def make_context(
         root=str(root) if root else "/nonexistent",
         embedder=EmbeddedDense(word_vectors()),
         settings=SearchSettings(**search),
-        writer=writer,
+        language_model=language_model,
         reranker=reranker,
     )
 

@@ -31,7 +31,7 @@ def test_there_are_prompts():
 def test_a_prompt_renders_with_exactly_its_variables(name):
     prompt = load_prompt(name)
     values = {variable: f"<the {variable}>" for variable in prompt.variables}
-    text = prompt.render(**values)
+    text = prompt.render(**values).text
     assert all(value in text for value in values.values())
     assert "{{" not in text
     assert prompt.version >= 1
@@ -46,8 +46,8 @@ def test_a_missing_and_an_unknown_variable_are_refused():
 
 def test_braces_in_a_value_are_not_filled_in():
     prompt = Prompt("p", 1, frozenset({"question", "evidence"}), "{{question}} | {{ evidence }}")
-    text = prompt.render(question="what is {{evidence}}", evidence=r"\1 {{question}} {x}")
-    assert text == r"what is {{evidence}} | \1 {{question}} {x}"
+    text = prompt.render(question="what is {{evidence}}", evidence=r"\1 {{question}} {x}").user
+    assert text == r"what is {{evidence}} | \1 {{question}} {x}" + "\n"
 
 
 def test_a_prompt_that_does_not_exist_is_an_error():

@@ -76,7 +76,7 @@ class OllamaReranker:
         limits = {"type": "integer", "minimum": 0, "maximum": _BEST}
         scores = []
         for text in texts:
-            asked = prompt.render(question=question, passage=_fenced(window.cut(text)))
+            asked = prompt.render(question=question, passage=_fenced(window.cut(text))).text
             score = self._ask(asked, "score", limits, deadline)
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= _BEST:
                 raise _NoScoresError("a reply of the model has no score")
@@ -87,7 +87,7 @@ class OllamaReranker:
         window = self._window(len(texts))
         passages = "\n\n".join(f"[{number}]\n{_fenced(window.cut(text))}" for number, text in enumerate(texts, 1))
         limits = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": len(texts)}}
-        asked = load_prompt("rerank_listwise").render(question=question, passages=passages)
+        asked = load_prompt("rerank_listwise").render(question=question, passages=passages).text
         order = self._ask(asked, "order", limits, deadline)
         named = [number for number in order if type(number) is int] if isinstance(order, list) else []
         ranks = {number: rank for rank, number in enumerate(dict.fromkeys(named)) if 1 <= number <= len(texts)}

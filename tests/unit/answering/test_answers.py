@@ -1,9 +1,9 @@
 import pytest
 
 from coderag.errors import ModelUnavailableError
+from coderag.models.llms.scripted import ScriptedModel
 from tests.support.corpora import make_context
 from tests.support.graphs import ask
-from tests.support.writers import ScriptedWriter
 
 FILES = {
     "shop/money.py": 'def round_up(value):\n    """Round a value up."""\n    return int(value + 0.5)\n',
@@ -60,17 +60,17 @@ async def test_callers_that_nothing_binds_are_not_counted_as_users(shop):
 
 
 async def test_a_model_writes_the_answer_if_there_is_one(shop):
-    writer = ScriptedWriter("Values are rounded by `round_up` [1]. Also [42].")
-    answer = await ask(shop(writer=writer), "how does rounding of a total work")
+    model = ScriptedModel("Values are rounded by `round_up` [1]. Also [42].")
+    answer = await ask(shop(language_model=model), "how does rounding of a total work")
     assert answer.generator == "scripted/1"
     assert "rounded by `round_up` [1]" in answer.text
     assert (len(answer.citations), answer.verified, answer.total) == (1, 1, 2)
-    assert "int(value + 0.5)" in writer.prompts[0]
+    assert "int(value + 0.5)" in model.prompts[0].text
 
 
 async def test_a_model_that_fails_is_an_error_not_an_answer(shop):
     with pytest.raises(ModelUnavailableError):
-        await ask(shop(writer=ScriptedWriter(ModelUnavailableError("down"))), "who calls round_up")
+        await ask(shop(language_model=ScriptedModel(ModelUnavailableError("down"))), "who calls round_up")
 
 
 async def test_a_question_that_finds_nothing_is_answered_honestly(tmp_path):

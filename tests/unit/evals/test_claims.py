@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from coderag.errors import ModelError
+from coderag.models.llms.scripted import ScriptedModel
 from coderag.schema import Answer, Citation
 from coderag.settings import Settings
 from evals.claims import AnswerChecker, ModelJudge, WordJudge, claims_of, make_judge
-from tests.support.writers import ScriptedWriter
 
 EVIDENCE = '''src/money.py:1-3
 def exchange(price, currency):
@@ -46,17 +46,17 @@ def test_words_must_be_in_the_evidence(claim, is_supported):
 
 
 def test_a_model_judges_each_claim_and_what_it_leaves_out_is_not_supported():
-    writer = ScriptedWriter("Verdicts:\n1: yes\n2. **No**\n4 - Yes, it is")
+    writer = ScriptedModel("Verdicts:\n1: yes\n2. **No**\n4 - Yes, it is")
     judge = ModelJudge(writer)
     assert judge.supported(["one", "two", "three", "four"], EVIDENCE) == [True, False, False, True]
     assert judge.name == "scripted/1"
-    assert "2. two\n" in writer.prompts[0]
-    assert EVIDENCE in writer.prompts[0]
+    assert "2. two\n" in writer.prompts[0].text
+    assert EVIDENCE in writer.prompts[0].text
 
 
 def test_a_judge_that_fails_is_an_error():
     with pytest.raises(ModelError, match="gone"):
-        ModelJudge(ScriptedWriter(ModelError("gone"))).supported(["one"], EVIDENCE)
+        ModelJudge(ScriptedModel(ModelError("gone"))).supported(["one"], EVIDENCE)
 
 
 def test_only_citations_that_hold_are_evidence():
@@ -75,13 +75,13 @@ def test_only_citations_that_hold_are_evidence():
 
 def test_an_answer_without_claims_needs_no_judge():
     answer = Answer("q", "general", "`x`\n", (), 0, 0, "not_found", ())
-    checked = AnswerChecker(SimpleNamespace(lines=list), ModelJudge(ScriptedWriter())).check(answer)
+    checked = AnswerChecker(SimpleNamespace(lines=list), ModelJudge(ScriptedModel())).check(answer)
     assert (checked.claims, checked.supported) == (0, 0)
 
 
 def test_the_judge_runs_its_own_event_loop():
     """Several answers, one after the other, each with a loop that is closed again."""
-    judge = ModelJudge(ScriptedWriter("1: yes", "1: no"))
+    judge = ModelJudge(ScriptedModel("1: yes", "1: no"))
     assert [judge.supported(["one"], ""), judge.supported(["one"], "")] == [[True], [False]]
 
 

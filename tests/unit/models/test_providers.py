@@ -38,9 +38,9 @@ def test_another_models_name_is_not_silently_ignored():
 
 def test_importing_the_providers_imports_none_of_their_packages():
     code = """
-import sys, coderag.models.providers, coderag.models.llm
+import sys, coderag.models.providers, coderag.models.llms.providers
 from coderag.settings import EmbeddingSettings, LLMSettings
-coderag.models.llm.make_answer_writer(LLMSettings(provider="ollama"))
+coderag.models.llms.providers.make_language_model(LLMSettings(provider="ollama"))
 coderag.models.providers.make_dense_model(EmbeddingSettings())
 print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))
 """

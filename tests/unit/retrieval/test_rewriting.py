@@ -4,8 +4,9 @@ import socket
 
 import pytest
 
-from coderag.models.llm import make_answer_writer
+from coderag.models.llms.providers import make_language_model
 from coderag.privacy import MaskedPaths, PathMask
+from coderag.prompting import PACKAGED
 from coderag.retrieval.analysis import analyze
 from coderag.retrieval.rewriting import rewrite, with_rewritten
 from coderag.settings import LLMSettings, SearchSettings
@@ -28,33 +29,33 @@ def server():
         yield running
 
 
-def writer_at(url):
-    return make_answer_writer(LLMSettings(provider="ollama", base_url=url))
+def model_at(url):
+    return make_language_model(LLMSettings(provider="ollama", base_url=url))
 
 
-def context_with(writer, way):
-    return dataclasses.replace(make_context(FILES), writer=writer, settings=SearchSettings(rewrite=way))
+def context_with(model, way):
+    return dataclasses.replace(make_context(FILES), language_model=model, settings=SearchSettings(rewrite=way))
 
 
 def test_each_line_is_a_query(server):
-    assert rewrite(writer_at(server.url), QUESTION, "queries") == ["ceil amount", "rounding of an amount"]
+    assert rewrite(model_at(server.url), QUESTION, "queries", PACKAGED) == ["ceil amount", "rounding of an amount"]
     (request,) = server.requests
     assert QUESTION in request.body["messages"][0]["content"]
 
 
 def test_code_comes_without_its_fence(server):
     server.answer = "```python\ndef ceil_amount(x): ...\n```"
-    assert rewrite(writer_at(server.url), QUESTION, "hypothetical") == ["def ceil_amount(x): ..."]
+    assert rewrite(model_at(server.url), QUESTION, "hypothetical", PACKAGED) == ["def ceil_amount(x): ..."]
 
 
 async def test_a_running_event_loop_is_no_hindrance(server):
     assert asyncio.get_running_loop()
-    assert rewrite(writer_at(server.url), QUESTION, "queries")
+    assert rewrite(model_at(server.url), QUESTION, "queries", PACKAGED)
 
 
 def test_paths_are_masked(server):
     paths = MaskedPaths(PathMask(b"key"), ["shop/rounding.py"])
-    rewrite(writer_at(server.url), "what is in shop/rounding.py", "queries", paths)
+    rewrite(model_at(server.url), "what is in shop/rounding.py", "queries", PACKAGED, paths)
     assert "shop/rounding.py" not in server.requests[0].body["messages"][0]["content"]
 
 
@@ -70,7 +71,7 @@ def test_what_was_written_is_added_to_the_question():
 @pytest.mark.parametrize("way", ["queries", "hypothetical"])
 def test_a_search_finds_what_only_the_model_named(server, way):
     server.answer = "def ceil_amount(amount)"
-    context = context_with(writer_at(server.url), way)
+    context = context_with(model_at(server.url), way)
     output = run(context, QUESTION)
     assert names_of(context.corpus, output["results"])[0] == "ceil_amount"
     detail = output["trace"][0]["detail"]
@@ -79,12 +80,12 @@ def test_a_search_finds_what_only_the_model_named(server, way):
 
 
 def test_the_model_is_not_asked_unless_the_settings_say_so(server):
-    run(context_with(writer_at(server.url), "none"), QUESTION)
+    run(context_with(model_at(server.url), "none"), QUESTION)
     assert server.requests == []
 
 
 def test_a_name_needs_no_rewriting(server):
-    run(context_with(writer_at(server.url), "queries"), "ceil_amount")
+    run(context_with(model_at(server.url), "queries"), "ceil_amount")
     assert server.requests == []
 
 
@@ -98,6 +99,6 @@ def test_a_model_that_cannot_be_reached_is_a_warning():
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-        output = run(context_with(writer_at(f"http://127.0.0.1:{port}"), "queries"), "paint the canvas")
+        output = run(context_with(model_at(f"http://127.0.0.1:{port}"), "queries"), "paint the canvas")
     assert "not rewritten" in output["trace"][0]["detail"]["warning"]
     assert output["results"]

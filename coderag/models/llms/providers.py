@@ -1,14 +1,15 @@
-"""The language model that the settings name, as the writer of answers."""
+"""The language model that the settings name, such as Ollama."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from coderag.errors import ModelError
-from coderag.models.providers import ollama_options, server_address
+from coderag.models.providers import OLLAMA_ADDRESS, ollama_options, server_address
 from coderag.models.remote_errors import Remote, RetryPolicy, remote_errors
+from coderag.schema import Completion, ModelPrompt
 from coderag.settings import LLMSettings
-from coderag.state import AnswerWriter
+from coderag.state import LanguageModel
 from coderag.token_counts import count_tokens
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ _TEMPERATURE = 0.1  # an answer keeps to its evidence; not 0, at which some mode
 _POLICY = RetryPolicy(after_timeout=False)  # the server would still be writing the answer that came too late
 
 
-def make_answer_writer(
+def make_language_model(
     settings: LLMSettings, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-) -> AnswerWriter | None:
+) -> LanguageModel | None:
     """Return the model that writes answers, or None if answers are to be extracted. No request is sent yet.
 
     Args:
@@ -34,10 +35,12 @@ def make_answer_writer(
         case "none":
             return None
         case "ollama":
-            return OllamaWriter(settings, sleep)
+            return OllamaModel(settings, sleep)
+        case _:
+            raise NotImplementedError
 
 
-class OllamaWriter:
+class OllamaModel:
     """Writes answers with a model of Ollama's.
 
     Attributes:
@@ -45,39 +48,44 @@ class OllamaWriter:
     """
 
     def __init__(self, settings: LLMSettings, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        self.name = f"{settings.provider}/{settings.model}"
-        self._context_window = settings.context_window
+        model = settings.model or "qwen2.5-coder"
+        self.name = f"{settings.provider}/{model}"
+        self.context_window = settings.context_window
         self._sleep = sleep
         self._remote = Remote(
             provider=settings.provider,
-            model=settings.model,
-            address=server_address(settings.base_url, "llm.base_url"),
+            model=model,
+            address=server_address(settings.base_url or OLLAMA_ADDRESS, "llm.base_url"),
             section="llm",
             timeout_s=settings.timeout_s,
         )
 
-    async def write(self, prompt: str) -> str:
+    async def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
+        """Yield the model's reply. Raises as `complete`."""
+        yield (await self.complete(prompt)).text
+
+    async def complete(self, prompt: ModelPrompt) -> Completion:
         """Return the model's reply.
 
         Raises:
             ModelError: The prompt is too long for the model, the request failed, or the reply is empty.
         """
-        self._check_length(prompt)
+        self._check_length(prompt.text)
         with remote_errors(self._remote):
-            response = await _POLICY.acall(lambda: self._chat(prompt), self._sleep)
+            response = await _POLICY.acall(lambda: self._chat(prompt.text), self._sleep)
         reply = (response.message.content or "").strip()
         if not reply:
             message = f"ollama at {self._remote.address} sent an empty answer of the model {self._remote.model}"
             raise ModelError(message, hint="Ask again, or set llm.model to another model.")
-        return reply
+        return Completion(reply, count_tokens(prompt.text), count_tokens(reply))
 
     def _check_length(self, prompt: str) -> None:
         """Refuse a prompt of which Ollama would drop the beginning without a word."""
-        if len(prompt.encode("utf-8", "replace")) <= self._context_window:
+        if len(prompt.encode("utf-8", "replace")) <= self.context_window:
             return  # a token is at least a byte
         tokens = count_tokens(prompt)
-        if tokens > self._context_window:
-            message = f"a prompt of {tokens} tokens is too long for {self.name}, which reads {self._context_window}"
+        if tokens > self.context_window:
+            message = f"a prompt of {tokens} tokens is too long for {self.name}, which reads {self.context_window}"
             raise ModelError(message, hint="Lower search.token_budget, or raise llm.context_window if the model can.")
 
     async def _chat(self, prompt: str) -> "ChatResponse":
@@ -91,7 +99,7 @@ class OllamaWriter:
             model = Ollama(
                 model=self._remote.model,
                 base_url=self._remote.address,
-                context_window=self._context_window,
+                context_window=self.context_window,
                 temperature=_TEMPERATURE,
                 request_timeout=self._remote.timeout_s,
                 async_client=client,

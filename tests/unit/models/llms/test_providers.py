@@ -4,7 +4,7 @@ import socket
 import pytest
 
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.models.llm import make_answer_writer
+from coderag.models.llms.providers import make_language_model
 from coderag.settings import LLMSettings
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
@@ -27,13 +27,13 @@ def writer_for(waits):
         waits.append(seconds)
 
     def make(url, **options):
-        return make_answer_writer(LLMSettings(provider="ollama", base_url=url, **options), sleep=sleep)
+        return make_language_model(LLMSettings(provider="ollama", base_url=url, **options), sleep=sleep)
 
     return make
 
 
 def test_without_a_provider_there_is_no_writer():
-    assert make_answer_writer(LLMSettings()) is None
+    assert make_language_model(LLMSettings()) is None
 
 
 async def test_a_prompt_is_answered(server, writer_for):

@@ -1,0 +1,1 @@
+"""Language models: the providers of the settings, and one with prepared replies."""

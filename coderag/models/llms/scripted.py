@@ -1,0 +1,52 @@
+"""A language model with prepared replies: for tests, and for examples that run without a key."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+
+from coderag.errors import ModelError
+from coderag.schema import Completion, ModelPrompt
+from coderag.token_counts import count_tokens
+
+Scripted = str | Exception | Callable[[ModelPrompt], str]
+
+_PIECE = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
+
+
+class ScriptedModel:
+    """Gives its replies in turn, in pieces of a word, and remembers the prompts; an exception among them is raised.
+
+    A function as a reply is given the prompt. The last reply stays when the others are used up, if it is a function.
+
+    Attributes:
+        prompts: What it was asked, in order.
+    """
+
+    def __init__(self, *replies: Scripted, name: str = "scripted/1", context_window: int = 32_768) -> None:
+        self.name = name
+        self.context_window = context_window
+        self.prompts: list[ModelPrompt] = []
+        self._replies = replies
+
+    async def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
+        """Yield the next reply, word by word."""
+        for piece in self._pieces(self._next(prompt)):
+            yield piece
+
+    async def complete(self, prompt: ModelPrompt) -> Completion:
+        """Return the next reply."""
+        reply = self._next(prompt)
+        return Completion(reply, count_tokens(prompt.text), count_tokens(reply))
+
+    def _next(self, prompt: ModelPrompt) -> str:
+        asked = len(self.prompts)
+        self.prompts.append(prompt)
+        reply = self._replies[min(asked, len(self._replies) - 1)] if self._replies else None
+        if reply is None or (asked >= len(self._replies) and not callable(reply)):
+            raise ModelError(f"{self.name} has no reply for prompt {asked + 1}")
+        if isinstance(reply, Exception):
+            raise reply
+        return reply(prompt) if callable(reply) else reply
+
+    @staticmethod
+    def _pieces(reply: str) -> Iterator[str]:
+        yield from _PIECE.findall(reply)
