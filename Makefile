@@ -15,7 +15,7 @@ PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python3.14 py
 COVERAGE := --cov --cov-report=term
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test evals lint format lock clean
+.PHONY: help setup demo test fuzz evals lint format lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -43,6 +43,9 @@ demo: $(READY) ## index a repository and answer a question about it: REPO=path Q
 
 test: $(READY) ## run the tests with the coverage gate; ARGS="-k scan" runs some, without the gate
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),$(COVERAGE))
+
+fuzz: $(READY) ## the property tests with new random examples, many of each
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz $(ARGS)
 
 evals: $(READY) ## our own golden sets, against evals/thresholds.toml
 	$(BIN)/coderag eval run evals/datasets/coderag.jsonl -C . --thresholds evals/thresholds.toml

@@ -1,19 +1,20 @@
 """`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from coderag.errors import ConfigurationError
+from coderag.event_loops import run_anywhere
 from coderag.index_plan import IndexPlan
 from coderag.ingestion.files.scanner import check_root
 from coderag.models.dense import DenseModel, ProviderDense
+from coderag.models.llms.chosen import LanguageModels
 from coderag.models.providers import make_dense_model
 from coderag.open_index import OpenIndex
 from coderag.query_input import make_query_input, resolve_filters, within
@@ -36,7 +37,8 @@ from coderag.schema import (
     SearchHits,
 )
 from coderag.settings import LEAST_TOKENS, MOST_TOKENS, SearchSettings, Settings
-from coderag.state import FilterValues, Goal, QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.state import FilterValues, Goal, LanguageModel, QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.stores.chat_memory import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
 from coderag.stores.index_store import IndexStore
 from coderag.telemetry import make_tracer
@@ -44,7 +46,10 @@ from coderag.telemetry import make_tracer
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from llama_index.core.graph_stores.types import PropertyGraphStore
+    from llama_index.core.llms import LLM
 
+    from coderag.chat import Chat, ChatThreads
+    from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState
     from coderag.codegraph.export.writing import ExportFormat
     from coderag.codegraph.graph import CodeGraph
     from coderag.codegraph.property_graph.store import Loaded, ServerKind
@@ -54,7 +59,6 @@ if TYPE_CHECKING:
     from coderag.retrieval.text_matches import TextMatches
 
 Progress = Callable[[IndexProgress], None]
-Result = TypeVar("Result")
 
 
 @cache
@@ -65,12 +69,22 @@ def load_query_graph() -> "CompiledStateGraph[QueryState, QueryContext, QueryInp
     return graph
 
 
+@cache
+def load_chat_graph() -> "CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]":
+    """Return the compiled chat graph, likewise."""
+    graph: CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]
+    graph = import_module("coderag.graphs.chat").graph
+    return graph
+
+
 class CodeRAG:
     """One repository: index it, search it, ask it.
 
     Args:
         root: Folder of the repository.
         settings: Settings to use; by default those of the repository.
+        language_model: Writes answers and summaries in place of the one that the settings name: any `LanguageModel`, or
+            an ``LLM`` of LlamaIndex.
         arguments: Settings that win over all others, as in ``CodeRAG(".", search={"top_k": 5})``.
 
     Raises:
@@ -83,7 +97,14 @@ class CodeRAG:
         >>> rag.search("password hashing", top_k=3)
     """
 
-    def __init__(self, root: str | Path = ".", *, settings: Settings | None = None, **arguments: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        root: str | Path = ".",
+        *,
+        settings: Settings | None = None,
+        language_model: "LanguageModel | LLM | None" = None,
+        **arguments: Any,  # noqa: ANN401  # checked by `Settings.load`
+    ) -> None:
         self.root = check_root(Path(root))
         if settings is not None and arguments:
             raise ConfigurationError("give either settings or single arguments, not both")
@@ -91,9 +112,11 @@ class CodeRAG:
         directory = self.settings.storage.directory
         self._store = IndexStore((self.root / Path(directory).expanduser()) if directory else self.root / ".coderag")
         self._sessions = ContextSessions(self._store.directory)
+        self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
         self._tracer = make_tracer(self.settings.telemetry)
         self._model: DenseModel | None = None
-        self._opened = OpenIndex(self.root, self.settings, self._store, self._dense_model)
+        self._language_models = LanguageModels(self.settings, language_model)
+        self._opened = OpenIndex(self.root, self.settings, self._store, self._dense_model, self._language_models)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date with the files on disk: only what changed is read and embedded.
@@ -270,7 +293,7 @@ class CodeRAG:
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer whose citations were checked against the files on disk. Raises as `search`, and `ModelError`."""
-        return _run_anywhere(self.aask(query, token_budget=token_budget, filters=filters))
+        return run_anywhere(self.aask(query, token_budget=token_budget, filters=filters))
 
     async def aask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
@@ -286,6 +309,25 @@ class CodeRAG:
         Raises as `ask`.
         """
         return await self._arun(await asyncio.to_thread(self._open), given)
+
+    def chat(self, thread: str | None = None) -> "Chat":
+        """Return a conversation that remembers what was asked and cited.
+
+        Args:
+            thread: Id of an earlier one, or a name for a new one; None begins a new one.
+
+        Raises:
+            InvalidQueryError: The id cannot be one.
+        """
+        from coderag.chat import Chat  # noqa: PLC0415  # loads LangGraph
+
+        return Chat(thread, self._chats, self._chat_context, load_chat_graph)
+
+    def chat_threads(self) -> "ChatThreads":
+        """Return the conversations of this repository: to list, to export and to delete."""
+        from coderag.chat import ChatThreads  # noqa: PLC0415  # as above
+
+        return ChatThreads(self._chats)
 
     def definition(self, name: str) -> list[SearchHit]:
         """Return where a name is declared, the best match first; empty if it is not."""
@@ -410,6 +452,20 @@ class CodeRAG:
     def _open(self) -> QueryContext:
         return self._opened.context(self.settings.search)
 
+    def _chat_context(self) -> "ChatContext":
+        from coderag.chat_state import ChatContext  # noqa: PLC0415  # loads LangGraph
+
+        chat, llm = self.settings.chat, self.settings.llm
+        graph = load_query_graph().copy({"checkpointer": False})  # what it finds need not be kept
+        return ChatContext(
+            query=self._open(),
+            run_query=partial(self._arun, graph=graph),
+            history_tokens=chat.history_tokens,
+            reply_tokens=llm.max_output_tokens,
+            confirm_tokens=chat.confirm_tokens,
+            price_per_million_tokens=llm.price_per_million_input_tokens,
+        )
+
     def _input(
         self,
         query: str,
@@ -446,13 +502,3 @@ def _judged(output: QueryOutput) -> dict[str, Any]:
         "confidence": judgement["confidence"],
         "not_indexed": judgement["not_indexed"],
     }
-
-
-def _run_anywhere(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end, also where an event loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()

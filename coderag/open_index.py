@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from coderag.collector import collector_paused
 from coderag.errors import IndexNotFoundError
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
-from coderag.models.llms.providers import make_language_model
+from coderag.models.llms.chosen import LanguageModels
 from coderag.models.rerankers.providers import make_reranker
 from coderag.privacy import MaskedPaths, PathMask
 from coderag.prompting import Prompts
@@ -47,15 +47,22 @@ class OpenIndex:
         settings: Its settings.
         store: Where the index is.
         dense_model: Returns the configured embedding model.
+        language_models: Has the one that writes answers, if there is one.
     """
 
     def __init__(
-        self, root: Path, settings: Settings, store: IndexStore, dense_model: Callable[[], DenseModel]
+        self,
+        root: Path,
+        settings: Settings,
+        store: IndexStore,
+        dense_model: Callable[[], DenseModel],
+        language_models: LanguageModels,
     ) -> None:
         self._root = root
         self._settings = settings
         self._store = store
         self._dense_model = dense_model
+        self._language_models = language_models
         self._lock = threading.Lock()
         self._context: _Opened[QueryContext] | None = None
         self._graph: _Opened[CodeGraph] | None = None
@@ -107,7 +114,7 @@ class OpenIndex:
         corpus = Corpus(_with_vectors_of(model, stored))
         self._graph = _part_of(stored, self._graph, _open_graph)
         graph = self._graph.part
-        language_model = make_language_model(self._settings.llm)
+        language_model = self._language_models.model
         reranker = make_reranker(self._settings.reranker)
         embedder: QueryEmbedder = model
         paths = None

@@ -4,7 +4,8 @@ All sections are optional. Nested settings take ``__`` in the environment: ``COD
 files ``${NAME}`` takes a value from the environment. This is the only module that reads the environment for settings.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -13,11 +14,24 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from coderag.errors import ConfigurationError
 from coderag.schema import ChunkStrategy
-from coderag.settings_file import SettingsFile, broken_variables, check_environment, read_settings_files, variable_of
+from coderag.settings_file import (
+    FILE_NAMES,
+    SettingsFile,
+    broken_variables,
+    check_environment,
+    is_readable_by_others,
+    read_settings_files,
+    variable_of,
+)
 
 ENVIRONMENT_PREFIX = "CODERAG_"
 MOST_RESULTS = 200
 LEAST_TOKENS, MOST_TOKENS = 200, 1_000_000
+
+
+def environment_key(*variables: str) -> str:
+    """Return the key in the first of some environment variables that is set; empty if none is."""
+    return next((key for name in variables if (key := os.environ.get(name, "").strip())), "")
 
 
 class Section(BaseModel):
@@ -76,7 +90,10 @@ class EmbeddingSettings(Section):
         description="Name of the model, or its folder where the provider reads one; empty takes the provider's default.",
     )
     base_url: str = Field("", description="Address of the server; empty takes the provider's default.")
-    api_key: SecretStr = Field(SecretStr(""), description="Key of the endpoint, if it needs one.")
+    api_key: SecretStr = Field(
+        SecretStr(""), description="Key of the server; empty takes the provider's usual variable at its own address."
+    )
+    api_key_file: str = Field("", description="File that holds the key and that only you may read.")
     dimension: int | None = Field(
         None, ge=1, le=65_536, description="Components of a vector, of a model that can give fewer; empty is all."
     )
@@ -122,7 +139,7 @@ class LLMSettings(Section):
     model: str = Field("", description="Model name; empty takes qwen2.5-coder of Ollama. The others need one.")
     base_url: str = Field("", description="Address of the server; empty takes the provider's own.")
     api_key: SecretStr = Field(
-        SecretStr(""), description="Key of the server; empty takes the provider's usual variable."
+        SecretStr(""), description="Key of the server; empty takes the provider's usual variable at its own address."
     )
     api_key_file: str = Field("", description="File that holds the key and that only you may read.")
     timeout_s: float = Field(
@@ -130,7 +147,9 @@ class LLMSettings(Section):
     )
     context_window: int = Field(16_384, ge=1_024, description="The model's context window, in tokens.")
     max_output_tokens: int = Field(2_048, ge=64, le=100_000, description="Size of a reply, in tokens, at most.")
-    temperature: float = Field(0.1, ge=0, le=2, description="0 repeats itself, higher varies more.")
+    temperature: float = Field(
+        0.1, ge=0, le=2, description="Higher varies more. OpenAI, Anthropic and Gemini take their own unless it is set."
+    )
     concurrency: int | None = Field(
         None, ge=1, le=64, description="Requests side by side; empty is 4, and 1 for servers on this machine."
     )
@@ -140,6 +159,12 @@ class LLMSettings(Section):
         description="Price of a million tokens of prompts, in your currency, for 'coderag enrich --max-cost'.",
     )
     price_per_million_output_tokens: float | None = Field(None, ge=0, description="Likewise of replies.")
+
+    @model_validator(mode="after")
+    def _prompts_have_room(self) -> "LLMSettings":
+        if self.max_output_tokens >= self.context_window:
+            raise ValueError("max_output_tokens must be smaller than context_window, which holds prompt and reply")
+        return self
 
 
 class ChatSettings(Section):
@@ -164,6 +189,9 @@ class SummarySettings(Section):
     batch: int = Field(8, ge=1, le=64, description="Pieces of code a request, at most.")
     commit_every: int = Field(200, ge=1, le=10_000, description="New summaries after which searches get to see them.")
     max_cost: float | None = Field(None, ge=0, description="What one run may cost, by the prices of 'llm'.")
+    count_results: bool = Field(
+        True, description="Whether to count what searches return, beside the index, to summarise that first."
+    )
 
 
 class RerankerSettings(Section):
@@ -191,6 +219,12 @@ WEIGHTED: Final = (
 )  # fmt: skip
 """The channels and the ranking signals that have a weight (docs/ranking.md)."""
 
+SWITCHED: Final = (
+    *WEIGHTED, "role", "barrel", "declarations_only", "legacy", "data",
+    "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "language",
+)  # fmt: skip
+"""What can be switched off by name: those, the factors, and what only reports of problems have (docs/reports.md)."""
+
 
 class SearchSettings(Section):
     """How results are found and packed."""
@@ -212,6 +246,14 @@ class SearchSettings(Section):
     rewrite: Literal["none", "queries", "hypothetical"] = Field(
         "none", description="What the language model of 'llm' adds to a question: other ways to ask, or code like it."
     )
+
+    @field_validator("disabled_signals")
+    @classmethod
+    def _known_signals(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [name for name in names if name not in SWITCHED]
+        if unknown:
+            raise ValueError(f"there is no signal {unknown[0]!r} to switch off; there are: {', '.join(SWITCHED)}")
+        return names
 
     @field_validator("weights")
     @classmethod
@@ -314,6 +356,8 @@ class Settings(BaseSettings):
             ConfigurationError: A file, key or value cannot be used; the message says which file, line and key.
         """
         files = read_settings_files(root)
+        for file in files:
+            _refuse_open_secrets(file)
         check_environment(ENVIRONMENT_PREFIX, _known_names(cls))
         merged = SettingsFile.merge(files)
         try:
@@ -348,6 +392,34 @@ def _with_file_source(values: Mapping[str, Any]) -> type[Settings]:
             return init_settings, env_settings, from_files
 
     return FileSettings
+
+
+def _refuse_open_secrets(file: SettingsFile) -> None:
+    """Refuse a key or password that stands in a file which git keeps, or which others on this machine can read.
+
+    Raises:
+        ConfigurationError: Naming the file, its line and the setting, never the secret.
+    """
+    written = next((keys for keys in _secret_keys(Settings) if file.has_written(keys)), None)
+    if written is None:
+        return
+    name = ".".join(written)
+    place = f"{file.path.name}, line {file.line_of(written)}: {name}"
+    if file.path.name == FILE_NAMES[0]:
+        key_file = f", or name a file that holds it in {name}_file" if written[-1] == "api_key" else ""
+        hint = f"Write ${{NAME}} to take it from the environment, move it to {FILE_NAMES[1]}{key_file}."
+        raise ConfigurationError(f"{place}: a secret does not belong in this file, which git keeps", hint=hint)
+    if is_readable_by_others(file.path):
+        raise ConfigurationError(f"{place}: others can read this file", hint=f"Run `chmod 600 {file.path}`.")
+
+
+def _secret_keys(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the settings that are secrets."""
+    for name, field in model.model_fields.items():
+        if field.annotation is SecretStr:
+            yield (*above, name)
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _secret_keys(field.annotation, (*above, name))
 
 
 def _known_names(model: type[BaseModel], prefix: str = ENVIRONMENT_PREFIX) -> set[str]:

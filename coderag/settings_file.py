@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,23 +19,32 @@ FILE_NAMES = (".coderag.yaml", ".coderag.local.yaml")
 
 _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
+_READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _NULL = "tag:yaml.org,2002:null"
 _COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """One settings file: its values and the line of each key."""
+    """One settings file: its values, the line of each key, and the keys with something from the environment."""
 
     path: Path
     values: Mapping[str, Any]
     lines: Mapping[tuple[str, ...], int]
+    filled_in: frozenset[tuple[str, ...]] = frozenset()
 
     def line_of(self, keys: tuple[str, ...]) -> int | None:
         """Return the 1-based line of a key, or of the nearest key above it that is in this file; None if none is."""
         if keys[:1] not in self.lines:
             return None
         return next(self.lines[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in self.lines)
+
+    def has_written(self, keys: tuple[str, ...]) -> bool:
+        """Whether the text at a key stands in this file itself, and does not come from the environment."""
+        value: Any = self.values
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return isinstance(value, str) and bool(value.strip()) and keys not in self.filled_in
 
     @staticmethod
     def merge(files: "list[SettingsFile]") -> dict[str, Any]:
@@ -85,7 +95,7 @@ def _read(path: Path) -> SettingsFile:
     _refuse_aliases(document, path)
     lines = dict(_key_lines(document, (), path))
     values = {key: value for key, value in _value(document, path).items() if value is not None}  # an empty section
-    return SettingsFile(path, values, lines)
+    return SettingsFile(path, values, lines, frozenset(_filled_in_keys(document, ())))
 
 
 def _refuse_aliases(document: yaml.Node, path: Path) -> None:
@@ -125,6 +135,15 @@ def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[
             yield from _key_lines(value, (*above, str(index)), path)
 
 
+def _filled_in_keys(node: yaml.Node, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the keys of sections whose text has a ``${NAME}`` that is to be replaced."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _filled_in_keys(value, (*above, str(key.value)))
+    elif isinstance(node, yaml.ScalarNode) and any(not match["escape"] for match in _PLACEHOLDER.finditer(node.value)):
+        yield above
+
+
 def _value(node: yaml.Node, path: Path) -> Any:  # noqa: ANN401  # whatever the YAML holds
     if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
         raise ConfigurationError(f"{path.name}, line {node.start_mark.line + 1}: not a plain value: {node.tag}")
@@ -154,6 +173,11 @@ def _fill_in(text: str, path: Path, line: int) -> str:
         return value
 
     return _PLACEHOLDER.sub(replace, text)
+
+
+def is_readable_by_others(path: Path) -> bool:
+    """Whether group or others may read a file; never on Windows, where a mode does not say."""
+    return os.name == "posix" and bool(path.stat().st_mode & _READABLE_BY_OTHERS)
 
 
 def check_environment(prefix: str, known: set[str]) -> None:

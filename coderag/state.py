@@ -7,7 +7,7 @@ the index. Every node returns a `QueryUpdate` with the keys it changed.
 import operator
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict, runtime_checkable
 
 from coderag.privacy import MaskedPaths
 from coderag.prompting import PACKAGED, Prompts
@@ -231,6 +231,7 @@ class QueryEmbedder(Protocol):
         ...
 
 
+@runtime_checkable
 class LanguageModel(Protocol):
     """A language model, wherever it runs. It may be used from several event loops.
 

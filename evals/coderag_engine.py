@@ -5,9 +5,8 @@ from typing import Any
 
 from coderag import __version__
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.channels import WEIGHTS
-from coderag.retrieval.signals import NAME_FACTORS, SIGNALS
 from coderag.schema import Answer, AssembledContext
+from coderag.settings import SWITCHED
 
 from .engines import Look
 from .metrics import Shown
@@ -17,20 +16,15 @@ from .runs import RankedResult, SettingValue
 _SECTIONS = ("search", "reranker")
 
 
-def known_signals() -> list[str]:
-    """Return the names that ``search.disabled_signals`` takes: channels, ranking signals and factors."""
-    return [*WEIGHTS, *(signal.name for signal in SIGNALS), "role", *NAME_FACTORS, "data"]
-
-
 def check_signals(names: Sequence[str]) -> None:
     """Refuse a name that switches nothing off.
 
     Raises:
         InvalidQueryError: There is no such channel, signal or factor.
     """
-    unknown = [name for name in names if name not in known_signals()]
+    unknown = [name for name in names if name not in SWITCHED]
     if unknown:
-        hint = f"Give one of {', '.join(known_signals())}."
+        hint = f"Give one of {', '.join(SWITCHED)}."
         raise InvalidQueryError(f"there is no signal {unknown[0]!r} to switch off", hint=hint)
 
 

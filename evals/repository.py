@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from coderag.app import CodeRAG
+from coderag.indexed_text import indexed_text
 from coderag.ingestion.files.git_repository import find_repository, run_git
-from coderag.notebooks import readable_text
-from coderag.schema import IndexProgress, SymbolRecord
+from coderag.schema import FileRecord, IndexProgress, SymbolRecord
 from coderag.stores.index_store import IndexStore, Snapshot
 from coderag.stores.symbol_table import split_qualified
 
@@ -94,12 +94,19 @@ class Repository:
     def lines(self, path: str) -> list[str]:
         """Return the lines of a file as they are indexed; none of one that cannot be read."""
         if path not in self._lines:
-            try:
-                text = (self.root / path).read_bytes().decode("utf-8-sig", "replace")
-            except OSError:
-                text = ""
-            self._lines[path] = readable_text(path, text).split("\n")
+            self._lines[path] = self._text(path).split("\n")
         return self._lines[path]
+
+    def _text(self, path: str) -> str:
+        record = self._records.get(path)
+        try:
+            return indexed_text(record, (self.root / path).read_bytes()) if record else ""
+        except OSError:
+            return ""
+
+    @cached_property
+    def _records(self) -> Mapping[str, FileRecord]:
+        return {record.path: record for record in self.snapshot.files()}
 
     def shown_lines(self, path: str, start_line: int, text: str, end_line: int) -> frozenset[int]:
         """Return which lines of a piece of a file a text shows, where the text may leave some out."""

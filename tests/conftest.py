@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A deadline measures how busy the machine is; a database would be one more thing that a run leaves behind.
-settings.register_profile("coderag", deadline=None, database=None)
-settings.load_profile("coderag")
+# The same examples in every run, so that a change is judged by what it changes; `make fuzz` looks for new ones. Deadlines and
+# the check for slow examples measure how busy the machine is; a database would be one more thing that a run leaves behind.
+_STEADY = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("gate", derandomize=True, **_STEADY)
+settings.register_profile("fuzz", print_blob=True, max_examples=500, **_STEADY)
+settings.load_profile("gate")  # `--hypothesis-profile` comes later, and wins
 
 HOME_VARIABLES = {
     "HOME": "",
@@ -36,7 +39,9 @@ FIXED_VARIABLES = {
     "NO_COLOR": "1",
 }
 
-FOREIGN_PREFIXES = ("CODERAG_", "GIT_", "OLLAMA_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")
+FOREIGN_PREFIXES = (
+    "ANTHROPIC_", "CODERAG_", "GEMINI_", "GIT_", "GOOGLE_", "LANGCHAIN_", "LANGSMITH_", "OLLAMA_", "OPENAI_", "VOYAGE_",
+)  # fmt: skip
 """What the developer's shell may carry and no test may see. `GIT_DIR` is set, for example, when tests run in a hook."""
 
 FOREIGN_VARIABLES = ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TERMINAL_WIDTH")

@@ -173,6 +173,10 @@ class ProviderDense:
         # One question is compared in several nodes, and again when it is widened: it is sent once.
         self._query_vector = lru_cache(_QUERIES_KEPT)(self._ask_for_query)
 
+    def send_through(self, around: Callable[[TextEmbedder], TextEmbedder]) -> None:
+        """Have the model get its texts through another one, which `around` makes of it."""
+        self._model = around(self._model)
+
     @property
     def info(self) -> EmbeddingInfo:
         """What an index records of the model; the dimension is asked of the model, with one request."""
@@ -184,7 +188,19 @@ class ProviderDense:
         paths = np.zeros((len(batch.paths), chunks.shape[1]), np.float32)  # what is masked is like no question
         if self.mask is None:
             paths = self._embed(_path_texts(batch))
-        return BatchVectors(chunks=chunks, files=_normalised(batch.chunks_of_files @ chunks), paths=_normalised(paths))
+        return BatchVectors(chunks=chunks, files=mean_vectors(batch.chunks_of_files, chunks), paths=_normalised(paths))
+
+    def embed_changed(self, texts: Sequence[str], chunks: FloatArray, changed: NDArray[np.integer]) -> FloatArray:
+        """Return the vectors of chunks of which some have other texts now; only those are embedded.
+
+        Args:
+            texts: Of all the chunks.
+            chunks: float32 (n_chunks, dimension), their vectors so far.
+            changed: Positions of those with another text.
+        """
+        made = chunks.copy()
+        made[changed] = _normalised(self._embed([texts[position] for position in changed.tolist()]))
+        return made
 
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question."""
@@ -249,6 +265,11 @@ class MaskedQueries:
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question."""
         return self._model.embed_query(self._paths.hide(query), terms)
+
+
+def mean_vectors(chunks_of_files: sp.csc_matrix, chunks: FloatArray) -> FloatArray:
+    """Return the vector of each file of a provider's model: the mean of its chunks'. See `Batch.chunks_of_files`."""
+    return _normalised(chunks_of_files @ chunks)
 
 
 def _tell_nobody(number: int) -> None:

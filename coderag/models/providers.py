@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from coderag.errors import ConfigurationError, ModelAuthenticationError
+from coderag.errors import ConfigurationError
 from coderag.models.batched_embedding import ModelIdentity, RequestLimits
 from coderag.models.dense import DenseModel, EmbeddedDense, ProviderDense
 from coderag.models.extras import require_extra
+from coderag.models.keys import read_key, require_key
 from coderag.models.local_models import MOST_TEXTS, model2vec_model, sentence_transformers_model
 from coderag.models.model_folders import fingerprint, model_folder, model_title
 from coderag.models.prefixes import configured_prefixes, prefixes_of
@@ -36,20 +37,26 @@ OPENAI_ADDRESS: Final = "https://api.openai.com/v1"
 VOYAGE_MODEL: Final = "voyage-code-3"
 VOYAGE_ADDRESS: Final = "https://api.voyageai.com/v1"
 
-_EXTRAS = {
+EXTRAS: Final = {
     "openai": "llama_index.embeddings.openai_like",
     "sentence-transformers": "sentence_transformers",
     "model2vec": "model2vec",
 }
 """Providers that are extras, and a module of each."""
 
+_KEY_VARIABLES: dict[str, tuple[str, ...]] = {
+    "ollama": (),
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+}
 _DEFAULT_MODELS = {"ollama": OLLAMA_MODEL, "voyage": VOYAGE_MODEL}
 _BATCH_SIZES = {"ollama": 32, "openai": 32, "voyage": 128}
 _VOYAGE_TEXTS, _VOYAGE_TOKENS = 1_000, 120_000  # a request. Source: docs.voyageai.com/docs/embeddings
 _VOYAGE_WINDOW = 32_000  # tokens that it reads of a text; it cuts longer ones itself
 _OPENAI_TOKENS = 300_000  # a request. Source: platform.openai.com/docs/api-reference/embeddings/create
-_SIDE_BY_SIDE = 4
-_NO_KEY = "none"  # OpenAI's client insists on a key, and would take one from the environment
+SIDE_BY_SIDE: Final = 4
+"""Requests at once to a server elsewhere."""
+NO_KEY: Final = "none"  # OpenAI's client insists on a key, and would take one from the environment
 
 
 def make_dense_model(settings: EmbeddingSettings, *, sleep: Callable[[float], None] = time.sleep) -> DenseModel:
@@ -64,7 +71,7 @@ def make_dense_model(settings: EmbeddingSettings, *, sleep: Callable[[float], No
         ModelAuthenticationError: OpenAI's or Voyage's own address without a key.
         ModelError: The embedded model cannot be loaded.
     """
-    if module := _EXTRAS.get(settings.provider):
+    if module := EXTRAS.get(settings.provider):
         require_extra(module, settings.provider, f"the provider '{settings.provider}'")
     match settings.provider:
         case "embedded":
@@ -134,7 +141,7 @@ def ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, A
             request.headers.pop("Authorization", None)
         return request
 
-    local = _is_this_machine(address)
+    local = is_this_machine(address)
     return {"timeout": timeout_s, "auth": authorise, "headers": _connection_headers(address), "trust_env": not local}
 
 
@@ -175,13 +182,13 @@ def _openai(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> Remo
     remote = _remote(settings, OPENAI_ADDRESS)
     own = remote.address == OPENAI_ADDRESS
     if own:
-        _require_key(remote, "OPENAI_API_KEY")
+        require_key(remote, *_KEY_VARIABLES["openai"])
     from coderag.models.embeddings.openai import OpenAICompatibleEmbedding  # noqa: PLC0415  # an extra
 
     model = OpenAICompatibleEmbedding(
         model_name=remote.model,
         api_base=remote.address,
-        api_key=remote.secret or _NO_KEY,
+        api_key=remote.secret or NO_KEY,
         embed_batch_size=MOST_TEXTS,
         timeout=settings.timeout_s,
         default_headers=_connection_headers(remote.address),
@@ -199,13 +206,13 @@ def _voyage(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> Remo
 
     remote = _remote(settings, VOYAGE_ADDRESS)
     if remote.address == VOYAGE_ADDRESS:
-        _require_key(remote, "VOYAGE_API_KEY")
+        require_key(remote, *_KEY_VARIABLES["voyage"])
     key = {"Authorization": f"Bearer {remote.secret}"} if remote.secret else {}
     client = httpx.Client(
         base_url=remote.address,
         timeout=settings.timeout_s,
         headers={**key, **_connection_headers(remote.address)},
-        trust_env=not _is_this_machine(remote.address),
+        trust_env=not is_this_machine(remote.address),
     )
     model = VoyageEmbedding(
         client, model_name=remote.model, embed_batch_size=MOST_TEXTS, output_dimension=settings.dimension
@@ -255,36 +262,35 @@ def _batch_size(settings: EmbeddingSettings) -> int:
 
 
 def _side_by_side(settings: EmbeddingSettings, remote: Remote) -> int:
-    return settings.concurrency or (1 if _is_this_machine(remote.address) else _SIDE_BY_SIDE)
+    return settings.concurrency or (1 if is_this_machine(remote.address) else SIDE_BY_SIDE)
 
 
 def _remote(settings: EmbeddingSettings, default_address: str) -> Remote:
-    key = settings.api_key.get_secret_value().strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError("embedding.api_key holds characters that no key has", hint="Copy the key again.")
+    address = server_address(settings.base_url or default_address, "embedding.base_url")
     return Remote(
         provider=settings.provider,
         model=settings.model or _DEFAULT_MODELS.get(settings.provider, ""),
-        address=server_address(settings.base_url or default_address, "embedding.base_url"),
+        address=address,
         section="embedding",
         timeout_s=settings.timeout_s,
-        secret=key,
+        secret=read_key(
+            "embedding",
+            settings.api_key,
+            settings.api_key_file,
+            address,
+            default_address,
+            *_KEY_VARIABLES[settings.provider],
+        ),
     )
-
-
-def _require_key(remote: Remote, variable: str) -> None:
-    if not remote.secret:
-        message = f"{remote.provider} at {remote.address} needs a key, and embedding.api_key is not set"
-        hint = f"Set embedding.api_key, for example to ${{{variable}}}, or embedding.base_url to another server."
-        raise ModelAuthenticationError(message, hint=hint)
 
 
 def _connection_headers(address: str) -> dict[str, str]:
     """Have connections on this machine closed at once: LlamaIndex's models cannot be, and a new one costs nothing."""
-    return {"Connection": "close"} if _is_this_machine(address) else {}
+    return {"Connection": "close"} if is_this_machine(address) else {}
 
 
-def _is_this_machine(address: str) -> bool:
+def is_this_machine(address: str) -> bool:
+    """Whether an address is of the machine that CodeRAG runs on."""
     host = urlsplit(address).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback

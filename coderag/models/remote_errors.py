@@ -1,8 +1,8 @@
 """The one place where exceptions of a model's server become errors of CodeRAG, and where it is decided what is retried.
 
-Ollama's client raises httpx's exceptions or hides them behind its own; OpenAI's does the same with httpx or, in newer
-versions, with its fork httpx2; with Voyage httpx itself speaks. All keep the names of the classes, so a fault is found by
-them along the chain of causes, without importing any.
+Ollama's client raises httpx's exceptions or hides them behind its own; OpenAI's and Anthropic's do the same with httpx or, in
+newer versions, with its fork httpx2; with Voyage httpx itself speaks. All keep the names of the classes, so a fault is found by
+them along the chain of causes, without importing any. Google's client has exceptions of its own for what a server answers.
 """
 
 import json
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 T = TypeVar("T")
-FaultKind = Literal["timeout", "unreachable", "status", "dropped", "reply"]
+FaultKind = Literal["timeout", "unreachable", "status", "dropped", "cut", "reply"]
 
 _HTTP_LIBRARIES = ("httpx", "httpx2")
-_CLIENT_LIBRARIES = (*_HTTP_LIBRARIES, "ollama", "openai")
+_CLIENT_LIBRARIES = (*_HTTP_LIBRARIES, "ollama", "openai", "anthropic", "google")
 _MALFORMED_REPLY = (ValueError, TypeError, LookupError, AttributeError)
+# In the details of Google's errors. Source: https://cloud.google.com/apis/design/errors
+_GOOGLE_WAIT = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+_GOOGLE_BAD_KEY = '"API_KEY_INVALID"'  # told with status 400
 _MAX_DETAIL = 300  # characters of what a server says
 # What OpenAI, vLLM, llama.cpp, Ollama, TEI and Voyage say: a context length, a maximum number of tokens or texts.
 _TOO_LONG = re.compile(
@@ -32,6 +35,10 @@ _TOO_LONG = re.compile(
     r"|(max|less than|exceed|limit)\w*\b.{0,60}\b(tokens|length|batch size)|tokens\b.{0,40}\b(max|exceed|limit)",
     re.IGNORECASE,
 )
+
+
+class CutReplyError(Exception):
+    """A reply that came in pieces stopped before its end; the message says how that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +63,8 @@ class Fault:
     """What went wrong with one request.
 
     Attributes:
-        kind: ``status``: the server answered with an error; ``dropped``: the connection broke; ``reply``: the answer
-            cannot be understood.
+        kind: ``status``: the server answered with an error; ``dropped``: the connection broke; ``cut``: the server ended
+            its reply before it was complete; ``reply``: the answer cannot be understood.
         status: The HTTP status, or 0.
         detail: What the server or the system says about it.
         retry_after_s: How long the server asks to wait, in seconds.
@@ -73,7 +80,7 @@ class Fault:
         """Whether the same request may succeed in a moment."""
         if self.too_long:
             return False
-        return self.kind in {"timeout", "dropped"} or self.status in {408, 429} or self.status >= 500
+        return self.kind in {"timeout", "dropped", "cut"} or self.status in {408, 429} or self.status >= 500
 
     @property
     def busy(self) -> bool:
@@ -165,11 +172,7 @@ def find_fault(error: BaseException) -> Fault | None:
             if _is_from_http(link, name):
                 return make(link)
         link = link.__cause__ or link.__context__
-    if isinstance(error, ConnectionError):
-        return Fault("dropped", detail=_one_line(str(error)))
-    if isinstance(error, _MALFORMED_REPLY) or _library(type(error)) in _CLIENT_LIBRARIES:
-        return Fault("reply", detail=_one_line(f"{type(error).__name__}: {error}"))
-    return None
+    return _fault_without_http(error)
 
 
 def model_error(fault: Fault, remote: Remote) -> ModelError:
@@ -189,6 +192,9 @@ def model_error(fault: Fault, remote: Remote) -> ModelError:
         case Fault(kind="dropped"):
             message = f"{server} broke the connection for the model {remote.model}{said}"
             hint = "See the server's log; the model may not fit into its memory."
+        case Fault(kind="cut"):
+            message = f"{server} broke off its reply of the model {remote.model}{said}"
+            hint = "Ask again. If it happens often, see the server's log; the model may not fit into its memory."
         case Fault(kind="reply"):
             error = ModelError
             message = f"{server} sent a reply for the model {remote.model} that cannot be understood{said}"
@@ -196,11 +202,11 @@ def model_error(fault: Fault, remote: Remote) -> ModelError:
         case Fault(status=401 | 403):
             error = ModelAuthenticationError
             message = f"{server} refuses the key for the model {remote.model} (status {fault.status})"
-            hint = f"Check {remote.section}.api_key." if remote.secret else _key_hint(remote)
+            hint = f"Check {remote.section}.api_key and what the key may do." if remote.secret else _key_hint(remote)
         case _ if fault.too_long:
             error = ModelError
-            message = f"{server} finds even a short text too long for the model {remote.model}{said}"
-            hint = "Check that the model is one for embeddings; embedding.max_tokens cuts texts to what it reads."
+            text, hint = _length_hint(remote)
+            message = f"{server} finds {text} too long for the model {remote.model}{said}"
         case Fault(status=404):
             message = f"{server} has no model {remote.model} (status 404){said}"
             hint = _missing_hint(remote, detail)
@@ -212,6 +218,14 @@ def model_error(fault: Fault, remote: Remote) -> ModelError:
             error = ModelError
             message = f"{server} refuses the request for the model {remote.model} (status {fault.status}){said}"
     return error(message, hint=hint)
+
+
+def _length_hint(remote: Remote) -> tuple[str, str]:
+    """Return what was too long, and what to do."""
+    if remote.section == "embedding":
+        hint = "Check that the model is one for embeddings; embedding.max_tokens cuts texts to what it reads."
+        return "even a short text", hint
+    return "the prompt", f"Set {remote.section}.context_window to what the model reads, or lower search.token_budget."
 
 
 def _start_hint(remote: Remote) -> str:
@@ -227,8 +241,8 @@ def _missing_hint(remote: Remote, detail: str) -> str:
 
 
 def _key_hint(remote: Remote) -> str:
-    if remote.section == "embedding":
-        return "Set embedding.api_key; `${NAME}` takes it from the environment."
+    if remote.section != "reranker":
+        return f"Set {remote.section}.api_key; `${{NAME}}` takes it from the environment."
     return f"A key cannot be set in {remote.section}; use a server that needs none."
 
 
@@ -247,21 +261,56 @@ def _is_from_http(error: BaseException, name: str) -> bool:
 
 def _status_fault(error: BaseException) -> Fault:
     response: Any = error.response  # type: ignore[attr-defined]  # httpx.HTTPStatusError, by name
-    wait = _retry_after(response.headers.get("retry-after", ""))
-    return Fault("status", response.status_code, _said_by(response.text), wait)
+    body = response.text
+    told = _GOOGLE_WAIT.search(body)
+    wait = float(told[1]) if told else _retry_after(response.headers.get("retry-after", ""))
+    return Fault("status", 401 if _GOOGLE_BAD_KEY in body else response.status_code, _said_by(body), wait)
 
 
 def _broken_fault(error: BaseException) -> Fault:
-    return Fault("dropped", detail=_one_line(str(error)) or type(error).__name__)
+    return Fault("dropped", detail=one_line(str(error)) or type(error).__name__)
 
 
 _FAULTS: dict[str, Callable[[BaseException], Fault]] = {
     "TimeoutException": lambda _: Fault("timeout"),
-    "ConnectError": lambda error: Fault("unreachable", detail=_one_line(str(error))),
+    "ConnectError": lambda error: Fault("unreachable", detail=one_line(str(error))),
     "HTTPStatusError": _status_fault,
     "TransportError": _broken_fault,
 }
 """Classes that httpx and httpx2 share, most special first, and the fault that each means."""
+
+
+def _fault_without_http(error: BaseException) -> Fault | None:
+    """Say what is wrong where no exception of HTTP is in the chain of causes."""
+    if isinstance(error, TimeoutError):
+        return Fault("timeout")
+    if isinstance(error, ConnectionError):
+        return Fault("dropped", detail=one_line(str(error)))
+    if isinstance(error, CutReplyError):
+        return Fault("cut", detail=one_line(str(error)))
+    by_client = _library(type(error)) in _CLIENT_LIBRARIES
+    if by_client and (fault := _fault_told_by_client(error)):
+        return fault
+    if by_client or isinstance(error, _MALFORMED_REPLY):
+        return Fault("reply", detail=one_line(f"{type(error).__name__}: {error}"))
+    return None
+
+
+def _fault_told_by_client(error: Any) -> Fault | None:  # noqa: ANN401  # of a client's library, known by what it has
+    """Return what an exception says that has no exception of HTTP behind it; None if it is about something else.
+
+    Google's has a ``code``, the others a ``status_code``. One without, or with that of success, comes from within a reply
+    that had begun well.
+    """
+    if _library(type(error)) == "google" and isinstance(getattr(error, "code", None), int):
+        is_answer = hasattr(error.response, "text")  # else it comes from within a reply
+        return _status_fault(error) if is_answer else Fault("status", error.code, one_line(str(error.message or "")))
+    if type(error).__name__ not in {"ResponseError", "APIError"} and not hasattr(error, "status_code"):
+        return None
+    if getattr(error, "status_code", 0) >= 300:
+        return _status_fault(error)
+    body = getattr(error, "body", None)
+    return Fault("cut", detail=_said_by(json.dumps(body)) if isinstance(body, dict) else one_line(str(error)))
 
 
 def _said_by(body: str) -> str:
@@ -269,14 +318,14 @@ def _said_by(body: str) -> str:
     try:
         content = json.loads(body)
     except ValueError:
-        return _one_line(body)
+        return one_line(body)
     if not isinstance(content, dict):
-        return _one_line(body)
+        return one_line(body)
     error = next((content[key] for key in ("error", "detail", "message") if key in content), body)
-    return _one_line(str(error.get("message", error) if isinstance(error, dict) else error))
+    return one_line(str(error.get("message", error) if isinstance(error, dict) else error))
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return text of a stranger so that it can stand in a message: one line, without control characters, not long."""
     line = "".join(letter for letter in " ".join(text[: 4 * _MAX_DETAIL].split()) if letter.isprintable())
     return line if len(line) <= _MAX_DETAIL else f"{line[:_MAX_DETAIL]}…"

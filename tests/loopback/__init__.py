@@ -7,9 +7,10 @@ import json
 import re
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Any, Self
 from zlib import crc32
 
@@ -35,6 +36,28 @@ class Reply:
         if isinstance(self.body, bytes):
             return self.body
         return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the connection breaks before the answer is complete."""
+        return bool(self.withheld)
+
+
+@dataclass(frozen=True)
+class Stream(Reply):
+    """An answer that comes piece by piece.
+
+    Attributes:
+        pieces: Each is sent at once, as a chunk of HTTP; a number is seconds of silence, cut short by the server's end.
+        complete: Whether the end comes; else the connection breaks.
+    """
+
+    pieces: Sequence[bytes | float] = ()
+    complete: bool = True
+
+    @property
+    def breaks(self) -> bool:
+        return not self.complete
 
 
 @dataclass(frozen=True)
@@ -92,7 +115,7 @@ class LoopbackServer:
         return reply
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        answer = self._answer
+        answer, ending = self._answer, self._ending
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -108,23 +131,42 @@ class LoopbackServer:
                 sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 reply = answer(Request(self.command, self.path, headers, json.loads(sent) if sent else None))
-                content = reply.encoded
                 try:
-                    self.send_response(reply.status)
-                    for name, value in {"Content-Type": "application/json", **reply.headers}.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(content) + reply.withheld))
-                    self.end_headers()
-                    self.wfile.write(content)
+                    _write(reply, self, ending)
                 except ConnectionError:  # the client did not wait
                     self.close_connection = True
-                if reply.withheld:
+                if reply.breaks:
                     self.close_connection = True
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base's name
                 pass
 
         return Handler
+
+
+def _write(reply: Reply, handler: BaseHTTPRequestHandler, ending: threading.Event) -> None:
+    handler.send_response(reply.status)
+    for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+        handler.send_header(name, value)
+    if isinstance(reply, Stream):
+        handler.send_header("Transfer-Encoding", "chunked")
+    else:
+        handler.send_header("Content-Length", str(len(reply.encoded) + reply.withheld))
+    handler.end_headers()
+    if isinstance(reply, Stream):
+        _write_pieces(reply, handler.wfile, ending)
+    else:
+        handler.wfile.write(reply.encoded)
+
+
+def _write_pieces(reply: Stream, file: BufferedIOBase, ending: threading.Event) -> None:
+    for piece in reply.pieces:
+        if isinstance(piece, bytes):
+            file.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        else:
+            ending.wait(piece)
+    if reply.complete:
+        file.write(b"0\r\n\r\n")
 
 
 def bag_of_words(text: str, dimension: int) -> list[float]:

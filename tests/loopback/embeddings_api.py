@@ -41,10 +41,16 @@ class EmbeddingsApiServer(LoopbackServer):
         """Refuse texts that are too long, each or together, as the real server would."""
         raise NotImplementedError
 
-    def respond(self, request: Request) -> Reply:
+    def refuse_caller(self, request: Request) -> Reply | None:
+        """Refuse a caller without the key."""
         sent = request.headers.get("authorization", "").removeprefix("Bearer ")
         if self.key and sent != self.key:
             return self.refusal(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
+        return None
+
+    def respond(self, request: Request) -> Reply:
+        if refused := self.refuse_caller(request):
+            return refused
         if request.path != "/v1/embeddings":
             return self.refusal(404, f"Unknown request URL: {request.method} {request.path}.", "unknown_url")
         if request.body["model"] != self.model:

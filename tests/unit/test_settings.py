@@ -1,3 +1,4 @@
+import os
 import re
 
 import pytest
@@ -12,7 +13,9 @@ SECRET = "sk-never-shown-4711"
 def load(root, text="", local=None, **arguments):
     (root / ".coderag.yaml").write_text(text, encoding="utf-8")
     if local is not None:
-        (root / ".coderag.local.yaml").write_text(local, encoding="utf-8")
+        path = root / ".coderag.local.yaml"
+        path.write_text(local, encoding="utf-8")
+        path.chmod(0o600)
     return Settings.load(root, **arguments)
 
 
@@ -193,6 +196,48 @@ def test_a_secret_is_not_in_the_representation(tmp_path):
 )
 def test_a_secret_is_not_in_an_error(tmp_path, text):
     assert SECRET not in str(refused(tmp_path, "", text.format(SECRET)))
+
+
+@pytest.mark.parametrize(
+    ("section", "setting"), [("embedding", "api_key"), ("llm", "api_key"), ("graph", "password"), ("privacy", "key")]
+)
+def test_a_secret_in_the_file_that_git_keeps_is_refused_and_not_repeated(tmp_path, section, setting):
+    error = refused(tmp_path, f"project: x\n{section}:\n  {setting}: {SECRET}\n")
+    assert str(error).startswith(f".coderag.yaml, line 3: {section}.{setting}: a secret does not belong in this file")
+    assert "${NAME}" in error.hint
+    assert ".coderag.local.yaml" in error.hint
+    assert ("api_key_file" in error.hint) is (setting == "api_key")
+    assert SECRET not in f"{error}{error.hint}"
+
+
+@pytest.mark.parametrize("text", ["${MY_KEY}", "'${MY_KEY}'", "sk-${MY_KEY}", "''"])
+def test_a_secret_of_the_environment_may_be_named_in_it(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("MY_KEY", SECRET)
+    load(tmp_path, f"llm:\n  api_key: {text}\n")
+
+
+def test_what_only_looks_like_a_variable_is_a_secret_too(tmp_path):
+    assert "a secret does not belong" in str(refused(tmp_path, r"llm: {api_key: '\${SECRET}'}"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file's mode does not say who reads it")
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
+def test_a_secret_in_a_file_that_others_can_read_is_refused(tmp_path, mode):
+    path = tmp_path / ".coderag.local.yaml"
+    path.write_text(f"llm:\n  api_key: {SECRET}\n", encoding="utf-8")
+    path.chmod(mode)
+    with pytest.raises(ConfigurationError, match=r"local\.yaml, line 2: llm\.api_key: others can read") as caught:
+        Settings.load(tmp_path)
+    assert caught.value.hint == f"Run `chmod 600 {path}`."
+    path.chmod(0o600)
+    assert Settings.load(tmp_path).llm.api_key.get_secret_value() == SECRET
+
+
+def test_a_file_without_secrets_may_be_read_by_all(tmp_path):
+    path = tmp_path / ".coderag.local.yaml"
+    path.write_text("search:\n  top_k: 3\n", encoding="utf-8")
+    path.chmod(0o644)
+    assert Settings.load(tmp_path).search.top_k == 3
 
 
 # The model

@@ -16,7 +16,7 @@ import httpx
 from coderag.models.providers import ollama_options, server_address
 from coderag.models.remote_errors import Fault, Remote, model_error, remote_errors
 from coderag.models.text_window import CountedWindow
-from coderag.prompting import load_prompt
+from coderag.prompting import PACKAGED, Prompts
 from coderag.settings import RerankerSettings
 from coderag.state import Rescored
 
@@ -36,6 +36,7 @@ class OllamaReranker:
     Args:
         settings: The section ``reranker``.
         clock: Gives seconds; only differences count.
+        prompts: Those of the repository.
 
     Attributes:
         name: Such as ``ollama/qwen2.5-coder``.
@@ -43,12 +44,15 @@ class OllamaReranker:
 
     remote = True
 
-    def __init__(self, settings: RerankerSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, settings: RerankerSettings, clock: Callable[[], float] = time.monotonic, prompts: Prompts = PACKAGED
+    ) -> None:
         model = settings.model or "qwen2.5-coder"
         self.name = f"{settings.provider}/{model}"
         self.candidates = settings.candidates
         self._settings = settings
         self._clock = clock
+        self._prompts = prompts
         self._remote = Remote(
             provider="ollama",
             model=model,
@@ -72,7 +76,7 @@ class OllamaReranker:
             return Rescored(None, str(error))
 
     def _pointwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
-        window, prompt = self._window(1), load_prompt("rerank_pointwise")
+        window, prompt = self._window(1), self._prompts.load("rerank_pointwise")
         limits = {"type": "integer", "minimum": 0, "maximum": _BEST}
         scores = []
         for text in texts:
@@ -87,7 +91,7 @@ class OllamaReranker:
         window = self._window(len(texts))
         passages = "\n\n".join(f"[{number}]\n{_fenced(window.cut(text))}" for number, text in enumerate(texts, 1))
         limits = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": len(texts)}}
-        asked = load_prompt("rerank_listwise").render(question=question, passages=passages).text
+        asked = self._prompts.load("rerank_listwise").render(question=question, passages=passages).text
         order = self._ask(asked, "order", limits, deadline)
         named = [number for number in order if type(number) is int] if isinstance(order, list) else []
         ranks = {number: rank for rank, number in enumerate(dict.fromkeys(named)) if 1 <= number <= len(texts)}

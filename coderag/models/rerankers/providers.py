@@ -2,12 +2,17 @@
 
 from coderag.models.extras import require_extra
 from coderag.models.model_folders import model_folder
+from coderag.prompting import PACKAGED, Prompts
 from coderag.settings import RerankerSettings
 from coderag.state import Reranker
 
 
-def make_reranker(settings: RerankerSettings) -> Reranker | None:
+def make_reranker(settings: RerankerSettings, prompts: Prompts = PACKAGED) -> Reranker | None:
     """Return the model that orders results, or None if the ranking signals alone do. Nothing is loaded or sent yet.
+
+    Args:
+        settings: The section ``reranker``.
+        prompts: Those of the repository.
 
     Raises:
         ConfigurationError: A setting is missing or cannot be used, or the extra is not installed.
@@ -18,7 +23,7 @@ def make_reranker(settings: RerankerSettings) -> Reranker | None:
         case "ollama":
             from coderag.models.rerankers.ollama import OllamaReranker  # noqa: PLC0415  # importing httpx takes a while
 
-            return OllamaReranker(settings)
+            return OllamaReranker(settings, prompts=prompts)
         case "cross-encoder":
             require_extra("sentence_transformers", "sentence-transformers", "the reranker 'cross-encoder'")
             from coderag.models.rerankers.cross_encoder import CrossEncoderReranker  # noqa: PLC0415  # only this one needs it

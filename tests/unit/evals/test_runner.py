@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from coderag.errors import ConfigurationError, InvalidQueryError
-from evals.coderag_engine import check_signals, known_signals
+from coderag.settings import SWITCHED
+from evals.coderag_engine import check_signals
 from evals.engines import make_engine
 from evals.golden import GoldenSet, Question, Target
 from evals.metrics import Shown
@@ -117,7 +118,7 @@ def test_a_signal_that_is_off_finds_nothing(folder):
 
 
 def test_only_what_can_be_switched_off_is_taken():
-    check_signals(known_signals())
+    check_signals(SWITCHED)
     with pytest.raises(InvalidQueryError, match="no signal 'lexicon'") as caught:
         check_signals(["lexical", "lexicon"])
     assert "dense" in caught.value.hint

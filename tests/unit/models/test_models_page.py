@@ -7,28 +7,44 @@ from typing import get_args
 import pytest
 import yaml
 
+from coderag.models.llms.servers import OLLAMA_MODEL
 from coderag.models.prefixes import KNOWN_PREFIXES
-from coderag.settings import EmbeddingSettings
+from coderag.settings import EmbeddingSettings, LLMSettings
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = [yaml.safe_load(example) for example in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+SECTIONS = {"embedding": EmbeddingSettings, "llm": LLMSettings}
+NEEDS_NOTHING = {"embedding": "embedded", "llm": "none"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_its_examples_are_settings(example):
-    assert EmbeddingSettings(**yaml.safe_load(example)["embedding"]).provider != "embedded"
+    ((section, values),) = example.items()
+    assert SECTIONS[section](**values).provider != NEEDS_NOTHING[section]
 
 
-def test_it_has_every_provider():
-    providers = get_args(EmbeddingSettings.model_fields["provider"].annotation)
+@pytest.mark.parametrize("section", SECTIONS)
+def test_it_has_every_provider(section):
+    providers = get_args(SECTIONS[section].model_fields["provider"].annotation)
     assert all(f"| `{provider}` |" in PAGE for provider in providers)
-    shown = {yaml.safe_load(example)["embedding"]["provider"] for example in EXAMPLES}
-    assert shown == set(providers) - {"embedded"}
+    shown = {example[section]["provider"] for example in EXAMPLES if section in example}
+    assert shown == set(providers) - {NEEDS_NOTHING[section]}
 
 
-def test_the_settings_that_it_names_exist():
-    named = set(re.findall(r"`embedding\.(\w+)`", PAGE))
-    assert named <= set(EmbeddingSettings.model_fields)
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_settings_that_it_names_exist(section):
+    named = set(re.findall(rf"`{section}\.(\w+)`", PAGE))
+    assert named <= set(SECTIONS[section].model_fields)
+
+
+@pytest.mark.parametrize("server", ["Groq", "vLLM", "LM Studio", "llama.cpp"])
+def test_it_shows_how_servers_like_openais_are_reached(server):
+    (example,) = re.findall(rf"^{re.escape(server)}[^\n]*:\n\n```yaml\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
+    assert yaml.safe_load(example)["llm"]["base_url"].endswith("/v1")
+
+
+def test_the_default_of_ollama_is_the_one_that_it_says():
+    assert f"`{OLLAMA_MODEL}` at `http://localhost:11434`" in PAGE
 
 
 def test_the_models_that_it_says_are_known_are():

@@ -4,7 +4,15 @@ from email.utils import format_datetime
 import pytest
 
 from coderag.errors import ConfigurationError, ModelError
-from coderag.models.remote_errors import Fault, Remote, RetryPolicy, find_fault, model_error, remote_errors
+from coderag.models.remote_errors import (
+    CutReplyError,
+    Fault,
+    Remote,
+    RetryPolicy,
+    find_fault,
+    model_error,
+    remote_errors,
+)
 
 KEY = "sk-secret-of-this-test"
 
@@ -62,8 +70,8 @@ def test_a_remotes_key_is_not_in_its_repr():
 
 
 def test_a_fault_without_a_key_setting_says_so():
-    remote = Remote("ollama", "m", "http://localhost", "llm", 1.0)
-    assert "llm" in model_error(Fault("status", 401), remote).hint
+    remote = Remote("ollama", "m", "http://localhost", "reranker", 1.0)
+    assert "A key cannot be set in reranker" in model_error(Fault("status", 401), remote).hint
 
 
 def test_a_busy_server_may_be_asked_more_often_than_a_broken_one():
@@ -98,6 +106,8 @@ def test_a_busy_server_may_be_asked_more_often_than_a_broken_one():
         (422, "batch size 64 > maximum allowed batch size 32"),
         (500, "input (600 tokens) is too large to process. increase the physical batch size"),
         (400, "request (600 tokens) exceeds the available context size (512 tokens)"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
     ],
 )
 def test_what_servers_say_of_long_texts_is_understood(status, said):
@@ -105,6 +115,12 @@ def test_what_servers_say_of_long_texts_is_understood(status, said):
     assert fault.too_long
     assert not fault.passing
     assert "embedding.max_tokens" in model_error(fault, Remote("openai", "m", "http://x", "embedding", 1.0)).hint
+    assert "llm.context_window" in model_error(fault, Remote("openai", "m", "http://x", "llm", 1.0)).hint
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), ConnectionResetError(), CutReplyError("no end")])
+def test_what_goes_wrong_without_http_may_pass(error):
+    assert find_fault(error).passing
 
 
 @pytest.mark.parametrize(

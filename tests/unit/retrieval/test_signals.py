@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from coderag.retrieval.analysis import analyze
+from coderag.retrieval.channels import WEIGHTS
 from coderag.retrieval.ranking import rank
+from coderag.retrieval.report_retrieval import CHUNK_WEIGHTS, FILE_WEIGHTS
 from coderag.retrieval.signals import NAME_FACTORS, SIGNALS, Question, file_factors, file_scores
-from coderag.settings import SearchSettings
+from coderag.settings import SWITCHED, SearchSettings
 from tests.support.candidates import candidate, candidates, paths_of
 from tests.support.corpora import make_corpus
 
@@ -145,3 +148,11 @@ def test_without_any_signal_the_fused_scores_stay(roles):
     fused = np.linspace(0, 1, roles.n_files, dtype=np.float32)
     total, _ = file_scores(roles, Question.of(roles, "work", analyze("work"), []), fused, everything)
     np.testing.assert_array_equal(total, fused)
+
+
+def test_every_channel_signal_and_factor_can_be_switched_off_and_nothing_else():
+    of_reports = {*CHUNK_WEIGHTS, *FILE_WEIGHTS, "language"}
+    of_questions = {*WEIGHTS, *(signal.name for signal in SIGNALS), "length", "role", *NAME_FACTORS, "data"}
+    assert set(SWITCHED) == of_questions | of_reports
+    with pytest.raises(ValidationError, match="no signal 'lexcal' to switch off; there are: lexical, dense"):
+        SearchSettings(disabled_signals=("lexcal",))

@@ -1,137 +1,253 @@
-import asyncio
-import socket
+"""Which model the settings name, and what is peculiar to one provider."""
+
+import subprocess
+import sys
 
 import pytest
 
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.models.llms.providers import make_language_model
+from coderag.models.llms.providers import make_language_model, side_by_side
+from coderag.models.llms.remote import ChatRequest
+from coderag.models.llms.servers import remote_of
+from coderag.schema import ModelPrompt
 from coderag.settings import LLMSettings
 from tests.loopback import Reply
-from tests.loopback.ollama_server import OllamaServer
+from tests.loopback.chat_api import sse
+from tests.loopback.chat_cases import EXTRAS
+from tests.loopback.gemini_server import refusal
+
+PROMPT = ModelPrompt(user="Where is the session opened?")
+REMOTE_PROVIDERS = ["openai", "anthropic", "gemini"]
 
 
-@pytest.fixture
-def server():
-    with OllamaServer() as running:
-        yield running
+async def failure(model, kind=ModelError):
+    with pytest.raises(kind) as caught:
+        await model.complete(PROMPT)
+    return caught.value
 
 
-@pytest.fixture
-def waits():
-    return []
+# --- choosing a model
 
 
-@pytest.fixture
-def writer_for(waits):
-    async def sleep(seconds):
-        waits.append(seconds)
-
-    def make(url, **options):
-        return make_language_model(LLMSettings(provider="ollama", base_url=url, **options), sleep=sleep)
-
-    return make
-
-
-def test_without_a_provider_there_is_no_writer():
+def test_without_a_provider_there_is_no_model():
     assert make_language_model(LLMSettings()) is None
 
 
-async def test_a_prompt_is_answered(server, writer_for):
-    writer = writer_for(server.url)
-    assert writer.name == "ollama/qwen2.5-coder"
-    assert await writer.write("Where is the session opened?") == server.answer
+def test_ollama_has_a_default_model_and_address():
+    model = make_language_model(LLMSettings(provider="ollama"))
+    assert model.name == "ollama/qwen2.5-coder"
+    assert remote_of(LLMSettings(provider="ollama"), "m").address == "http://localhost:11434"
 
 
-async def test_the_request_names_model_prompt_and_context_window(server, writer_for):
-    await writer_for(server.url, context_window=4_096).write("Where?")
-    (request,) = server.requests
+@pytest.mark.parametrize(("provider", "example"), [("openai", "gpt-"), ("anthropic", "claude-"), ("gemini", "gemini-")])
+def test_the_others_need_a_model_and_give_an_example(provider, example):
+    pytest.importorskip(EXTRAS[provider], reason=f"the extra {provider} is not installed")
+    with pytest.raises(ConfigurationError, match=r"llm\.model is not set") as caught:
+        make_language_model(LLMSettings(provider=provider))
+    assert f"for example to {example}" in caught.value.hint
+
+
+@pytest.mark.parametrize("provider", REMOTE_PROVIDERS)
+def test_a_missing_extra_says_how_to_install_it(monkeypatch, provider):
+    monkeypatch.setitem(sys.modules, EXTRAS[provider], None)
+    with pytest.raises(ConfigurationError, match=f"provider '{provider}' is an extra that is not installed") as caught:
+        make_language_model(LLMSettings(provider=provider, model="m"))
+    assert f'pip install ".[{provider}]"' in caught.value.hint
+
+
+@pytest.mark.parametrize("url", ["localhost:11434", "ftp://localhost", "http://", "http://me:secret@localhost"])
+def test_an_address_that_is_none_is_told_before_the_first_question(url):
+    with pytest.raises(ConfigurationError, match=r"llm\.base_url") as caught:
+        make_language_model(LLMSettings(provider="ollama", base_url=url))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("provider", REMOTE_PROVIDERS)
+async def test_a_providers_own_address_needs_a_key_and_only_when_it_is_asked(monkeypatch, provider):
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    pytest.importorskip(EXTRAS[provider], reason=f"the extra {provider} is not installed")
+    model = make_language_model(LLMSettings(provider=provider, model="m"))
+    error = await failure(model, ModelAuthenticationError)
+    assert f"{provider} at https://" in str(error)
+    assert "needs a key, and llm.api_key is not set" in str(error)
+    assert f"{provider.upper()}_API_KEY" in error.hint
+    assert "llm.api_key_file" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable"),
+    [
+        ("openai", "OPENAI_API_KEY"),
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("gemini", "GEMINI_API_KEY"),
+        ("gemini", "GOOGLE_API_KEY"),
+    ],
+)
+def test_the_usual_variable_is_for_the_providers_own_address(monkeypatch, provider, variable):
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    monkeypatch.setenv(variable, "of-the-environment")
+    assert remote_of(LLMSettings(provider=provider), "m").secret == "of-the-environment"
+    assert remote_of(LLMSettings(provider=provider, base_url="https://models.example/v1"), "m").secret == ""
+
+
+def test_importing_the_providers_imports_none_of_their_packages():
+    code = """
+import sys, coderag.models.llms.providers, coderag.models.llms.listing
+from coderag.settings import LLMSettings
+coderag.models.llms.providers.make_language_model(LLMSettings(provider="ollama"))
+print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))
+"""
+    heavy = ["llama_index", "ollama", "openai", "anthropic", "google", "httpx", "httpx2", "tenacity", "tiktoken"]
+    assert subprocess.check_output([sys.executable, "-c", code, *heavy], text=True).strip() == "[]"
+
+
+def test_a_reply_as_large_as_the_context_window_is_refused():
+    with pytest.raises(ValueError, match="max_output_tokens must be smaller than context_window"):
+        LLMSettings(context_window=4_096, max_output_tokens=4_096)
+
+
+def test_servers_elsewhere_get_requests_side_by_side_and_those_on_this_machine_do_not():
+    def number(**options):
+        return side_by_side(LLMSettings(provider="openai", **options))
+
+    assert number() == 4
+    assert number(base_url="http://localhost:8000/v1") == 1
+    assert number(base_url="http://localhost:8000/v1", concurrency=9) == 9
+    assert side_by_side(LLMSettings()) == 1
+
+
+# --- Ollama
+
+
+async def test_ollama_is_told_how_much_to_read(ollama):
+    await ollama.model(context_window=4_096).complete(PROMPT)
+    (request,) = ollama.server.requests
     assert request.path == "/api/chat"
-    assert request.body["model"] == "qwen2.5-coder"
-    assert [(message["role"], message["content"]) for message in request.body["messages"]] == [("user", "Where?")]
-    assert request.body["options"]["num_ctx"] == 4_096
-    assert request.body["stream"] is False
+    assert request.body["options"] == {"temperature": 0.1, "num_ctx": 4_096, "num_predict": 2_048}
 
 
-def test_one_writer_serves_several_event_loops(server, writer_for):
-    writer = writer_for(server.url)
-    assert [asyncio.run(writer.write("Where?")) for _ in range(2)] == [server.answer] * 2
+async def test_a_reply_in_one_piece_is_a_reply(ollama):
+    message = {"role": "assistant", "content": "Here."}
+    ollama.server.next(Reply({"message": message, "done": True, "done_reason": "stop"}))
+    assert (await ollama.model().complete(PROMPT)).text == "Here."
 
 
-async def test_the_environments_key_is_not_sent_to_an_address_from_the_settings(server, writer_for, monkeypatch):
-    monkeypatch.setenv("OLLAMA_API_KEY", "sk-of-the-environment")
-    await writer_for(server.url).write("Where?")
-    assert "authorization" not in server.requests[0].headers
+async def test_time_is_counted_for_each_piece_and_not_for_the_reply(ollama):
+    frames = [part for frame in ollama.server.frames(["here "] * 8) for part in (0.25, frame)]
+    ollama.server.next(ollama.stream(*frames))
+    assert (await ollama.model(timeout_s=1.8).complete(PROMPT)).text.split() == ["here"] * 8
 
 
-@pytest.mark.parametrize("answer", ["", "  \n"])
-async def test_an_empty_answer_is_an_error(server, writer_for, answer):
-    server.answer = answer
-    with pytest.raises(ModelError, match=r"empty answer of the model qwen2\.5-coder"):
-        await writer_for(server.url).write("Where?")
+# --- OpenAI
 
 
-async def test_a_busy_server_is_asked_again(server, writer_for, waits):
-    server.next(Reply({"error": "server busy"}, 503, {"Retry-After": "7"}), Reply({"error": "server busy"}, 429))
-    assert await writer_for(server.url).write("Where?") == server.answer
-    assert waits == [7.0, 2.0]
+async def test_a_refusal_in_words_is_an_error_with_the_words(openai):
+    openai.server.next(openai.stream(*openai.server.refusal_frames(["I cannot ", "help with that."])))
+    error = await failure(openai.model())
+    assert str(error) == "openai/gpt-4o-mini refuses to answer: I cannot help with that."
+    assert not error.retryable
 
 
-async def test_a_server_that_stays_broken_is_given_up(server, writer_for, waits):
-    server.next(*[Reply({"error": "llama runner terminated"}, 500)] * 3)
-    with pytest.raises(ModelUnavailableError, match=r"status 500.*llama runner terminated"):
-        await writer_for(server.url).write("Where?")
-    assert len(server.requests) == 3
-    assert waits == [1.0, 2.0]
+async def test_a_reply_that_the_server_filters_is_a_refusal(openai):
+    openai.server.next(openai.server.streamed("The ", finish="content_filter"))
+    assert "refuses to answer" in str(await failure(openai.model()))
 
 
-async def test_an_answer_that_takes_too_long_is_not_asked_for_again(server, writer_for, waits):
-    server.next(Reply(delay_s=5))
-    with pytest.raises(ModelUnavailableError, match=r"within 0\.2 s") as caught:
-        await writer_for(server.url, timeout_s=0.2).write("Where?")
-    assert "llm.timeout_s" in caught.value.hint
-    assert waits == []
+async def test_a_server_that_counts_nothing_has_its_tokens_counted(openai):
+    *frames, _, done = openai.server.frames(["The session."])
+    openai.server.next(openai.stream(*frames, done))
+    completion = await openai.model().complete(PROMPT)
+    assert completion.input_tokens == 6
+    assert completion.output_tokens == 3
 
 
-async def test_nobody_at_the_address(writer_for, waits):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(ModelUnavailableError, match=url) as caught:
-        await writer_for(url).write("Where?")
-    assert "ollama serve" in caught.value.hint
-    assert caught.value.retryable
-    assert waits == []
+async def test_a_compatible_server_gets_the_parameters_that_all_of_them_know(openai):
+    await openai.model().complete(PROMPT)
+    sent = openai.server.bodies[0]
+    assert (sent["max_tokens"], sent["temperature"], sent["stream"]) == (2_048, 0.1, True)
 
 
-async def test_a_model_that_is_not_there_is_told_how_to_get(server, writer_for):
-    with pytest.raises(ModelUnavailableError, match="no model codellama") as caught:
-        await writer_for(server.url, model="codellama").write("Where?")
-    assert "ollama pull codellama" in caught.value.hint
+def test_openai_itself_gets_the_parameters_of_its_models_that_think(openai):
+    from coderag.models.llms.openai import _model
+
+    del openai
+    settings = LLMSettings(provider="openai", model="gpt-9", api_key="key")
+    sent = _model(ChatRequest(remote_of(settings, "gpt-9"), settings, PROMPT), None)._get_model_kwargs(stream=True)
+    assert sent["max_completion_tokens"] == 2_048
+    assert "max_tokens" not in sent
+    assert not sent["temperature"]  # openai's mark of what is not sent
 
 
-async def test_a_refused_caller(server, writer_for):
-    server.next(Reply({"error": "unauthorized"}, 401))
-    with pytest.raises(ModelAuthenticationError, match="status 401"):
-        await writer_for(server.url).write("Where?")
+async def test_a_model_without_chat_is_refused(openai):
+    with pytest.raises(ConfigurationError, match=r"llm\.model: .*gpt-5\.4-pro"):
+        await openai.model(model="gpt-5.4-pro").complete(PROMPT)
 
 
-@pytest.mark.parametrize("body", ['{"model": "qwen', "<html>", "[]", '{"done": true, "message": 3}'])
-async def test_a_reply_that_is_none(server, writer_for, body):
-    server.next(Reply(body))
-    with pytest.raises(ModelError, match="cannot be understood") as caught:
-        await writer_for(server.url).write("Where?")
-    assert not caught.value.retryable
+# --- Anthropic
 
 
-async def test_a_prompt_beyond_the_context_window_is_refused_before_it_is_sent(server, writer_for):
-    writer = writer_for(server.url, context_window=1_024)
-    assert await writer.write("a fairly ordinary word " * 200)  # more than 1,024 bytes, fewer tokens
-    with pytest.raises(ModelError, match=r"too long for ollama/qwen2\.5-coder, which reads 1024"):
-        await writer.write("a fairly ordinary word " * 300)
-    assert len(server.requests) == 1
+async def test_anthropics_refusal_is_an_error_after_what_was_said(anthropic):
+    anthropic.server.next(anthropic.server.streamed("I ", finish="refused"))
+    error = await failure(anthropic.model())
+    assert str(error) == "anthropic/claude-sonnet-5 refuses to answer"
 
 
-@pytest.mark.parametrize("url", ["", "localhost:11434", "ftp://localhost", "http://", "http://localhost:port"])
-def test_an_address_that_is_none(writer_for, url):
-    with pytest.raises(ConfigurationError, match=r"llm\.base_url is not the address of a server"):
-        writer_for(url)
+async def test_anthropics_own_temperature_is_left_alone(anthropic):
+    await anthropic.model().complete(PROMPT)
+    assert "temperature" not in anthropic.server.bodies[0]
+    with pytest.raises(ConfigurationError, match=r"llm\.temperature is 1\.5.*takes 0 to 1"):
+        anthropic.model(temperature=1.5)
+
+
+async def test_a_model_that_llama_index_does_not_know_is_asked_all_the_same(anthropic):
+    anthropic.server.models = ("claude-of-next-year",)
+    assert (await anthropic.model(model="claude-of-next-year").complete(PROMPT)).text == anthropic.server.answer
+
+
+async def test_signs_of_life_do_not_stand_for_pieces(anthropic):
+    await anthropic.model().complete(PROMPT)
+    ping = sse({"type": "ping"}, "ping")
+    begin = anthropic.server.frames([], finish="")
+    anthropic.server.next(anthropic.stream(*begin, *[part for _ in range(20) for part in (0.1, ping)]))
+    assert "within 0.5 s" in str(await failure(anthropic.model(timeout_s=0.5), ModelUnavailableError))
+
+
+# --- Gemini
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "the prompt is blocked: PROHIBITED_CONTENT"),
+        ({"candidates": [{"finishReason": "SAFETY", "index": 0}]}, "SAFETY"),
+        ({"candidates": [{"finishReason": "RECITATION", "index": 0}]}, "RECITATION"),
+    ],
+)
+async def test_what_gemini_blocks_is_a_refusal_with_the_reason(gemini, content, said):
+    gemini.server.next(gemini.stream(sse(content)))
+    assert str(await failure(gemini.model())) == f"gemini/gemini-3.7-flash refuses to answer: {said}"
+
+
+async def test_what_gemini_thinks_to_itself_is_no_part_of_the_reply(gemini):
+    thought = {"content": {"parts": [{"text": "The user asks.", "thought": True}], "role": "model"}}
+    gemini.server.next(gemini.stream(sse({"candidates": [thought]}), *gemini.server.frames(["Here."])))
+    assert (await gemini.model().complete(PROMPT)).text == "Here."
+
+
+async def test_geminis_own_temperature_is_left_alone(gemini):
+    await gemini.model().complete(PROMPT)
+    assert "temperature" not in gemini.server.bodies[0]["generationConfig"]
+
+
+async def test_gemini_says_how_long_to_wait_in_its_own_way(gemini):
+    wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "12s"}
+    gemini.server.next(refusal(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", wait))
+    await gemini.model().complete(PROMPT)
+    assert gemini.waits == [12.0]
+
+
+async def test_geminis_refused_key_is_one_although_it_calls_it_a_bad_request(gemini):
+    gemini.server.key = "another"
+    error = await failure(gemini.model(api_key="wrong"), ModelAuthenticationError)
+    assert "refuses the key" in str(error)

@@ -5,6 +5,7 @@ import pytest
 
 from coderag.errors import ConfigurationError, ModelError, ModelUnavailableError
 from coderag.models.rerankers.providers import make_reranker
+from coderag.prompting import Prompts, prompt_text
 from coderag.settings import RerankerSettings
 from coderag.token_counts import count_tokens
 from tests.loopback import Reply
@@ -50,6 +51,15 @@ def test_pointwise_asks_for_each_text_and_returns_its_score(server):
     assert (reranker.name, reranker.candidates, reranker.remote) == ("ollama/qwen2.5-coder", 20, True)
     assert reranker.rerank("who logs in?", TEXTS).scores == [1, 9, 1]
     assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("mode", ["pointwise", "listwise"])
+def test_a_projects_own_prompt_is_used(server, tmp_path, mode):
+    own = prompt_text(f"rerank_{mode}").replace("You ", "Be brief. You ", 1)
+    (tmp_path / f"rerank_{mode}.md").write_text(own, encoding="utf-8")
+    settings = RerankerSettings(provider="ollama", base_url=server.url, budget_ms=20_000, mode=mode)
+    assert make_reranker(settings, Prompts(tmp_path)).rerank("who logs in?", TEXTS).scores
+    assert server.bodies[0]["messages"][0]["content"].startswith("Be brief. You ")
 
 
 def test_listwise_asks_once_and_scores_by_place(server):

@@ -1,0 +1,93 @@
+"""Keys of models' servers: from the settings, else from a key file, else from the provider's usual variable.
+
+That variable is only for the provider's own address: an address comes from a repository's settings, and whoever wrote
+those must not be sent a key that the reader keeps for somebody else.
+"""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from coderag.errors import ConfigurationError, ModelAuthenticationError
+from coderag.models.remote_errors import Remote
+from coderag.settings import environment_key
+from coderag.settings_file import is_readable_by_others
+
+_LONGEST = 10_000  # bytes of a key file; the longest keys are tokens of some thousand letters
+
+
+def read_key(section: str, key: SecretStr, file: str, address: str, default_address: str, *variables: str) -> str:
+    """Return the key for a server, or nothing if there is none.
+
+    Args:
+        section: Of the settings that the rest is from, ``embedding`` or ``llm``.
+        key: The setting ``api_key``.
+        file: The setting ``api_key_file``.
+        address: Of the server.
+        default_address: The provider's own.
+        variables: Of the environment, where the provider's own clients look; the first that is set counts.
+
+    Raises:
+        ConfigurationError: The key file cannot be used, or others can read it; or no header can carry the key.
+    """
+    if given := key.get_secret_value().strip():
+        return _checked(given, f"{section}.api_key")
+    if file.strip():
+        return _read_file(file.strip(), f"{section}.api_key_file")
+    if is_same_server(address, default_address):
+        return _checked(environment_key(*variables), " or ".join(variables))
+    return ""
+
+
+def require_key(remote: Remote, *variables: str) -> None:
+    """Make sure that there is a key for a provider's own address.
+
+    Raises:
+        ModelAuthenticationError: There is none.
+    """
+    if not remote.secret:
+        section = remote.section
+        message = f"{remote.provider} at {remote.address} needs a key, and {section}.api_key is not set"
+        hint = (
+            f"Set the environment variable {' or '.join(variables)}, name a file that holds the key in"
+            f" {section}.api_key_file, or set {section}.api_key, for example to ${{{variables[0]}}}."
+        )
+        raise ModelAuthenticationError(message, hint=hint)
+
+
+def is_same_server(address: str, other: str) -> bool:
+    """Whether two addresses are of one server: scheme, host and port."""
+    return _origin(address) == _origin(other)
+
+
+def _origin(address: str) -> tuple[str, str | None, int]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _read_file(name: str, setting: str) -> str:
+    path = Path(name).expanduser()
+    if not path.is_absolute():
+        hint = "Give its full path, which may begin with ~ or ${HOME}."
+        raise ConfigurationError(f"{setting} is {name}, which is no full path", hint=hint)
+    try:
+        if not path.is_file():
+            raise ConfigurationError(f"{setting} is {path}, which is no file", hint="Put the key into it, in one line.")
+        if is_readable_by_others(path):
+            raise ConfigurationError(f"{setting} is {path}, which others can read", hint=f"Run `chmod 600 {path}`.")
+        with path.open("rb") as stream:
+            content = stream.read(_LONGEST + 1)
+    except OSError as error:
+        raise ConfigurationError(f"{setting} is {path}, which cannot be read: {error.strerror}") from error
+    lines = content.decode("utf-8-sig", "replace").strip().splitlines()
+    if len(lines) != 1 or len(content) > _LONGEST:
+        what = "is empty" if not lines else "holds more than a key"
+        raise ConfigurationError(f"{setting} is {path}, which {what}", hint="Put the key into it, in one line.")
+    return _checked(lines[0].strip(), f"{setting} is {path}, which")
+
+
+def _checked(key: str, source: str) -> str:
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigurationError(f"{source} holds characters that no key has", hint="Copy the key again.")
+    return key

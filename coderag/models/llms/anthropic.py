@@ -1,0 +1,112 @@
+"""Models of Anthropic, by LlamaIndex's class."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, ChatResponseAsyncGen, LLMMetadata, MessageRole
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms.callbacks import llm_chat_callback
+from llama_index.llms.anthropic import Anthropic
+
+from coderag.models.llms.base import Chunk, Finish, chat_messages
+from coderag.models.llms.remote import ChatRequest
+from coderag.models.llms.servers import chosen_temperature, connection
+from coderag.models.providers import NO_KEY
+
+_FINISHES: dict[str, Finish] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refused",
+}
+
+
+class AnthropicChat(Anthropic):
+    """LlamaIndex's class with a client that it is given: it would make two that nobody closes, as the environment says.
+
+    It also asks by itself: llama-index-llms-anthropic 0.12.3 fails with anthropic 1 and 2, where ``MessageParam`` is a union
+    and ``create`` takes no temperature.
+
+    Args:
+        client: Belongs to whoever made it.
+        context_window: In tokens; LlamaIndex knows that of some models, and fails for the others.
+        fields: Of LlamaIndex's class.
+    """
+
+    _context_window: int = PrivateAttr()
+
+    def __init__(self, client: AsyncAnthropic, context_window: int, **fields: Any) -> None:  # noqa: ANN401
+        super(Anthropic, self).__init__(**fields)
+        self._aclient = client
+        self._context_window = context_window
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """What LlamaIndex's callbacks are told of the model."""
+        return LLMMetadata(
+            context_window=self._context_window,
+            num_output=self.max_tokens,
+            is_chat_model=True,
+            model_name=self.model,
+        )
+
+    @llm_chat_callback()
+    async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:  # noqa: ANN401
+        """Return the reply in pieces, each with the event that it came in."""
+        rules = [message.content or "" for message in messages if message.role == MessageRole.SYSTEM]
+        sent = [
+            {"role": message.role.value, "content": message.content or ""}
+            for message in messages
+            if message.role != MessageRole.SYSTEM
+        ]
+        system = {"system": "\n\n".join(rules)} if rules else {}
+        options = self._get_all_kwargs(**kwargs)
+        options.pop("temperature", None)
+        create: Any = self._aclient.messages.create  # its types know no parameters that come as a dict
+        return _replies(await create(messages=sent, stream=True, **system, **options))
+
+
+async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+    """Yield the reply of ``POST /v1/messages``.
+
+    Source: https://docs.anthropic.com/en/api/messages-streaming
+    """
+    remote, settings = request.remote, request.settings
+    async with DefaultAsyncHttpxClient(**connection(remote)) as http_client:
+        client = AsyncAnthropic(
+            api_key=remote.secret or NO_KEY,
+            base_url=remote.address,
+            timeout=remote.timeout_s,
+            max_retries=0,  # one policy for all providers: RetryPolicy
+            http_client=http_client,
+        )
+        model = AnthropicChat(
+            client,
+            settings.context_window,
+            model=remote.model,
+            max_tokens=settings.max_output_tokens,
+            additional_kwargs={"extra_body": chosen_temperature(settings)},
+        )
+        async with aclosing(await model.astream_chat(chat_messages(request.prompt))) as replies:
+            async for reply in replies:
+                yield _chunk(reply.delta or "", reply.raw)
+
+
+async def _replies(events: AsyncIterable[Any]) -> ChatResponseAsyncGen:
+    async for event in events:
+        has_text = event.type == "content_block_delta" and event.delta.type == "text_delta"
+        text = event.delta.text if has_text else ""
+        yield ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=text, raw=event)
+
+
+def _chunk(text: str, event: Any) -> Chunk:  # noqa: ANN401  # anthropic's RawMessageStreamEvent
+    match event.type:
+        case "message_start":
+            return Chunk(input_tokens=event.message.usage.input_tokens or 0)
+        case "message_delta":
+            reason = event.delta.stop_reason
+            finish = _FINISHES.get(reason, "stop") if reason else ""
+            return Chunk(finish=finish, output_tokens=event.usage.output_tokens or 0)
+        case _:
+            return Chunk(text)

@@ -1,0 +1,139 @@
+"""What all language models have in common: whether a prompt fits, and whether what came back is a whole reply."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from coderag.errors import ModelError
+from coderag.schema import Completion, ModelPrompt
+from coderag.token_counts import count_tokens
+
+if TYPE_CHECKING:
+    from llama_index.core.base.llms.types import ChatMessage
+
+Finish = Literal["", "stop", "length", "refused"]
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a reply, as it came.
+
+    Attributes:
+        text: Empty where the chunk only says something of the reply, or holds what the model thinks to itself.
+        finish: How the reply ended; empty while it goes on.
+        said: Why the model refuses.
+        input_tokens, output_tokens: As the server counted them so far; 0 where it does not say.
+    """
+
+    text: str = ""
+    finish: Finish = ""
+    said: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(slots=True)
+class _Reply:
+    """What is known of a reply beside its text."""
+
+    finish: Finish = ""
+    said: list[str] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def add(self, chunk: Chunk) -> None:
+        if self.finish != "refused":  # a refusal in words ends like any reply
+            self.finish = chunk.finish or self.finish
+        self.said.append(chunk.said)
+        self.input_tokens = chunk.input_tokens or self.input_tokens
+        self.output_tokens = chunk.output_tokens or self.output_tokens
+
+
+class StreamingModel(ABC):
+    """A `coderag.state.LanguageModel`; what comes from where is left to the classes below.
+
+    Attributes:
+        name: Such as ``ollama/qwen2.5-coder``.
+        context_window: Tokens of a prompt and its reply together, at most.
+        max_output_tokens: Of a reply, at most; 0 if not known.
+    """
+
+    def __init__(self, name: str, context_window: int, max_output_tokens: int) -> None:
+        self.name = name
+        self.context_window = context_window
+        self.max_output_tokens = max_output_tokens
+
+    @abstractmethod
+    def _chunks(self, prompt: ModelPrompt) -> AsyncGenerator[Chunk, None]:
+        """Yield the reply; its end is told in one of the chunks. Raises `ModelError`."""
+
+    async def stream(self, prompt: ModelPrompt) -> AsyncGenerator[str, None]:
+        """Yield the reply in pieces as they come; the first is not blank.
+
+        A reply that reached ``llm.max_output_tokens`` just ends there, and a warning is logged.
+
+        Raises:
+            ModelError: The prompt is too long, the model failed or refused, or the reply broke off or is empty.
+        """
+        async with aclosing(self._pieces(prompt, _Reply())) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def complete(self, prompt: ModelPrompt) -> Completion:
+        """Return the whole reply, which is not blank. Raises as `stream`."""
+        reply = _Reply()
+        async with aclosing(self._pieces(prompt, reply)) as pieces:
+            text = "".join([piece async for piece in pieces]).rstrip()
+        asked = reply.input_tokens or count_tokens(prompt.text)
+        return Completion(text, asked, reply.output_tokens or count_tokens(text))
+
+    async def _pieces(self, prompt: ModelPrompt, reply: _Reply) -> AsyncGenerator[str, None]:
+        self._check_length(prompt.text)
+        begun = False
+        async with aclosing(self._chunks(prompt)) as chunks:
+            async for chunk in chunks:
+                reply.add(chunk)
+                if piece := chunk.text if begun else chunk.text.lstrip():
+                    begun = True
+                    yield piece
+        self._check_end(reply, begun)
+
+    def _check_length(self, prompt: str) -> None:
+        """Refuse a prompt of which some servers would drop the beginning without a word."""
+        most = self.context_window - self.max_output_tokens
+        if len(prompt.encode("utf-8", "replace")) <= most:
+            return  # a token is at least a byte
+        tokens = count_tokens(prompt)
+        if tokens > most:
+            reply = f", with {self.max_output_tokens} for its reply," if self.max_output_tokens else ""
+            message = (
+                f"a prompt of {tokens} tokens{reply} is too long for {self.name}, which reads {self.context_window}"
+            )
+            raise ModelError(message, hint="Lower search.token_budget, or raise llm.context_window if the model can.")
+
+    def _check_end(self, reply: _Reply, begun: bool) -> None:
+        if reply.finish == "refused":
+            said = "".join(reply.said).strip()
+            message = f"{self.name} refuses to answer{f': {said}' if said else ''}"
+            raise ModelError(message, hint="Ask in other words, or set llm.model to another model.")
+        if reply.finish == "length" and not begun:
+            message = f"{self.name} used up its {self.max_output_tokens} tokens before the answer began"
+            raise ModelError(message, hint="Raise llm.max_output_tokens: a model that thinks first needs more.")
+        if not begun:
+            message = f"{self.name} sent an empty answer"
+            raise ModelError(message, hint="Ask again, or set llm.model to another model.")
+        if reply.finish == "length":
+            _logger.warning("%s was cut off at %d tokens (llm.max_output_tokens)", self.name, self.max_output_tokens)
+
+
+def chat_messages(prompt: ModelPrompt) -> "list[ChatMessage]":
+    """Return a prompt as messages of LlamaIndex."""
+    from llama_index.core.base.llms.types import ChatMessage, MessageRole  # noqa: PLC0415  # takes seconds
+
+    rules = [ChatMessage(role=MessageRole.SYSTEM, content=prompt.system)] if prompt.system else []
+    return [*rules, ChatMessage(role=MessageRole.USER, content=prompt.user)]

@@ -1,0 +1,45 @@
+"""The language model of one repository: the one that the program around CodeRAG gave, else the one of the settings."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from coderag.models.llms.providers import make_language_model
+from coderag.redaction import RedactingModel
+from coderag.settings import Settings
+from coderag.state import LanguageModel
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+
+class LanguageModels:
+    """Makes the language model when it is first asked for, and keeps it.
+
+    Args:
+        settings: Of the repository.
+        given: Used in place of the one that ``llm`` names.
+    """
+
+    def __init__(self, settings: Settings, given: "LanguageModel | LLM | None" = None) -> None:
+        self._settings = settings
+        self._given = given
+
+    @cached_property
+    def model(self) -> LanguageModel | None:
+        """The language model as it is to be used, or None: it is shown no secrets, unless the settings say otherwise.
+
+        Raises:
+            ConfigurationError: A setting cannot be used.
+        """
+        model = self._chosen()
+        return RedactingModel(model) if model and self._settings.privacy.redact_secrets else model
+
+    def _chosen(self) -> LanguageModel | None:
+        given = self._given
+        if given is None:
+            return make_language_model(self._settings.llm)
+        if isinstance(given, LanguageModel):
+            return given
+        from coderag.models.llms.llama_index import LlamaIndexModel  # noqa: PLC0415  # takes seconds
+
+        return LlamaIndexModel(given)

@@ -1,0 +1,86 @@
+"""Which models a server has. It needs no extra: each provider lists them in answer to one plain request."""
+
+from typing import Any
+from urllib.parse import quote
+
+from coderag.models.llms.servers import connection, key_headers, remote_of
+from coderag.models.remote_errors import Remote, remote_errors
+from coderag.settings import LLMSettings
+
+_PATHS = {
+    "ollama": "/api/tags",
+    "openai": "/models",
+    "anthropic": "/v1/models?limit=1000",
+    "gemini": "/v1beta/models?pageSize=1000",
+}
+_ANTHROPIC_VERSION = "2023-06-01"  # Source: https://docs.anthropic.com/en/api/versioning
+_MOST_PAGES = 20
+
+
+def list_models(settings: LLMSettings, *, timeout_s: float) -> list[str]:
+    """Return the names of the models that the server of the settings has, as the server writes them.
+
+    One request, not repeated; more if the server gives its list in pages. A server that thinks long about a question answers
+    this one at once, so the time-out is the caller's.
+
+    Args:
+        settings: The section ``llm``, of which ``model`` is not needed.
+        timeout_s: Seconds to wait for the server.
+
+    Raises:
+        ConfigurationError: The address or the key cannot be used.
+        ModelError: The server cannot be reached, refuses, or sends something else.
+    """
+    if settings.provider == "none":
+        return []
+    return models_at(remote_of(settings.model_copy(update={"timeout_s": timeout_s}), settings.model or "any"))
+
+
+def models_at(remote: Remote) -> list[str]:
+    """Return the names of the models of a server, which may be one for embedding. Raises `ModelError` as `list_models`."""
+    with remote_errors(remote):
+        return _all_pages(remote)
+
+
+def is_listed(model: str, listed: list[str]) -> bool:
+    """Whether a model of the settings is among those of `list_models`; Ollama's may lack the tag ``latest``."""
+    return model in listed or f"{model}:latest" in listed
+
+
+def _all_pages(remote: Remote) -> list[str]:
+    import httpx  # noqa: PLC0415  # 0.2 s that help and status need not spend
+
+    headers = {**key_headers(remote)}
+    if remote.provider == "anthropic":
+        headers["anthropic-version"] = _ANTHROPIC_VERSION
+    names: list[str] = []
+    with httpx.Client(headers=headers, **connection(remote)) as client:
+        next_page = ""
+        for _ in range(_MOST_PAGES):
+            page = client.get(f"{remote.address}{_PATHS[remote.provider]}{next_page}").raise_for_status().json()
+            names += _names(remote.provider, page)
+            if not (next_page := _next_page(remote.provider, page)):
+                break
+    return names
+
+
+def _names(provider: str, page: Any) -> list[str]:  # noqa: ANN401  # the reply's JSON
+    match provider:
+        case "ollama":
+            return [str(model["name"]) for model in page["models"]]
+        case "gemini":
+            return [
+                str(model["name"]).removeprefix("models/")
+                for model in page["models"]
+                if "generateContent" in model.get("supportedGenerationMethods", ["generateContent"])
+            ]
+        case _:
+            return [str(model["id"]) for model in page["data"]]
+
+
+def _next_page(provider: str, page: Any) -> str:  # noqa: ANN401  # as above
+    if provider == "gemini" and page.get("nextPageToken"):
+        return f"&pageToken={quote(str(page['nextPageToken']))}"
+    if provider == "anthropic" and page.get("has_more"):
+        return f"&after_id={quote(str(page['last_id']))}"
+    return ""

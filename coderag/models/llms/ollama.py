@@ -1,0 +1,43 @@
+"""Models of an Ollama server, by LlamaIndex's class."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from llama_index.llms.ollama import Ollama
+from ollama import AsyncClient
+
+from coderag.models.llms.base import Chunk, Finish, chat_messages
+from coderag.models.llms.remote import ChatRequest
+from coderag.models.llms.servers import certificates
+from coderag.models.providers import ollama_options
+
+
+async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+    """Yield the reply of ``POST /api/chat``.
+
+    Source: https://github.com/ollama/ollama/blob/main/docs/api.md
+    """
+    remote, settings = request.remote, request.settings
+    # A client belongs to the event loop that it first ran in, and a model may be used from several.
+    options = ollama_options(remote.address, remote.timeout_s, remote.secret)
+    async with AsyncClient(remote.address, follow_redirects=False, verify=certificates(), **options) as client:
+        model = Ollama(
+            model=remote.model,
+            base_url=remote.address,
+            context_window=settings.context_window,
+            temperature=settings.temperature,
+            request_timeout=remote.timeout_s,
+            additional_kwargs={"num_predict": settings.max_output_tokens},
+            async_client=client,
+        )
+        async with aclosing(await model.astream_chat(chat_messages(request.prompt))) as replies:
+            async for reply in replies:
+                yield _chunk(reply.delta or "", reply.raw)
+
+
+def _chunk(text: str, raw: Any) -> Chunk:  # noqa: ANN401  # the reply's JSON
+    finish: Finish = ""
+    if raw.get("done"):
+        finish = "length" if raw.get("done_reason") == "length" else "stop"
+    return Chunk(text, finish, input_tokens=raw.get("prompt_eval_count") or 0, output_tokens=raw.get("eval_count") or 0)

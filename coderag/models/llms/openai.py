@@ -1,0 +1,76 @@
+"""Models of OpenAI and of every server that speaks like it, by LlamaIndex's class."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from llama_index.llms.openai_like import OpenAILike
+from openai import NOT_GIVEN, DefaultAsyncHttpxClient
+
+from coderag.errors import ConfigurationError
+from coderag.models.keys import is_same_server
+from coderag.models.llms.base import Chunk, Finish, chat_messages
+from coderag.models.llms.remote import ChatRequest
+from coderag.models.llms.servers import chosen_temperature, connection
+from coderag.models.providers import NO_KEY, OPENAI_ADDRESS
+from coderag.settings import LLMSettings
+
+_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
+
+
+async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+    """Yield the reply of ``POST /chat/completions``.
+
+    Source: https://platform.openai.com/docs/api-reference/chat-streaming
+    """
+    async with DefaultAsyncHttpxClient(**connection(request.remote)) as client:
+        model = _model(request, client)
+        async with aclosing(await model.astream_chat(chat_messages(request.prompt))) as replies:
+            async for reply in replies:
+                yield _chunk(reply.delta or "", reply.raw)
+
+
+def _model(request: ChatRequest, client: DefaultAsyncHttpxClient) -> OpenAILike:
+    remote, settings = request.remote, request.settings
+    own = is_same_server(remote.address, OPENAI_ADDRESS)
+    try:
+        return OpenAILike(
+            model=remote.model,
+            api_base=remote.address,
+            api_key=remote.secret or NO_KEY,
+            context_window=settings.context_window,
+            is_chat_model=True,
+            max_tokens=None if own else settings.max_output_tokens,
+            temperature=settings.temperature,
+            timeout=remote.timeout_s,
+            max_retries=0,  # one policy for all providers: RetryPolicy
+            additional_kwargs={"stream_options": {"include_usage": True}, **(_own_options(settings) if own else {})},
+            async_http_client=client,
+        )
+    except ValueError as error:  # a model without chat completions
+        raise ConfigurationError(f"llm.model: {error}", hint="Set llm.model to a chat model.") from error
+
+
+def _own_options(settings: LLMSettings) -> dict[str, Any]:
+    """Return what OpenAI's own models take; those that think refuse a temperature and the old name of the limit.
+
+    Source: https://platform.openai.com/docs/api-reference/chat/create
+    """
+    sampling = {"temperature": NOT_GIVEN, **chosen_temperature(settings)}
+    return {"max_completion_tokens": settings.max_output_tokens, **sampling}
+
+
+def _chunk(text: str, raw: Any) -> Chunk:  # noqa: ANN401  # openai's ChatCompletionChunk, as lenient as the server
+    finish: Finish = ""
+    refusal = ""
+    if raw.choices:
+        choice = raw.choices[0]
+        refusal = getattr(choice.delta, "refusal", None) or ""
+        finish = _FINISHES.get(choice.finish_reason, "stop") if choice.finish_reason else ""
+    return Chunk(
+        text,
+        "refused" if refusal else finish,
+        said=refusal,
+        input_tokens=getattr(raw.usage, "prompt_tokens", 0) or 0,
+        output_tokens=getattr(raw.usage, "completion_tokens", 0) or 0,
+    )

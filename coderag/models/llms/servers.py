@@ -1,0 +1,136 @@
+"""The servers of language models: which one the settings name, and how a client is to connect to it."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from coderag.errors import ConfigurationError
+from coderag.models.keys import is_same_server, read_key, require_key
+from coderag.models.providers import OLLAMA_ADDRESS, OPENAI_ADDRESS, is_this_machine, server_address
+from coderag.models.remote_errors import Remote
+from coderag.settings import LLMSettings
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+OLLAMA_MODEL: Final = "qwen2.5-coder"
+
+_ADDRESSES = {
+    "ollama": OLLAMA_ADDRESS,
+    "openai": OPENAI_ADDRESS,
+    "anthropic": "https://api.anthropic.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+_KEY_VARIABLES: dict[str, tuple[str, ...]] = {
+    "ollama": (),
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+_KEY_HEADERS = {"openai": "authorization", "anthropic": "x-api-key", "gemini": "x-goog-api-key"}
+_EXAMPLES = {"openai": "gpt-5.4-mini", "anthropic": "claude-sonnet-5", "gemini": "gemini-3.7-flash"}
+
+_NEEDED_HEADERS = frozenset(
+    {
+        "host", "accept", "accept-encoding", "connection", "content-length", "content-type", "transfer-encoding",
+        "user-agent", "anthropic-version",
+    }
+)  # fmt: skip
+
+
+def model_of(settings: LLMSettings) -> str:
+    """Return the name of the model that the settings name.
+
+    Raises:
+        ConfigurationError: They name none, and the provider has no default.
+    """
+    model = settings.model.strip() or (OLLAMA_MODEL if settings.provider == "ollama" else "")
+    if not model:
+        message = f"llm.model is not set, and the provider '{settings.provider}' has no default"
+        raise ConfigurationError(message, hint=f"Set it, for example to {_EXAMPLES[settings.provider]}.")
+    return model
+
+
+def address_of(settings: LLMSettings) -> str:
+    """Return the address of the server that the settings name, checked.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    return server_address(settings.base_url.strip() or _ADDRESSES[settings.provider], "llm.base_url")
+
+
+def remote_of(settings: LLMSettings, model: str) -> Remote:
+    """Return the server that the settings name, with its key. Key files are read each time, so that keys can change.
+
+    Raises:
+        ConfigurationError: The address or the key cannot be used.
+        ModelAuthenticationError: A provider's own address without a key.
+    """
+    provider, address = settings.provider, address_of(settings)
+    own, variables = _ADDRESSES[provider], _KEY_VARIABLES[provider]
+    key = read_key("llm", settings.api_key, settings.api_key_file, address, own, *variables)
+    remote = Remote(provider, model, address, "llm", settings.timeout_s, key)
+    if variables and is_same_server(address, own):
+        require_key(remote, *variables)
+    return remote
+
+
+def chosen_temperature(settings: LLMSettings) -> dict[str, float]:
+    """Return the temperature if the settings set it, for providers whose newer models refuse one or suffer from it.
+
+    Source: https://ai.google.dev/gemini-api/docs/gemini-3, https://docs.anthropic.com/en/about-claude/model-deprecations
+    """
+    return {"temperature": settings.temperature} if "temperature" in settings.model_fields_set else {}
+
+
+def key_headers(remote: Remote) -> dict[str, str]:
+    """Return the header that carries the key, if there is one."""
+    if not remote.secret:
+        return {}
+    name = _KEY_HEADERS.get(remote.provider, "authorization")
+    return {name: f"Bearer {remote.secret}" if name == "authorization" else remote.secret}
+
+
+def connection(remote: Remote) -> dict[str, Any]:
+    """Return how an HTTP client (httpx's, or that of its fork httpx2) is to connect.
+
+    The providers' libraries add what they find in the environment: organisations, tokens, headers. Those are for the
+    provider's own address, so that another one gets what a request needs and nothing else. What goes to this machine
+    goes there directly, not through a proxy; and no server can send a request on to another one, with its key.
+    """
+    options = {
+        "timeout": remote.timeout_s,
+        "auth": _only_needed(remote),
+        "follow_redirects": False,
+        "verify": certificates(),
+    }
+    if is_this_machine(remote.address):
+        host = urlsplit(remote.address).hostname or ""
+        host = f"[{host}]" if ":" in host else host
+        # Anthropic's own client takes proxies from the environment whatever `trust_env` says, but no mount's place.
+        return {**options, "trust_env": False, "mounts": {f"all://{host}": None}}
+    return options
+
+
+@cache
+def certificates() -> "ssl.SSLContext":
+    """Return what checks servers' certificates: reading it takes tens of milliseconds, and each request has a client."""
+    import httpx  # noqa: PLC0415  # 0.2 s that help and status need not spend
+
+    return httpx.create_ssl_context()
+
+
+def _only_needed(remote: Remote) -> "Callable[[httpx.Request], httpx.Request]":
+    own = is_same_server(remote.address, _ADDRESSES[remote.provider])
+
+    def authorise(request: "httpx.Request") -> "httpx.Request":
+        for name in [] if own else [name for name in request.headers if name.lower() not in _NEEDED_HEADERS]:
+            del request.headers[name]
+        request.headers.update(key_headers(remote))
+        return request
+
+    return authorise

@@ -1,0 +1,90 @@
+"""What an Ollama server tells of a model: what it is for, and how much it reads. Nothing is fetched or loaded.
+
+Source: https://github.com/ollama/ollama/blob/main/docs/api.md
+"""
+
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from coderag.errors import ModelError
+from coderag.models.providers import ollama_options
+from coderag.models.remote_errors import Remote, remote_errors
+
+if TYPE_CHECKING:
+    import httpx
+
+ModelUse = Literal["answers", "embedding"]
+
+_EMBEDDING_NAMES = re.compile(
+    r"embed|\ball-minilm\b|\bbge-|\bgte-|\be5-|\bparaphrase-multilingual\b|snowflake-arctic", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaModel:
+    """One model of a server.
+
+    Attributes:
+        use: What it is for.
+        context_length: Tokens that it reads, at most; None if the server does not tell.
+    """
+
+    name: str
+    use: ModelUse
+    context_length: int | None = None
+
+
+def describe_model(remote: Remote) -> OllamaModel:
+    """Return what a server tells of the model that `remote` names.
+
+    Raises:
+        ModelError: The server cannot be reached or has no such model, or its reply cannot be understood.
+    """
+    with remote_errors(remote), _client(remote) as client:
+        return _described(client, remote.model)
+
+
+def describe_models(remote: Remote, names: Sequence[str], timeout_s: float) -> list[OllamaModel]:
+    """Return what a server tells of some models, or what their names tell where it does not or time is over.
+
+    Args:
+        remote: The server.
+        names: Of the models.
+        timeout_s: Seconds for all of them.
+    """
+    deadline = time.monotonic() + timeout_s
+    models = []
+    with _client(remote) as client:
+        for name in names:
+            model = OllamaModel(name, use_of(name))
+            if (left := deadline - time.monotonic()) > 0:
+                with suppress(ModelError), remote_errors(remote):
+                    model = _described(client, name, left)
+            models.append(model)
+    return models
+
+
+def use_of(name: str) -> ModelUse:
+    """Return what a model is for, by its name alone."""
+    return "embedding" if _EMBEDDING_NAMES.search(name) else "answers"
+
+
+def _client(remote: Remote) -> "httpx.Client":
+    import httpx  # noqa: PLC0415  # 0.2 s
+
+    return httpx.Client(base_url=remote.address, **ollama_options(remote.address, remote.timeout_s, remote.secret))
+
+
+def _described(client: "httpx.Client", name: str, timeout_s: float | None = None) -> OllamaModel:
+    timeout = client.timeout if timeout_s is None else timeout_s
+    reply = client.post("/api/show", json={"model": name}, timeout=timeout).raise_for_status().json()
+    capabilities = reply.get("capabilities")  # older servers tell none
+    use = use_of(name)
+    if capabilities:
+        use = "answers" if "completion" in capabilities else "embedding"
+    lengths = [value for key, value in (reply.get("model_info") or {}).items() if key.endswith(".context_length")]
+    return OllamaModel(name, use, int(lengths[0]) if lengths else None)

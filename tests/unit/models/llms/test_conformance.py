@@ -1,0 +1,352 @@
+"""What holds for every provider of language models, over servers that speak their protocols."""
+
+import asyncio
+import json
+import logging
+import socket
+
+import pytest
+
+from coderag.errors import ModelAuthenticationError, ModelError, ModelUnavailableError
+from coderag.schema import ModelPrompt
+from coderag.state import LanguageModel
+from tests.loopback import Reply
+
+PROMPT = ModelPrompt(user="Where is the session opened?", system="Answer from the evidence.")
+ANSWER = "The session is opened in `login`."
+KEY = "sk-secret-of-this-test"
+
+
+async def pieces_of(model, prompt=PROMPT):
+    return [piece async for piece in model.stream(prompt)]
+
+
+async def pieces_before_failure(model, match):
+    received = []
+    with pytest.raises(ModelUnavailableError, match=match):
+        async for piece in model.stream(PROMPT):
+            received.append(piece)  # noqa: PERF401  # what comes before the error counts
+    return received
+
+
+async def failure(model, kind=ModelError):
+    with pytest.raises(kind) as caught:
+        await model.complete(PROMPT)
+    return caught.value
+
+
+# --- replies
+
+
+async def test_a_reply_comes_in_the_pieces_that_the_server_sends(case):
+    model = case.model()
+    assert isinstance(model, LanguageModel)
+    assert model.name == f"{case.provider}/{case.model_name}"
+    assert await pieces_of(model) == ["The ", "session ", "is ", "opened ", "in ", "`login`."]
+
+
+async def test_a_piece_is_given_out_before_the_next_one_comes(case):
+    first, *rest = case.server.frames(["The ", "session"])
+    case.server.next(case.stream(first, *rest[:-2], 30.0, *rest[-2:]))
+    pieces = case.model().stream(PROMPT)
+    assert await anext(pieces) == "The "
+    await pieces.aclose()  # while the server is still silent
+
+
+async def test_a_whole_reply_has_the_tokens_that_the_server_counted(case):
+    completion = await case.model().complete(PROMPT)
+    assert (completion.text, completion.input_tokens, completion.output_tokens) == (ANSWER, 3, 5)
+
+
+async def test_a_reply_in_another_language_is_whole_wherever_the_network_cuts_it(case):
+    answer = "セッションは `login` で開かれます。 Ja, größer als 🙂!"
+    wire = b"".join(case.server.frames([answer]))
+    case.server.next(case.stream(*(wire[i : i + 1] for i in range(len(wire)))))
+    assert (await case.model().complete(PROMPT)).text == answer
+
+
+async def test_white_space_before_the_answer_is_left_out(case):
+    case.server.next(case.server.streamed("\n", " ", "  It is ", "here.\n"))
+    assert await pieces_of(case.model()) == ["It is ", "here.\n"]
+
+
+async def test_rules_and_task_are_sent_apart(case):
+    await case.model().complete(PROMPT)
+    sent = json.dumps(case.server.bodies[0])
+    assert sent.index("Where is the session opened?") >= 0
+    assert PROMPT.text not in sent
+    assert "Answer from the evidence." in sent
+
+
+async def test_a_prompt_without_rules_is_sent(case):
+    assert (await case.model().complete(ModelPrompt("Where?"))).text == ANSWER
+    assert "system" not in json.dumps(case.server.bodies[0])
+
+
+async def test_the_size_of_a_reply_and_the_temperature_are_as_set(case):
+    await case.model(max_output_tokens=321, temperature=0.7).complete(PROMPT)
+    sent = json.dumps(case.server.bodies[0])
+    assert ": 321" in sent
+    assert ": 0.7" in sent
+
+
+def test_one_model_serves_several_event_loops(case):
+    model = case.model()
+    assert [asyncio.run(model.complete(PROMPT)).text for _ in range(2)] == [ANSWER] * 2
+
+
+async def test_one_model_answers_several_prompts_at_once(case):
+    model = case.model()
+    completions = await asyncio.gather(*(model.complete(PROMPT) for _ in range(4)))
+    assert {completion.text for completion in completions} == {ANSWER}
+
+
+async def test_a_model_is_made_without_a_request(case):
+    case.model()
+    assert case.server.requests == []
+
+
+async def test_a_prompt_that_leaves_no_room_for_the_reply_is_refused_before_it_is_sent(case):
+    model = case.model(context_window=2_000, max_output_tokens=1_000)
+    assert await model.complete(ModelPrompt("a fairly ordinary word " * 200))  # more than 1,000 bytes, fewer tokens
+    with pytest.raises(
+        ModelError, match=rf"1000 for its reply, is too long for {model.name}, which reads 2000"
+    ) as caught:
+        await model.complete(ModelPrompt("a fairly ordinary word " * 300))
+    assert "llm.context_window" in caught.value.hint
+    assert len(case.server.requests) == 1
+
+
+# --- replies that are none
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+async def test_an_empty_reply_is_an_error(case, text):
+    case.server.next(case.server.streamed(text))
+    error = await failure(case.model())
+    assert str(error) == f"{case.provider}/{case.model_name} sent an empty answer"
+    assert len(case.server.requests) == 1
+
+
+async def test_a_reply_that_became_too_long_is_kept_and_a_warning_says_so(case, caplog):
+    case.server.next(case.server.streamed("The session ", "is opened", finish="length"))
+    with caplog.at_level(logging.WARNING):
+        assert await pieces_of(case.model(max_output_tokens=500)) == ["The session ", "is opened"]
+    assert "cut off at 500 tokens (llm.max_output_tokens)" in caplog.text
+
+
+async def test_a_model_that_thinks_too_long_to_answer_is_told_from_an_empty_answer(case):
+    case.server.next(case.server.streamed("", finish="length"))
+    error = await failure(case.model())
+    assert "before the answer began" in str(error)
+    assert "llm.max_output_tokens" in error.hint
+
+
+@pytest.mark.parametrize("complete", [True, False], ids=["ended", "broken"])
+async def test_a_reply_that_is_cut_off_is_an_error_after_its_pieces(case, complete):
+    case.server.next(case.stream(*case.server.frames(["The ", "session "], finish=""), complete=complete))
+    received = await pieces_before_failure(case.model(), "broke off its reply|broke the connection")
+    assert received == ["The ", "session "]
+    assert len(case.server.requests) == 1
+
+
+@pytest.mark.parametrize("complete", [True, False], ids=["ended", "broken"])
+async def test_a_reply_that_is_cut_off_before_its_first_piece_is_asked_for_again(case, complete):
+    case.server.next(case.stream(*case.server.frames([], finish=""), complete=complete))
+    assert await pieces_of(case.model()) == ["The ", "session ", "is ", "opened ", "in ", "`login`."]
+    assert case.waits == [1.0]
+
+
+async def test_a_reply_that_never_begins_is_given_up(case):
+    case.server.next(*[case.stream()] * 3)
+    assert "broke off its reply" in str(await failure(case.model(), ModelUnavailableError))
+    assert len(case.server.requests) == 3
+
+
+async def test_an_error_within_a_reply_is_told_and_what_came_before_it_is_kept(case):
+    frames = case.server.frames(["The "], finish="")
+    case.server.next(case.stream(*frames, case.server.error_frame("runner has\nrun out of memory")))
+    assert await pieces_before_failure(case.model(), "runner has run out of memory") == ["The "]
+
+
+async def test_invalid_json_within_a_reply_is_an_error(case):
+    broken = b'data: {"type": "content_block_delta", "del' if case.provider != "ollama" else b'{"mess'
+    event = b"event: content_block_delta\n" if case.provider == "anthropic" else b""
+    frames = case.server.frames(["The "], finish="")
+    case.server.next(case.stream(*frames, event + broken + b"\n\n"))
+    error = await failure(case.model())
+    assert "cannot be understood" in str(error)
+    assert not error.retryable
+    assert len(case.server.requests) == 1
+
+
+@pytest.mark.parametrize("body", ["<html>sign in</html>", "[]", "null", '{"choices": 3, "message": 3, "done": true}'])
+async def test_something_else_than_a_reply_is_an_error(case, body):
+    case.server.next(*[Reply(body)] * 3)
+    error = await failure(case.model())
+    assert case.server.url in str(error)
+
+
+# --- time
+
+
+async def test_a_server_that_is_silent_is_not_asked_again(case):
+    await case.model().complete(PROMPT)  # what the libraries import is no matter of the server
+    case.server.next(Reply(delay_s=30))
+    error = await failure(case.model(timeout_s=0.3), ModelUnavailableError)
+    assert "within 0.3 s" in str(error)
+    assert "llm.timeout_s" in error.hint
+    assert case.waits == []
+
+
+async def test_a_server_that_is_silent_before_its_first_piece_is_a_timeout(case):
+    await case.model().complete(PROMPT)
+    case.server.next(case.stream(30.0, *case.server.frames(["The "])))
+    assert "within 0.3 s" in str(await failure(case.model(timeout_s=0.3), ModelUnavailableError))
+
+
+async def test_a_server_that_stops_between_pieces_breaks_off(case):
+    await case.model().complete(PROMPT)
+    case.server.next(case.stream(*case.server.frames(["The "], finish=""), 30.0))
+    match = r"broke off its reply .*nothing more came within 0\.3 s"
+    assert await pieces_before_failure(case.model(timeout_s=0.3), match) == ["The "]
+
+
+async def test_a_caller_that_waits_no_longer_is_let_go(case):
+    case.server.next(case.stream(*case.server.frames(["The "], finish=""), 30.0))
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(case.model().complete(PROMPT), 0.5)
+    assert len(case.server.requests) <= 1
+
+
+# --- refused requests
+
+
+async def test_a_busy_server_is_asked_again_when_it_says(case):
+    busy = case.refusal(429, "too many requests", **{"Retry-After": "7"})
+    case.server.next(busy, case.refusal(503, "overloaded"))
+    assert (await case.model().complete(PROMPT)).text == ANSWER
+    assert case.waits == [7.0, 2.0]
+
+
+async def test_a_server_that_stays_broken_is_given_up(case):
+    case.server.next(*[case.refusal(500, "llama runner terminated")] * 3)
+    error = await failure(case.model(), ModelUnavailableError)
+    assert "status 500" in str(error)
+    assert "llama runner terminated" in str(error)
+    assert len(case.server.requests) == 3
+    assert case.waits == [1.0, 2.0]
+
+
+async def test_nobody_at_the_address(case):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    error = await failure(case.model(base_url=url), ModelUnavailableError)
+    assert f"{case.provider} at {url} cannot be reached" in str(error)
+    assert ("ollama serve" in error.hint) is (case.provider == "ollama")
+    assert case.waits == []
+
+
+async def test_a_model_that_is_not_there_is_told_how_to_get(case):
+    error = await failure(case.model(model="claude-0"), ModelUnavailableError)
+    assert "has no model claude-0" in str(error)
+    assert ("ollama pull claude-0" if case.provider == "ollama" else "llm.model") in error.hint
+    assert len(case.server.requests) == 1
+
+
+async def test_a_prompt_that_the_server_finds_too_long_is_told_with_what_to_set(case):
+    case.server.next(case.refusal(400, "prompt is too long: 210000 tokens > 200000 maximum"))
+    error = await failure(case.model())
+    assert "finds the prompt too long" in str(error)
+    assert "llm.context_window" in error.hint
+
+
+async def test_a_server_that_sends_on_to_another_one_is_not_followed(case):
+    case.server.next(Reply(b"", 307, {"Location": f"{case.server.url}/elsewhere"}))
+    assert "status 307" in str(await failure(case.model(api_key=KEY)))
+    assert len(case.server.requests) == 1
+
+
+# --- keys
+
+
+async def test_the_key_is_sent_in_the_providers_header(case):
+    await case.model(api_key=f" {KEY}\n").complete(PROMPT)
+    header = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}.get(case.provider, "authorization")
+    assert case.server.requests[0].headers[header].removeprefix("Bearer ") == KEY
+    assert [name for name, value in case.server.requests[0].headers.items() if KEY in value] == [header]
+
+
+async def test_a_key_of_a_file_is_sent_and_may_change(case, tmp_path):
+    path = tmp_path / "key"
+    for key in (KEY, "another-key"):
+        path.write_text(f"{key}\n", encoding="utf-8")
+        path.chmod(0o600)
+        await case.model(api_key_file=str(path)).complete(PROMPT)
+        assert key in json.dumps(case.server.requests[-1].headers)
+
+
+VARIABLES = {
+    "OLLAMA_API_KEY": "",
+    "OPENAI_API_KEY": "",
+    "OPENAI_ADMIN_KEY": "",
+    "OPENAI_ORG_ID": "",
+    "OPENAI_PROJECT_ID": "",
+    "OPENAI_CUSTOM_HEADERS": "X-Own: ",
+    "ANTHROPIC_API_KEY": "",
+    "ANTHROPIC_AUTH_TOKEN": "",
+    "ANTHROPIC_CUSTOM_HEADERS": "X-Own: ",
+    "GEMINI_API_KEY": "",
+    "GOOGLE_API_KEY": "",
+}
+
+
+@pytest.mark.parametrize("key", ["", "a-key-of-the-settings"])
+async def test_what_the_environment_holds_is_not_sent_to_an_address_of_the_settings(case, monkeypatch, key):
+    for variable, before in VARIABLES.items():
+        monkeypatch.setenv(variable, f"{before}{KEY}")
+    await case.model(api_key=key).complete(PROMPT)
+    assert KEY not in json.dumps(case.server.requests[0].headers)
+
+
+async def test_addresses_and_switches_of_the_environment_do_not_count(case, monkeypatch):
+    for variable in (
+        "OPENAI_BASE_URL",
+        "OPENAI_API_BASE",
+        "ANTHROPIC_BASE_URL",
+        "GOOGLE_GEMINI_BASE_URL",
+        "OLLAMA_HOST",
+    ):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    for variable in ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"):
+        monkeypatch.setenv(variable, "true")
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    assert (await case.model().complete(PROMPT)).text == ANSWER
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_key_is_told_and_not_shown(case, status):
+    case.server.next(case.refusal(status, f"invalid key {KEY}"))
+    error = await failure(case.model(api_key=KEY), ModelAuthenticationError)
+    assert f"status {status}" in str(error)
+    assert "llm.api_key" in error.hint
+    assert KEY not in f"{error}{error.hint}{error.args}"
+    assert error.__cause__ is None
+    assert error.__suppress_context__
+    assert len(case.server.requests) == 1
+
+
+async def test_a_server_that_wants_a_key_says_where_to_set_it(case):
+    case.server.next(case.refusal(401, "unauthorized"))
+    assert "Set llm.api_key" in (await failure(case.model(), ModelAuthenticationError)).hint
+
+
+async def test_a_server_that_repeats_the_key_does_not_get_it_into_the_message(case, caplog):
+    case.server.next(case.refusal(400, f"bad header {KEY}"))
+    with caplog.at_level(logging.INFO):
+        error = await failure(case.model(api_key=KEY))
+    assert "bad header ***" in str(error)
+    assert KEY not in caplog.text
+    assert KEY not in repr(case.model(api_key=KEY).__dict__)

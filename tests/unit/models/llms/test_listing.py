@@ -1,0 +1,62 @@
+import pytest
+
+from coderag.errors import ModelAuthenticationError, ModelError, ModelUnavailableError
+from coderag.models.llms.listing import is_listed, list_models
+from coderag.settings import LLMSettings
+from tests.loopback import Reply
+
+LISTED = {
+    "ollama": ["nomic-embed-text:latest", "qwen2.5-coder:latest"],
+    "openai": ["text-embedding-3-small", "gpt-4o-mini"],
+    "anthropic": ["claude-sonnet-5"],
+    "gemini": ["gemini-3.7-flash"],
+}
+
+
+def listed(case, **options):
+    return list_models(case.settings(**options), timeout_s=5)
+
+
+def test_the_models_of_a_server_are_listed_without_one_being_set(case):
+    assert listed(case, model="") == LISTED[case.provider]
+    assert len(case.server.requests) == 1
+
+
+def test_the_configured_model_is_found_among_them(case):
+    models = listed(case)
+    assert is_listed(case.model_name, models)
+    assert not is_listed("qwen2.5", models)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+def test_a_list_in_pages_is_read_to_its_end(request, provider):
+    case = request.getfixturevalue(provider)
+    case.server.models = tuple(f"m{number}" for number in range(5))
+    case.server.page = 2
+    assert listed(case) == ["m0", "m1", "m2", "m3", "m4"]
+
+
+def test_the_key_goes_with_the_request(case):
+    case.server.key = "the-key"
+    assert listed(case, api_key="the-key") == LISTED[case.provider]
+    if case.provider != "ollama":  # which asks for none
+        with pytest.raises(ModelAuthenticationError, match="refuses the key"):
+            listed(case, api_key="another")
+
+
+def test_the_callers_time_counts_and_nothing_is_repeated(case):
+    case.server.next(Reply(delay_s=30))
+    with pytest.raises(ModelUnavailableError, match=r"within 0\.2 s"):
+        list_models(case.settings(timeout_s=600), timeout_s=0.2)
+    assert len(case.server.requests) == 1
+
+
+@pytest.mark.parametrize("body", ["<html>", "[]", '{"models": 3, "data": 3}', '{"models": [{}], "data": [{}]}'])
+def test_something_else_than_a_list_is_an_error(case, body):
+    case.server.next(Reply(body))
+    with pytest.raises(ModelError, match="cannot be understood"):
+        listed(case)
+
+
+def test_without_a_provider_there_are_no_models():
+    assert list_models(LLMSettings(), timeout_s=1) == []

@@ -1,0 +1,78 @@
+"""Models on servers are sent no secrets, and models in this process everything."""
+
+import numpy as np
+
+from coderag.models.dense import VECTORS, ProviderDense
+from coderag.models.redacting import RedactingEmbedder, RedactingReranker, without_secrets
+from coderag.state import Rescored
+from coderag.stores.content_cache import ContentCache
+from tests.loopback.cases import Case, batch_of, embedded
+from tests.loopback.ollama_server import OllamaServer
+
+PASSWORD = 'connect(password="hunter2")'
+SENT = 'connect(password="[secret removed: Password]")'
+
+
+def test_texts_and_questions_are_sent_without_secrets():
+    with OllamaServer() as server:
+        model = Case("ollama", server).model()
+        model.send_through(without_secrets)
+        vectors = embedded(model, [PASSWORD, "plain"])
+        model.embed_query(PASSWORD, [])
+        assert model._model.as_sent(PASSWORD) == f"search_document: {SENT}"
+        assert "hunter2" not in str(server.bodies)
+        assert server.bodies[0]["input"] == [f"search_document: {SENT}", "search_document: plain"]
+        assert vectors.shape == (2, server.dimension)
+        assert model.info == Case("ollama", server).model().info
+
+
+def test_a_vector_of_a_text_with_its_secret_is_not_used_for_the_text_without(tmp_path):
+    with OllamaServer() as server, ContentCache(tmp_path, limit_bytes=1_000_000) as cache:
+        open_model, model = Case("ollama", server).model(), Case("ollama", server).model()
+        model.send_through(without_secrets)
+        open_model.cache = model.cache = cache
+        batch = batch_of([PASSWORD, "plain"])
+        open_model.embed_batch(batch)
+        assert open_model.count_kept(batch) == 3
+        assert model.count_kept(batch) == 2  # the plain text and the path: what is sent is the same
+        model.embed_batch(batch)
+        assert len(cache.known(VECTORS, [*open_model._keys([PASSWORD]), *model._keys([PASSWORD])])) == 2
+
+
+class InThisProcess:
+    name, dimension = "local", 2
+
+    def as_sent(self, text):
+        return text
+
+    def embed_requests(self, texts):
+        yield range(len(texts)), np.ones((len(texts), 2), np.float32)
+
+    def embed_query(self, query):
+        return np.ones(2, np.float32)
+
+
+def test_a_model_in_this_process_gets_texts_as_they_are():
+    model = ProviderDense(InThisProcess(), "model2vec")
+    model.send_through(without_secrets)
+    assert isinstance(model._model, InThisProcess)
+    assert not isinstance(without_secrets(InThisProcess()), RedactingEmbedder)
+
+
+class Judge:
+    name, candidates, remote = "judge", 7, True
+
+    def __init__(self):
+        self.seen = []
+
+    def rerank(self, query, texts):
+        self.seen += [query, *texts]
+        return Rescored([1.0] * len(texts))
+
+
+def test_a_reranker_gets_the_question_and_the_texts_without_secrets():
+    judge = Judge()
+    reranker = RedactingReranker(judge)
+    assert reranker.rerank(PASSWORD, ["plain", PASSWORD]).scores == [1.0, 1.0]
+    assert judge.seen == [SENT, "plain", SENT]
+    assert (reranker.name, reranker.candidates, reranker.remote) == ("judge", 7, True)
