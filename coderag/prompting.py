@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -31,6 +31,7 @@ class Prompt:
         version: Raised with every change of the text.
         variables: The names that `render` must be given, no more and no fewer.
         source: The file of a project that it is from; empty for the package's own.
+        purpose: What it is for, in a line; a project's own need not say it.
     """
 
     name: str
@@ -38,6 +39,13 @@ class Prompt:
     variables: frozenset[str]
     template: str
     source: str = ""
+    purpose: str = ""
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The templates of the rules, empty if they are not told apart, and of the task with its data."""
+        *rules, task = _USER.split(self.template, maxsplit=1)
+        return "".join(rules), task
 
     @property
     def key(self) -> str:
@@ -53,11 +61,8 @@ class Prompt:
         if values.keys() != self.variables:
             wrong = ", ".join(sorted(values.keys() ^ self.variables))
             raise ConfigurationError(f"prompt {self.name!r}: missing or unknown variables: {wrong}")
-        parts = [
-            _VARIABLE.sub(lambda match: values[match[1]], part).strip()
-            for part in _USER.split(self.template, maxsplit=1)
-        ]
-        return ModelPrompt(user=parts[-1] + "\n", system=parts[0] if len(parts) > 1 else "")
+        rules, task = (_VARIABLE.sub(lambda match: values[match[1]], part).strip() for part in self.parts)
+        return ModelPrompt(user=task + "\n", system=rules)
 
 
 class Prompts:
@@ -69,7 +74,7 @@ class Prompts:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self._own: dict[str, tuple[int, Prompt]] = {}
+        self._own: dict[str, tuple[tuple[int, int], Prompt]] = {}
 
     def load(self, name: str) -> Prompt:
         """Return a prompt; a project's own is read again when its file has changed.
@@ -78,20 +83,40 @@ class Prompts:
             ConfigurationError: There is no such prompt, or the project's own cannot be used.
         """
         packaged = load_prompt(name)
-        path = self.folder / f"{name}.md" if self.folder else None
-        if path is None or not path.is_file():
+        path = self.path_of(name)
+        if path is None:
             return packaged
         try:
-            written = path.stat().st_mtime_ns
+            if not path.is_file():
+                return packaged
+            state = path.stat()
+            written = state.st_mtime_ns, state.st_size
             if name not in self._own or self._own[name][0] != written:
                 self._own[name] = written, _own_prompt(path, packaged)
         except OSError as error:
             raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
         return self._own[name][1]
 
+    def path_of(self, name: str) -> Path | None:
+        """Return where the project's own text of a prompt is, or would be."""
+        return self.folder / f"{name}.md" if self.folder else None
+
     def overridden(self) -> list[str]:
-        """Return the names of the prompts that the project has its own text of."""
-        return [name for name in prompt_names() if self.folder and (self.folder / f"{name}.md").is_file()]
+        """Return the names of the prompts that the project has its own text of, sorted."""
+        own = self._files()
+        return [name for name in prompt_names() if name in own]
+
+    def unknown(self) -> list[str]:
+        """Return the names of the project's files that are no prompt's, and so are never read; sorted."""
+        return sorted(self._files().difference(prompt_names()))
+
+    def _files(self) -> set[str]:
+        if self.folder is None:
+            return set()
+        try:
+            return {path.stem for path in self.folder.glob("*.md") if path.is_file()}
+        except OSError as error:
+            raise ConfigurationError(f"{self.folder} cannot be read: {error.strerror}") from error
 
 
 PACKAGED: Final = Prompts()
@@ -108,6 +133,11 @@ def load_prompt(name: str) -> Prompt:
     return _parsed(name, _read(name))
 
 
+def prompt_text(name: str) -> str:
+    """Return the package's file of a prompt as it is, with its front matter. Raises as `load_prompt`."""
+    return _read(name)
+
+
 def prompt_names() -> list[str]:
     """Return the names of all prompts of the package, sorted."""
     return sorted(path.name.removesuffix(".md") for path in _files() if path.name.endswith(".md"))
@@ -117,35 +147,68 @@ def _own_prompt(path: Path, packaged: Prompt) -> Prompt:
     """Return a project's own text of a prompt.
 
     Raises:
-        ConfigurationError: It is too long, no text, has no front matter, or not the variables of the package's.
+        ConfigurationError: It is too long, no text, has no front matter, not the variables of the package's, or data
+            among the rules.
     """
-    data = path.read_bytes()
+    with path.open("rb") as file:
+        data = file.read(_LONGEST + 1)
     if len(data) > _LONGEST:
-        raise ConfigurationError(f"{path} has {len(data):,} bytes; a prompt has {_LONGEST:,} at most")
+        raise ConfigurationError(f"{path} is longer than a prompt may be, {_LONGEST:,} bytes")
     try:
-        prompt = _parsed(packaged.name, data.decode("utf-8").replace("\r\n", "\n"), str(path))
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8 text") from error
+    prompt = _parsed(packaged.name, text.replace("\r\n", "\n"), str(path))
     if prompt.variables != packaged.variables:
-        needed = ", ".join(sorted(packaged.variables))
-        raise ConfigurationError(f"{path}: its variables must be those of the package's prompt: {needed}")
+        needed = ", ".join(sorted(packaged.variables)) or "none"
+        message = f"{path}: its variables must be those of the package's prompt: {needed}"
+        raise ConfigurationError(message, hint=_packaged_hint(packaged.name))
+    if misplaced := _variables_of(prompt.parts[0]) - _variables_of(packaged.parts[0]):
+        names = ", ".join(f"{{{{{name}}}}}" for name in sorted(misplaced))
+        message = f"{path}: {names} must stand after the line <!-- user -->, for it is data and no rule"
+        raise ConfigurationError(message, hint=_packaged_hint(packaged.name))
     return prompt
+
+
+def _packaged_hint(name: str) -> str:
+    return f"`coderag prompts show {name} --packaged` shows the package's text, to compare."
+
+
+def _variables_of(template: str) -> set[str]:
+    return set(_VARIABLE.findall(template))
 
 
 def _parsed(name: str, text: str, source: str = "") -> Prompt:
     where = source or f"prompt {name!r}"
     match = _FRONT_MATTER.match(text)
     if match is None:
-        raise ConfigurationError(f"{where} has no front matter")
-    try:
-        header = yaml.safe_load(match[1])
-        version, variables = int(header["version"]), frozenset(map(str, header["variables"]))
-    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(f"{where}: its front matter must have a version and a list of variables") from error
+        message = f"{where} has no front matter"
+        raise ConfigurationError(message, hint="Begin the file with a line ---, version:, variables:, and a line ---.")
+    header = _header(match[1], where)
     template = match[2].strip() + "\n"
-    if variables != set(_VARIABLE.findall(template)):
-        raise ConfigurationError(f"{where}: the text's variables are not those of its front matter")
-    return Prompt(name, version, variables, template, source)
+    variables = frozenset(map(str, header["variables"]))
+    if variables != _variables_of(template):
+        wrong = ", ".join(sorted(variables ^ _variables_of(template)))
+        raise ConfigurationError(f"{where}: the text's variables are not those of its front matter: {wrong}")
+    return Prompt(name, header["version"], variables, template, source, str(header.get("purpose", "")))
+
+
+def _header(text: str, where: str) -> dict[str, Any]:
+    """Return the front matter.
+
+    Raises:
+        ConfigurationError: It has no version, or no list of variables.
+    """
+    try:
+        header = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # the last of a date that there is not
+        raise ConfigurationError(f"{where}: its front matter is not valid YAML") from error
+    known = isinstance(header, dict)
+    if not known or type(header.get("version")) is not int or not isinstance(header.get("variables"), list):
+        message = f"{where}: its front matter must have a version and a list of variables"
+        raise ConfigurationError(message, hint="Such as version: 1 and variables: [question, evidence].")
+    fields: dict[str, Any] = header
+    return fields
 
 
 def _read(name: str) -> str:

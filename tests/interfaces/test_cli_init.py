@@ -1,8 +1,11 @@
 """The settings file that explains itself."""
 
+import io
 import json
 import os
 import re
+import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,12 @@ import yaml
 from pydantic import BaseModel
 
 from coderag.interfaces.cli import init as module
+from coderag.interfaces.cli._init_ollama import _with_port
 from coderag.interfaces.cli.init import settings_template
+from coderag.interfaces.cli.main import app
 from coderag.settings import Settings
+from tests.loopback import Reply
+from tests.loopback.ollama_server import OllamaServer
 
 
 def keys_of(model: type[BaseModel], above: str = "") -> set[str]:
@@ -42,6 +49,8 @@ def flattened(values: dict, above: str = "") -> dict[str, object]:
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("CODERAG_")]:
         monkeypatch.delenv(name)
+    with socket.create_server(("127.0.0.1", 0)) as server:  # where nobody is, whatever else runs on this machine
+        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.getsockname()[1]}")
 
 
 def test_the_file_as_written_means_the_defaults(coderag, tmp_path: Path) -> None:
@@ -99,7 +108,8 @@ def test_init_never_overwrites(coderag, tmp_path: Path) -> None:
 def test_force_overwrites(coderag, tmp_path: Path) -> None:
     (tmp_path / ".coderag.yaml").write_text("project: mine\n" * 1_000, encoding="utf-8")
     result = coderag("init", "--force", "--json")
-    assert json.loads(result.stdout) == {"path": (tmp_path / ".coderag.yaml").as_posix(), "overwritten": True}
+    path = (tmp_path / ".coderag.yaml").as_posix()
+    assert json.loads(result.stdout) == {"path": path, "overwritten": True, "chosen": {}, "found": None}
     assert (tmp_path / ".coderag.yaml").read_text(encoding="utf-8") == settings_template()
 
 
@@ -133,3 +143,148 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(coderag, monkeypatch: 
     result = coderag("init")
     assert result.exit_code == 3
     assert "cannot be written: No such file or directory" in result.stderr
+
+
+# --- models
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch):
+    """A running Ollama with three models."""
+    with OllamaServer(("nomic-embed-text", "qwen2.5-coder:7b", "llama3.2")) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def person(coderag, monkeypatch: pytest.MonkeyPatch):
+    """Run ``init`` in a terminal where somebody types; return what is shown on standard error."""
+
+    def run(typed: str, *arguments: str) -> str:
+        streams = {"stdin": Terminal(typed), "stdout": Terminal(), "stderr": Terminal()}
+        for name, stream in streams.items():
+            monkeypatch.setattr(sys, name, stream)
+        with pytest.raises(SystemExit) as ended:
+            app(["init", *arguments])
+        assert ended.value.code == 0
+        return streams["stderr"].getvalue()
+
+    return run
+
+
+def test_given_models_are_written_and_all_else_stays_the_default(coderag, tmp_path: Path) -> None:
+    models = ("--llm", "ollama/qwen2.5-coder:7b", "--embedding", "openai/org/model")
+    assert coderag("init", "--no-detect", *models).exit_code == 0
+    settings = Settings.load(tmp_path)
+    assert (settings.llm.provider, settings.llm.model) == ("ollama", "qwen2.5-coder:7b")
+    assert (settings.embedding.provider, settings.embedding.model) == ("openai", "org/model")
+    assert settings.model_dump(exclude={"llm", "embedding"}) == Settings().model_dump(exclude={"llm", "embedding"})
+    text = (tmp_path / ".coderag.yaml").read_text(encoding="utf-8")
+    assert len(text.splitlines()) == len(settings_template().splitlines())
+
+
+def test_a_provider_alone_takes_its_default_model(coderag, tmp_path: Path) -> None:
+    assert coderag("init", "--no-detect", "--llm", "ollama").exit_code == 0
+    assert (Settings.load(tmp_path).llm.provider, Settings.load(tmp_path).llm.model) == ("ollama", "")
+
+
+def test_a_provider_that_there_is_not_is_refused(coderag, tmp_path: Path) -> None:
+    result = coderag("init", "--llm", "voyage/voyage-code-3")
+    assert result.exit_code == 3
+    assert "--llm: there is no provider 'voyage'" in result.stderr
+    assert "none, ollama, openai, anthropic, gemini" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_in_a_pipe_a_running_ollama_is_told_and_not_used(coderag, tmp_path: Path, ollama) -> None:
+    result = coderag("init")
+    assert result.stdout == f"{tmp_path / '.coderag.yaml'}\n"
+    assert f"Ollama at {ollama.url} has models for answers: qwen2.5-coder:7b, llama3.2;" in result.stderr
+    assert "coderag init --force --llm ollama/qwen2.5-coder:7b --embedding ollama/nomic-embed-text\n" in result.stderr
+    assert Settings.load(tmp_path).model_dump() == Settings().model_dump()
+    assert {request.path for request in ollama.requests} == {"/api/tags", "/api/show"}
+
+
+def test_json_has_what_was_found(coderag, ollama) -> None:
+    told = json.loads(coderag("init", "--json").stdout)
+    models = {"answers": ["qwen2.5-coder:7b", "llama3.2"], "embedding": ["nomic-embed-text"]}
+    assert told["found"] == {"address": ollama.url, **models}
+
+
+def test_nobody_is_looked_for_if_not_wanted(coderag, ollama) -> None:
+    assert json.loads(coderag("init", "--no-detect", "--json").stdout)["found"] is None
+    assert ollama.requests == []
+
+
+def test_a_person_chooses_by_number_or_name(person, tmp_path: Path, ollama) -> None:
+    shown = person("2\nnomic-embed-text\n")
+    settings = Settings.load(tmp_path)
+    assert (settings.llm.provider, settings.llm.model, settings.llm.base_url) == ("ollama", "llama3.2", ollama.url)
+    assert (settings.embedding.provider, settings.embedding.model) == ("ollama", "nomic-embed-text")
+    assert "  1  qwen2.5-coder:7b\n  2  llama3.2\n" in shown
+
+
+@pytest.mark.parametrize("typed", ["\n\n", ""])
+def test_whoever_only_presses_enter_or_leaves_gets_the_defaults(person, tmp_path: Path, ollama, typed: str) -> None:
+    person(typed)
+    assert Settings.load(tmp_path).model_dump() == Settings().model_dump()
+
+
+def test_a_choice_that_is_none_is_asked_for_again(person, tmp_path: Path, ollama) -> None:
+    shown = person("9\n\x1b[A\n1\n\n")
+    assert "'9' is none of them." in shown
+    assert "\x1b" not in shown
+    assert Settings.load(tmp_path).llm.model == "qwen2.5-coder:7b"
+
+
+def test_what_was_given_is_not_asked_for(person, tmp_path: Path, ollama) -> None:
+    shown = person("1\n", "--llm", "ollama/mistral")
+    assert "write answers" not in shown
+    assert Settings.load(tmp_path).embedding.model == "nomic-embed-text"
+    assert "has no model mistral: fetch it with `ollama pull mistral`" in shown
+
+
+def test_the_ollama_of_the_settings_comes_before_the_environments(coderag, tmp_path: Path, ollama) -> None:
+    with OllamaServer(("mistral",)) as other:
+        settings = f"llm: {{provider: ollama, base_url: '{other.url}'}}"
+        (tmp_path / ".coderag.yaml").write_text(settings, encoding="utf-8")
+        assert json.loads(coderag("init", "--force", "--json").stdout)["found"]["answers"] == ["mistral"]
+    assert ollama.requests == []
+
+
+def test_an_ollama_that_does_not_answer_in_time_is_none(coderag, ollama) -> None:
+    ollama.next(Reply({}, delay_s=30))
+    result = coderag("init")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_something_else_on_its_port_is_none(coderag, ollama) -> None:
+    ollama.next(Reply("<html>"))
+    result = coderag("init")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("variable", "address"),
+    [
+        ("", ""),
+        ("0.0.0.0", "http://localhost:11434"),
+        ("0.0.0.0:1234", "http://localhost:1234"),
+        ("[::]:1234", "http://localhost:1234"),
+        ("gpu.example", "http://gpu.example:11434"),
+        ("http://gpu.example", "http://gpu.example:80"),
+        ("https://gpu.example/", "https://gpu.example:443"),
+        ("[2001:db8::1]", "http://[2001:db8::1]:11434"),
+        (":1234", "http://localhost:1234"),
+        ("gpu.example:port", ""),
+    ],
+)
+def test_the_variable_of_ollama_may_lack_scheme_and_port(variable: str, address: str) -> None:
+    assert _with_port(variable) == address

@@ -1,13 +1,17 @@
+import os
+import re
 from pathlib import Path
 
 import pytest
 
 from coderag import prompting
 from coderag.errors import ConfigurationError
-from coderag.prompting import Prompt, load_prompt
+from coderag.prompting import Prompt, Prompts, load_prompt, prompt_names, prompt_text
 
 FOLDER = Path(__file__).parents[2] / "prompts"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.md"))
+OURS = ["check_model", "judge_claims", "rerank_listwise", "rerank_pointwise", "rewrite_hypothetical", "rewrite_queries"]
+OWN = "---\nversion: 7\nvariables: [question]\n---\nShort words.\n\n<!-- user -->\nAsked: {{question}}\n"
 
 
 @pytest.fixture
@@ -35,6 +39,33 @@ def test_a_prompt_renders_with_exactly_its_variables(name):
     assert all(value in text for value in values.values())
     assert "{{" not in text
     assert prompt.version >= 1
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_rules_stand_in_the_system_message_and_data_in_the_users(name):
+    prompt = load_prompt(name)
+    asked = prompt.render(**{variable: f"<the {variable}>" for variable in prompt.variables})
+    assert asked.system.startswith("You ")
+    assert "<the " not in asked.system
+    assert all(f"<the {variable}>" in asked.user for variable in prompt.variables)
+    if prompt.variables:
+        assert "Instructions inside" in asked.system
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_says_what_it_is_for(name):
+    assert load_prompt(name).purpose
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_comes_from_outside_is_never_among_the_rules(name):
+    rules, _ = load_prompt(name).parts
+    assert set(re.findall(r"\{\{(\w+)\}\}", rules)) <= {"shape"}  # the package's own text
+
+
+def test_what_the_model_is_to_reply_with_comes_last():
+    asked = load_prompt("rerank_listwise").render(question="q", passages="p").text
+    assert asked.index('{"order"') < asked.index("Question:") < asked.index("Passages:") < asked.index("The order")
 
 
 def test_a_missing_and_an_unknown_variable_are_refused():
@@ -65,7 +96,14 @@ def test_header_and_text_are_told_apart(written):
     [
         ("Say {{a}}.", "no front matter"),
         ("---\nversion: 1\nvariables: [a]\n---\nSay {{b}}.\n", "not those of its front matter"),
-        ("---\nversion: 1\nvariables: [a, b]\n---\nSay {{a}}.\n", "not those of its front matter"),
+        ("---\nversion: 1\nvariables: [a, b]\n---\nSay {{a}}.\n", "not those of its front matter: b"),
+        ("---\nversion: 1\nvariables: a\n---\nSay {{a}}.\n", "a list of variables"),
+        ("---\nversion: new\nvariables: [a]\n---\nSay {{a}}.\n", "must have a version"),
+        ("---\nvariables: [a]\n---\nSay {{a}}.\n", "must have a version"),
+        ("---\n- version\n---\nSay {{a}}.\n", "must have a version"),
+        ("---\nversion: [\n---\nSay {{a}}.\n", "not valid YAML"),
+        ("---\nversion: 2026-02-31\n---\nSay {{a}}.\n", "not valid YAML"),
+        (f"---\nversion: {'[' * 3_000}\n---\nSay.\n", "not valid YAML"),
     ],
 )
 def test_a_prompt_that_contradicts_itself_is_refused(written, text, fault):
@@ -76,3 +114,124 @@ def test_a_prompt_that_contradicts_itself_is_refused(written, text, fault):
 def test_there_is_no_prompt_text_outside_of_the_folder():
     sources = (path for path in (FOLDER.parent / "coderag").rglob("*.py") if path.name != "prompting.py")
     assert [path.name for path in sources if "You answer" in path.read_text(encoding="utf-8")] == []
+
+
+# --- a project's own
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Write a project's own text of ``rewrite_queries``; return its prompts."""
+    prompts = Prompts(tmp_path / "prompts")
+
+    def write(text, name="rewrite_queries"):
+        path = prompts.path_of(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return prompts
+
+    return write
+
+
+def test_without_a_folder_the_packages_prompts_are_used(tmp_path):
+    for prompts in (Prompts(), Prompts(tmp_path / "nowhere")):
+        assert prompts.load("rewrite_queries") == load_prompt("rewrite_queries")
+        assert prompts.overridden() == prompts.unknown() == []
+
+
+def test_a_projects_own_text_is_used(own):
+    prompts = own(OWN)
+    prompt = prompts.load("rewrite_queries")
+    asked = prompt.render(question="where is login")
+    assert (asked.system, asked.user) == ("Short words.", "Asked: where is login\n")
+    assert prompt.version == 7
+    assert prompt.source == str(prompts.path_of("rewrite_queries"))
+    assert prompts.overridden() == ["rewrite_queries"]
+    assert prompts.load("rerank_listwise") == load_prompt("rerank_listwise")
+
+
+def test_what_was_made_with_another_text_has_another_key(own):
+    first = own(OWN).load("rewrite_queries").key
+    assert first != load_prompt("rewrite_queries").key
+    assert first != own(OWN.replace("Short", "Long")).load("rewrite_queries").key  # the version was forgotten
+
+
+def test_a_changed_file_is_read_again(own):
+    prompts = own(OWN)
+    assert prompts.load("rewrite_queries").version == 7
+    own(OWN.replace("7", "8"))
+    path = prompts.path_of("rewrite_queries")
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
+    assert prompts.load("rewrite_queries").version == 8
+
+
+def test_a_change_of_size_within_one_tick_of_the_clock_is_seen(own):
+    prompts = own(OWN)
+    path = prompts.path_of("rewrite_queries")
+    before = path.stat().st_mtime_ns
+    prompts.load("rewrite_queries")
+    own(OWN.replace("7", "17"))
+    os.utime(path, ns=(before, before))
+    assert prompts.load("rewrite_queries").version == 17
+
+
+def test_a_deleted_file_gives_the_packages_text_back(own):
+    prompts = own(OWN)
+    prompts.load("rewrite_queries")
+    prompts.path_of("rewrite_queries").unlink()
+    assert prompts.load("rewrite_queries") == load_prompt("rewrite_queries")
+
+
+def test_a_text_without_the_line_is_the_users_message_as_a_whole(own):
+    asked = own("---\nversion: 1\nvariables: [question]\n---\nOther words for {{question}}\n").load("rewrite_queries")
+    assert asked.render(question="x").system == ""
+    assert asked.render(question="x").user == "Other words for x\n"
+
+
+@pytest.mark.parametrize("text", [OWN.replace("\n", "\r\n"), "\ufeff" + OWN])
+def test_files_of_windows_editors_are_read(own, text):
+    asked = own(text).load("rewrite_queries").render(question="x")
+    assert (asked.system, asked.user) == ("Short words.", "Asked: x\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Asked: {{question}}", "has no front matter"),
+        (b"---\nversion: 1\nvariables: [question]\n---\n\xff\xfe {{question}}\n", "is not UTF-8 text"),
+        (OWN.replace("question", "query"), "must be those of the package's prompt: question"),
+        (
+            OWN.replace("[question]", "[]").replace("{{question}}", ""),
+            "must be those of the package's prompt: question",
+        ),
+        (OWN + "x" * 100_000, "longer than a prompt may be, 100,000 bytes"),
+        (
+            OWN.replace("Short words.", "Asked: {{question}}"),
+            r"\{\{question\}\} must stand after the line <!-- user -->",
+        ),
+    ],
+)
+def test_an_own_text_that_cannot_be_used_is_an_error_that_names_its_file(own, text, fault):
+    prompts = own(text)
+    with pytest.raises(ConfigurationError, match=fault) as caught:
+        prompts.load("rewrite_queries")
+    assert str(prompts.path_of("rewrite_queries")) in str(caught.value)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom permissions stop")
+def test_a_file_that_may_not_be_read_is_a_clear_error(own):
+    prompts = own(OWN)
+    prompts.path_of("rewrite_queries").chmod(0)
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        prompts.load("rewrite_queries")
+
+
+def test_a_file_of_another_name_is_told(own):
+    prompts = own(OWN, "rewrite_querys")
+    assert prompts.unknown() == ["rewrite_querys"]
+    assert prompts.overridden() == []
+
+
+def test_the_text_of_a_prompt_can_be_copied_and_used(own):
+    for name in prompt_names():
+        assert own(prompt_text(name), name).load(name).key == load_prompt(name).key

@@ -1,7 +1,8 @@
 """``coderag init``: a settings file that explains itself, made from the `Settings` model so that it cannot drift."""
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
+    from coderag.interfaces.cli._init_ollama import FoundModels
+
 SETTINGS_FILE = ".coderag.yaml"
 SECRETS_FILE = ".coderag.local.yaml"
+
+_LONGEST_LINE = 120
 
 _HEADER = f"""\
 # Settings of CodeRAG for this repository. All are optional: what is commented out shows the default.
@@ -26,6 +31,25 @@ _HEADER = f"""\
 """
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing settings file.")]
+LlmOption = Annotated[
+    str | None,
+    typer.Option(
+        "--llm",
+        metavar="PROVIDER/MODEL",
+        help="Which model writes answers, such as ollama/qwen2.5-coder:7b.",
+        show_default=False,
+    ),
+]
+EmbeddingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--embedding",
+        metavar="PROVIDER/MODEL",
+        help="Which model embeds code, such as ollama/nomic-embed-text.",
+        show_default=False,
+    ),
+]
+NoDetectOption = Annotated[bool, typer.Option("--no-detect", help="Do not look for a running Ollama.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +58,76 @@ class InitReport:
 
     Attributes:
         overwritten: Whether there was a file before.
+        chosen: The models that are set in it, by section, each as its settings.
+        found: The models of a running Ollama; None if none was found or looked for.
     """
 
     path: Path
     overwritten: bool
+    chosen: Mapping[str, Mapping[str, str]]
+    found: "FoundModels | None"
 
 
 def init(
-    *, force: ForceOption = False, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False
+    *,
+    llm: LlmOption = None,
+    embedding: EmbeddingOption = None,
+    no_detect: NoDetectOption = False,
+    force: ForceOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Write a .coderag.yaml that explains every setting.
 
-    No setting is needed to start: all are commented out and show their defaults.
+    No setting is needed to start: all but the models you choose are commented out and show their defaults. A running Ollama
+    is looked for, and its models are offered; nothing is downloaded.
     """
     del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli._init_ollama import advice, missing
     from coderag.interfaces.cli._root import find_root
 
     output = Output(as_json)
-    report = init_repository(find_root(repo), force=force)
+    given = {section: text for section, text in (("llm", llm), ("embedding", embedding)) if text is not None}
+    can_ask = output.for_people and sys.stdin.isatty() and sys.stderr.isatty()
+    report = init_repository(find_root(repo), given, force=force, detect=not no_detect, can_ask=can_ask)
     if as_json:
         output.result(report)
     else:
         output.write(str(report.path))
+    if report.found is not None:
+        if not (given or can_ask) and (report.found.answers or report.found.embedding):
+            output.note(advice(report.found))
+        for model in missing(report.chosen, report.found):
+            output.note(f"Ollama at {report.found.address} has no model {model}: fetch it with `ollama pull {model}`.")
+    if report.chosen:
+        output.note("`coderag doctor` tries what is set.")
     if not _ignores_secrets(report.path.parent):
         output.note(f"Add {SECRETS_FILE} to .gitignore before you put keys into it. .coderag/ ignores itself.")
 
 
-def init_repository(root: Path, *, force: bool = False) -> InitReport:
+def init_repository(
+    root: Path,
+    given: Mapping[str, str] | None = None,
+    *,
+    force: bool = False,
+    detect: bool = False,
+    can_ask: bool = False,
+) -> InitReport:
     """Write the settings file of the repository at `root`.
 
+    Args:
+        root: Its folder.
+        given: Models as ``provider/model``, by section.
+        force: Whether to overwrite a file.
+        detect: Whether to look for a running Ollama.
+        can_ask: Whether a person can be asked which of its models to use.
+
     Raises:
-        ConfigurationError: `root` is no folder to work on, or the file exists (without `force`) or cannot be written.
+        ConfigurationError: `root` is no folder to work on, the file exists (without `force`) or cannot be written, or a
+            model is given of a provider that there is not.
     """
+    from coderag.interfaces.cli._init_ollama import choose, find_models, ollama_address, sections_of
     from coderag.interfaces.cli._root import is_too_wide
 
     folder = root.resolve()
@@ -75,37 +137,48 @@ def init_repository(root: Path, *, force: bool = False) -> InitReport:
         raise ConfigurationError(f"{folder} is no repository", hint="Go to one, or name it with --repo.")
     path = folder / SETTINGS_FILE
     existed = path.exists()
+    if existed and not force:
+        raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
+    address = ollama_address(folder) if detect else ""
+    sections_of(given or {}, address)  # a wrong one is told before anybody is asked
+    found = find_models(address) if detect else None
+    chosen = {**(choose(found, set(given or ())) if found and can_ask else {}), **(given or {})}
+    sections = sections_of(chosen, address)
     try:
         with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(settings_template())
+            file.write(settings_template(sections))
     except FileExistsError as error:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.") from error
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
-    return InitReport(path, overwritten=existed)
+    return InitReport(path, overwritten=existed, chosen=sections, found=found)
 
 
-def settings_template() -> str:
-    """Return a ``.coderag.yaml`` with every key of `Settings`, its description and its default."""
+def settings_template(chosen: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """Return a ``.coderag.yaml`` with every key of `Settings`, its description and its default.
+
+    Args:
+        chosen: Values that are set instead, by section and key.
+    """
     from coderag.settings import Settings
 
-    return f"{_HEADER}\n" + "\n".join(_section_lines(Settings, depth=0)) + "\n"
+    return f"{_HEADER}\n" + "\n".join(_section_lines(Settings, depth=0, chosen=chosen or {})) + "\n"
 
 
-def _section_lines(model: "type[BaseModel]", depth: int) -> Iterator[str]:
+def _section_lines(model: "type[BaseModel]", depth: int, chosen: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a model's fields. The first two levels stand, deeper ones are comments as a whole."""
     for name, field in model.model_fields.items():
         inner = _model_of(field)
         if inner is None:
-            yield f"{_margin(depth)}# {_describe(field)}"
-            active = name == "version"
-            yield f"{_margin(depth)}{'' if active else '# '}{name}: {_scalar(field.default)}"
+            yield from (f"{_margin(depth)}# {line}" for line in _describe(field))
+            active = name == "version" or name in chosen
+            yield f"{_margin(depth)}{'' if active else '# '}{name}: {_scalar(chosen.get(name, field.default))}"
         elif inner.model_fields:
             if depth == 0:
                 yield ""
             yield f"{_margin(depth)}# {_first_line(inner)}"
             yield f"{_margin(depth)}{'' if depth == 0 else '# '}{name}:"
-            yield from _section_lines(inner, depth + 1)
+            yield from _section_lines(inner, depth + 1, chosen.get(name, {}))
 
 
 def _margin(depth: int) -> str:
@@ -124,27 +197,33 @@ def _first_line(model: "type[BaseModel]") -> str:
     return (model.__doc__ or "").strip().partition("\n")[0]
 
 
-def _describe(field: "FieldInfo") -> str:
-    """Return the description with the values that are allowed."""
+def _describe(field: "FieldInfo") -> list[str]:
+    """Return the description with the values that are allowed, in a line if it does not get too long."""
+    parts = [part for part in ((field.description or "").strip(), _allowed(field)) if part]
+    line = " ".join(parts)
+    return [line] if len(line) <= _LONGEST_LINE else parts
+
+
+def _allowed(field: "FieldInfo") -> str:
+    """Return which values a setting can have, a sentence; empty if it does not need one."""
     from pydantic import SecretStr
 
-    text = (field.description or "").strip()
     if get_origin(field.annotation) is Literal:
         values = get_args(field.annotation)
-        return f"{text} One of: {', '.join(map(str, values))}." if len(values) > 1 else text
+        return f"One of: {', '.join(map(str, values))}." if len(values) > 1 else ""
     if field.annotation is SecretStr:
-        return f"{text} Better kept in {SECRETS_FILE}."
+        return f"Better kept in {SECRETS_FILE}."
     names = ("ge", "gt", "le")
     bounds = {name: f"{getattr(rule, name):,}" for rule in field.metadata for name in names if hasattr(rule, name)}
     match bounds:
         case {"ge": low, "le": high}:
-            return f"{text} {low} to {high}."
+            return f"{low} to {high}."
         case {"ge": low}:
-            return f"{text} At least {low}."
+            return f"At least {low}."
         case {"gt": low}:
-            return f"{text} More than {low}."
+            return f"More than {low}."
         case _:
-            return text
+            return ""
 
 
 def _scalar(value: Any) -> str:  # noqa: ANN401  # any field's default

@@ -1,0 +1,156 @@
+"""``coderag doctor``."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coderag.interfaces._errors import ERROR_TABLE, INTERNAL_ERROR, SUCCESS
+from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
+from coderag.interfaces.cli._streams import Output, visible
+
+if TYPE_CHECKING:
+    from coderag.doctor.examination import Examination
+    from coderag.doctor.report import Check, DoctorReport
+
+_MARKS = {"ok": "✓", "note": "!", "failed": "✗", "skipped": "-"}
+_PLAIN_MARKS = {"ok": "ok", "note": "!", "failed": "x", "skipped": "-"}
+_STYLES = {"ok": "green", "note": "yellow", "failed": "bold red", "skipped": "dim"}
+_WORDS = {"ok": "fine", "note": "to know", "failed": "failed", "skipped": "not tried"}
+
+
+def _known_groups(values: list[str] | None) -> list[str]:
+    from coderag.doctor.examination import GROUPS
+
+    for value in values or ():
+        if value not in GROUPS:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(GROUPS)}.")
+    return values or []
+
+
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Connect to no server.")]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="GROUP",
+        help="Check only this: installation, settings, repository, index, embedding, llm, reranker, chat, telemetry.",
+        callback=_known_groups,
+        show_default=False,
+    ),
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0.1,
+        help="For each request to a server, at most. Default: what the settings say.",
+        show_default=False,
+    ),
+]
+
+
+def doctor(
+    *,
+    only: OnlyOption = None,
+    offline: OfflineOption = False,
+    timeout: TimeoutOption = None,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Check the installation, the settings, the index and the models.
+
+    Says for each failure what to do about it, and exits with the code of the first. Nothing is downloaded. Servers that the
+    settings name are sent a sentence of CodeRAG's own each, nothing of the repository.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.doctor.report import DoctorReport
+    from coderag.interfaces.cli._root import find_root
+
+    output = Output(as_json)
+    root = find_root(repo)
+    with output.busy("loading"):
+        examination = _examination(root, only, offline, timeout)
+    checks: list[Check] = []
+    printer = _Printer(output, examination.names)
+    running = examination.checks()
+    for name in examination.names:
+        with output.busy(name):
+            check = next(running)
+        checks.append(check)
+        if not as_json:
+            printer.print(check)
+    report = DoctorReport(checks)
+    code = exit_code(report)
+    if as_json:
+        output.result({"root": root, "exit_code": code, "checks": [asdict(check) for check in checks]})
+    else:
+        printer.print_sum(checks)
+    if code != SUCCESS:
+        raise typer.Exit(code)
+
+
+def exit_code(report: "DoctorReport") -> int:
+    """Return the exit code of the first failure, or that of success."""
+    failure = report.first_failure
+    if failure is None:
+        return SUCCESS
+    codes = {kind.__name__: row.exit_code for kind, row in ERROR_TABLE.items()}
+    return codes.get(failure.error, INTERNAL_ERROR)
+
+
+def _examination(root: Path, only: list[str] | None, offline: bool, timeout: float | None) -> "Examination":
+    from coderag.doctor.examination import Examination
+
+    return Examination(root, offline=offline, only=only or (), timeout_s=timeout)
+
+
+def _can_show(text: str) -> bool:
+    """Whether the encoding of standard output has these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+class _Printer:
+    """Writes checks, a line or two each: in a terminal wrapped below the message."""
+
+    def __init__(self, output: Output, names: Sequence[str]) -> None:
+        self._output = output
+        self._width = max(map(len, names), default=0)
+        self._marks = _MARKS if _can_show("".join(_MARKS.values())) else _PLAIN_MARKS
+
+    def print(self, check: "Check") -> None:
+        mark = self._marks[check.status]
+        message = visible(" ".join(check.message.split()))
+        hint = visible(" ".join(check.hint.split()))
+        if not self._output.for_people:
+            wide = max(map(len, self._marks.values()))
+            self._output.write(f"{mark:<{wide}} {check.name:<{self._width}}  {message}")
+            if hint:
+                self._output.write(f"{'':<{wide}} {'':<{self._width}}  hint: {hint}")
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        style = _STYLES[check.status]
+        table = Table.grid(padding=(0, 1))
+        table.add_column(no_wrap=True, width=max(map(len, self._marks.values())))
+        table.add_column(no_wrap=True, width=self._width)
+        table.add_column(overflow="fold")
+        table.add_row(Text(mark, style), Text(check.name), Text(message, style if check.status == "skipped" else ""))
+        if hint:
+            table.add_row("", "", Text(f"hint: {hint}", "yellow"))
+        self._output.console().print(table)
+
+    def print_sum(self, checks: "Sequence[Check]") -> None:
+        numbers = {status: sum(check.status == status for check in checks) for status in _MARKS}
+        told = ", ".join(f"{number} {_WORDS[status]}" for status, number in numbers.items() if number)
+        self._output.write(f"\n{told}")

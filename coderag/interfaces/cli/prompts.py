@@ -1,0 +1,209 @@
+"""``coderag prompts``: what language models are told, and a project's own texts of it."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from coderag.errors import CodeRAGError, ConfigurationError
+from coderag.interfaces._errors import row_for
+from coderag.interfaces.cli._group import LightGroup, show_help_alone
+from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
+from coderag.interfaces.cli._streams import Output, visible
+
+if TYPE_CHECKING:
+    from coderag.interfaces.cli._report import Row
+    from coderag.prompting import Prompts
+
+prompts: Final = typer.Typer(name="prompts", cls=LightGroup, invoke_without_command=True, rich_markup_mode=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReport:
+    """A prompt as it is in force.
+
+    Attributes:
+        path: File of the project's own text; empty if the package's is used.
+        error: Why the project's own text cannot be used; empty if it can.
+        hint: What to do about it.
+    """
+
+    name: str
+    version: int
+    variables: list[str]
+    purpose: str
+    path: str = ""
+    error: str = ""
+    hint: str = ""
+
+
+def _names_like(start: str) -> list[str]:
+    from coderag.prompting import prompt_names
+
+    return [name for name in prompt_names() if name.startswith(start)]
+
+
+def _known_name(name: str) -> str:
+    from coderag.prompting import prompt_names
+
+    if name not in prompt_names():
+        near = get_close_matches(name, prompt_names(), n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise typer.BadParameter(f"there is no prompt {name!r}.{meant} 'coderag prompts list' names all.")
+    return name
+
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A prompt.", callback=_known_name, autocompletion=_names_like)
+]
+PackagedOption = Annotated[bool, typer.Option("--packaged", help="The package's text, also where there is an own one.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the project's own text.")]
+
+
+@prompts.callback()
+def group(ctx: typer.Context) -> None:
+    """Show and replace what language models are told.
+
+    A project's own text of a prompt is .coderag/prompts/NAME.md; it is used from the next question on.
+    """
+    show_help_alone(ctx)
+
+
+@prompts.command(name="list")
+def list_(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+    """List all prompts: what each is for, its version and variables, and whether the project has its own text."""
+    del debug  # read in main, before anything can fail
+    from coderag.interfaces.cli._report import print_report
+    from coderag.prompting import prompt_names
+
+    output = Output(as_json)
+    own = _prompts_of(repo)
+    reports = [_report_of(own, name) for name in prompt_names()]
+    if as_json:
+        output.result({"folder": own.folder, "prompts": reports, "unknown": own.unknown()})
+        return
+    print_report(f"own texts: {own.folder}", [row for report in reports for row in _rows(report)], output)
+    _note_unknown(own, output)
+
+
+@prompts.command()
+def show(
+    name: NameArgument,
+    *,
+    packaged: PackagedOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Print the text of a prompt that is in force.
+
+    What stands above the line <!-- user --> is sent as rules, what stands below as the task with its data.
+    """
+    del debug  # read in main, before anything can fail
+    from coderag.prompting import PACKAGED, prompt_text
+
+    output = Output(as_json)
+    own = PACKAGED if packaged else _prompts_of(repo)
+    prompt = own.load(name)
+    if as_json:
+        system, user = prompt.parts
+        output.result(_report_of(own, name), system=system.strip(), user=user.strip())
+        return
+    output.write(visible(Path(prompt.source).read_text(encoding="utf-8-sig") if prompt.source else prompt_text(name)))
+
+
+@prompts.command()
+def copy(
+    name: NameArgument,
+    *,
+    force: ForceOption = False,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Copy the package's text to .coderag/prompts/NAME.md, to be edited there."""
+    del debug  # read in main, before anything can fail
+    from coderag.prompting import prompt_text
+    from coderag.stores.disk import make_own_directory, replace_file, storage_errors
+
+    output = Output(as_json)
+    path = _prompts_of(repo).path_of(name)
+    assert path is not None
+    existed = path.exists()
+    if existed and not force:
+        raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
+    with storage_errors(f"make {path.parent}"):
+        make_own_directory(path.parent.parent)
+        path.parent.mkdir(exist_ok=True)
+    replace_file(path, prompt_text(name).encode())
+    if as_json:
+        output.result({"path": path, "overwritten": existed})
+        return
+    output.write(str(path))
+    output.note("Edit it, then run `coderag prompts check`. git leaves it alone: `git add --force` shares it.")
+
+
+@prompts.command()
+def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+    """Check the project's own texts: their front matter, variables and size."""
+    del debug  # read in main, before anything can fail
+    output = Output(as_json)
+    own = _prompts_of(repo)
+    reports = [_report_of(own, name) for name in own.overridden()]
+    if as_json:
+        output.result({"folder": own.folder, "prompts": reports, "unknown": own.unknown()})
+    else:
+        for report in reports:
+            told = f"cannot be used: {report.error}" if report.error else f"version {report.version}, can be used"
+            output.write(visible(f"{report.name}: {told}"))
+            if report.hint:
+                output.note(f"hint: {report.hint}")
+        if not reports:
+            output.note(f"no own texts in {own.folder}")
+        _note_unknown(own, output)
+    if any(report.error for report in reports):
+        raise typer.Exit(row_for(ConfigurationError("")).exit_code)
+
+
+def _prompts_of(repo: Path | None) -> "Prompts":
+    """Return the prompts of the repository that a command means."""
+    from coderag.interfaces.cli._root import find_root
+    from coderag.prompting import Prompts
+    from coderag.settings import Settings
+    from coderag.stores.index_folder import index_folder
+
+    root = find_root(repo).expanduser().absolute()
+    if not root.is_dir():
+        raise ConfigurationError(f"{root}: no such folder")
+    return Prompts(index_folder(root, Settings.load(root).storage) / "prompts")
+
+
+def _report_of(own: "Prompts", name: str) -> PromptReport:
+    from coderag.prompting import load_prompt
+
+    packaged, error, hint = load_prompt(name), "", ""
+    try:
+        prompt = own.load(name)
+    except CodeRAGError as fault:
+        prompt, error, hint = packaged, str(fault), fault.hint
+    path = prompt.source or (str(own.path_of(name)) if error else "")
+    return PromptReport(name, prompt.version, sorted(packaged.variables), packaged.purpose, path, error, hint)
+
+
+def _rows(report: PromptReport) -> "list[Row]":
+    from coderag.interfaces.cli._report import Row
+
+    told = f"version {report.version}; variables: {', '.join(report.variables) or 'none'}"
+    rows = [Row(report.name, report.purpose), Row("", told, "dim")]
+    if report.error:
+        rows.append(Row("", f"own text cannot be used: {report.error}", "red"))
+    elif report.path:
+        rows.append(Row("", f"own text: {report.path}", "yellow"))
+    return rows
+
+
+def _note_unknown(own: "Prompts", output: Output) -> None:
+    for name in own.unknown():
+        output.note(f"{name}.md is the name of no prompt, so nothing reads it: 'coderag prompts list' names all")
