@@ -17,6 +17,10 @@ if TYPE_CHECKING:
         SearchHit,
     )
     from coderag.settings import Settings
+    from coderag.subagent.node import as_node
+    from coderag.subagent.retriever import as_retriever
+    from coderag.subagent.state import CodeState
+    from coderag.subagent.tools import as_tool, as_tools
 
 __version__ = "0.1.0"
 
@@ -26,6 +30,7 @@ __all__ = [
     "Citation",
     "CodeRAG",
     "CodeRAGError",
+    "CodeState",
     "Filters",
     "IndexPlan",
     "IndexReport",
@@ -33,6 +38,10 @@ __all__ = [
     "SearchHit",
     "Settings",
     "__version__",
+    "as_node",
+    "as_retriever",
+    "as_tool",
+    "as_tools",
 ]
 
 _HOMES = {
@@ -40,6 +49,11 @@ _HOMES = {
     "CodeRAGError": "coderag.errors",
     "IndexPlan": "coderag.index_plan",
     "Settings": "coderag.settings",
+    "CodeState": "coderag.subagent.state",
+    "as_node": "coderag.subagent.node",
+    "as_retriever": "coderag.subagent.retriever",
+    "as_tool": "coderag.subagent.tools",
+    "as_tools": "coderag.subagent.tools",
 }
 
 

@@ -7,7 +7,9 @@ the index. Every node returns a `QueryUpdate` with the keys it changed.
 import operator
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, runtime_checkable
+
+from typing_extensions import TypedDict  # LangGraph makes schemas of these; before Python 3.12 pydantic takes no other
 
 from coderag.privacy import MaskedPaths
 from coderag.prompting import PACKAGED, Prompts
@@ -170,6 +172,7 @@ class QueryInput(TypedDict):
     Attributes:
         shown: Keys of what earlier contexts showed, as `coderag.schema.AssembledContext.shown` has them.
         format: Of the context's text.
+        history: What was said before in a conversation, for the language model that writes the answer.
     """
 
     query: str
@@ -180,6 +183,7 @@ class QueryInput(TypedDict):
     explain: NotRequired[bool]
     shown: NotRequired[list[str]]
     format: NotRequired[ContextFormat]
+    history: NotRequired[str]
 
 
 class QueryOutput(TypedDict):

@@ -50,7 +50,8 @@ def build() -> CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOut
     builder.add_edge("expand", "budget")
     builder.add_conditional_edges("budget", route_goal, {"answer": "answer", "__end__": END})
     builder.add_edge("answer", END)
-    return builder.compile(name="query")
+    # A parent's checkpointer keeps what comes out; the steps take milliseconds, and are run again rather than stored.
+    return builder.compile(name="query", checkpointer=False)
 
 
 graph = build()

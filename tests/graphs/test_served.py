@@ -4,17 +4,14 @@ import json
 from importlib import import_module
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
 
 from coderag import CodeRAG
-from coderag.errors import IndexNotFoundError
 
 SOURCE = 'def hash_password(secret):\n    """Hash a password with a fresh salt."""\n    return secret[::-1]\n'
-
-
-@pytest.fixture
-def repository(tmp_path):
-    (tmp_path / "passwords.py").write_text(SOURCE)
-    return tmp_path
+HERE = {"configurable": {"thread_id": "1"}}
 
 
 @pytest.fixture
@@ -22,22 +19,120 @@ def served():
     return import_module("coderag.graphs.served").graph
 
 
-async def test_a_question_to_a_named_repository_is_answered(served, repository):
+@pytest.fixture
+def repository(tmp_path):
+    (tmp_path / "passwords.py").write_text(SOURCE)
+    (tmp_path / "salt.js").write_text("export function salt() {\n  return Math.random();\n}\n")
+    return tmp_path
+
+
+@pytest.fixture
+def indexed(repository):
     CodeRAG(repository).index()
-    output = await served.ainvoke({"query": "how are passwords hashed", "repository": str(repository)})
+    return str(repository)
+
+
+@pytest.fixture
+def in_threads(served):
+    """Return the graph as the server runs it: with a checkpointer."""
+    return served.copy(update={"checkpointer": InMemorySaver()})
+
+
+async def test_a_question_to_a_named_repository_is_answered(served, indexed):
+    output = await served.ainvoke({"query": "how are passwords hashed", "repository": indexed})
     assert "passwords.py:1-3" in output["answer"]["text"]
     assert output["answer"]["verified"] == output["answer"]["total"] > 0
     assert json.loads(json.dumps(output)) == output
 
 
-async def test_a_search_ends_with_its_results(served, repository):
-    CodeRAG(repository).index()
-    asked = {"query": "hash_password", "goal": "search", "top_k": 1, "repository": str(repository)}
+async def test_a_search_ends_with_its_results(served, indexed):
+    asked = {"query": "hash_password", "goal": "search", "top_k": 1, "repository": indexed, "explain": True}
     output = await served.ainvoke(asked)
     assert [result["symbol"] for result in output["results"]] == ["hash_password"]
-    assert "answer" not in output
+    assert output["results"][0]["ranks"]
+    assert (output["context"], output["answer"]) == ({}, {})
+
+
+async def test_all_that_a_query_takes_can_be_given(served, indexed):
+    asked = {
+        "query": "hash_password",
+        "goal": "context",
+        "repository": indexed,
+        "token_budget": 300,
+        "format": "xml",
+        "filters": {"languages": ["python"]},
+    }
+    first = (await served.ainvoke(asked))["context"]
+    assert first["text"].startswith("<context")
+    assert first["tokens"] <= 300
+    assert {item["path"] for section in first["sections"] for item in section["items"]} == {"passwords.py"}
+    again = (await served.ainvoke({**asked, "shown": first["shown"]}))["context"]
+    assert again["shown_before"] == ["passwords.py:1-3"]
+
+
+async def test_the_next_run_of_a_thread_begins_afresh(in_threads, indexed):
+    asked = {"query": "hash_password", "repository": indexed, "filters": {"languages": ["python"]}, "goal": "context"}
+    first = await in_threads.ainvoke(asked, HERE)
+    second = await in_threads.ainvoke({"query": "salt", "repository": indexed}, HERE)
+    assert first["context"]["query"] == "hash_password"
+    assert second["answer"]["query"] == second["context"]["query"] == "salt"
+    assert second["answer"]["citations"][0]["path"] == "salt.js"
+    assert [entry["node"] for entry in second["trace"]].count("analyze") == 1
+
+
+async def test_steps_and_words_are_streamed(served, indexed):
+    asked = {"query": "how are passwords hashed", "repository": indexed}
+    modes = ["custom", "updates"]
+    events = [event async for event in served.astream(asked, stream_mode=modes, subgraphs=True)]
+    steps = [next(iter(said)) for place, mode, said in events if place and mode == "updates"]
+    words = [said["text"] for _, mode, said in events if mode == "custom" and said["kind"] == "text"]
+    assert (steps[0], steps[-1]) == ("analyze", "answer")
+    assert "".join(words) == events[-1][2]["query"]["answer"]["text"]
+
+
+async def test_it_is_a_part_of_a_graph_that_shares_its_keys(served, indexed):
+    class Parent(TypedDict, total=False):
+        query: str
+        repository: str
+        answer: dict
+        places: list
+
+    builder = StateGraph(Parent)
+    builder.add_node("code", served)
+    builder.add_node("cite", lambda state: {"places": [one["path"] for one in state["answer"]["citations"]]})
+    builder.add_edge(START, "code")
+    builder.add_edge("code", "cite")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    output = await graph.ainvoke({"query": "hash_password", "repository": indexed}, HERE)
+    assert "passwords.py" in output["places"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"query": ""}, "query: String should have at least 1 character"),
+        ({}, "query: Field required"),
+        ({"query": "x1", "goal": "guess"}, "goal: Input should be 'search', 'context' or 'answer'"),
+        ({"query": "x1", "token_budget": 3}, "token_budget: Input should be greater than or equal to 200"),
+        ({"query": "x1", "filters": {"lang": ["python"]}}, "filters.lang: Extra inputs are not permitted"),
+    ],
+)
+async def test_a_mistake_is_told_and_the_thread_goes_on(in_threads, indexed, wrong, told):
+    with pytest.raises(RuntimeError, match=f"InvalidQueryError: the input cannot be used: {told}"):
+        await in_threads.ainvoke({"repository": indexed, **wrong}, HERE)
+    output = await in_threads.ainvoke({"query": "hash_password", "goal": "search", "repository": indexed}, HERE)
+    assert output["results"]
 
 
 async def test_a_repository_without_an_index_says_so(served, repository):
-    with pytest.raises(IndexNotFoundError, match="not indexed yet"):
+    with pytest.raises(
+        RuntimeError, match=r"IndexNotFoundError: .* is not indexed yet. Run `coderag index` in it first"
+    ):
         await served.ainvoke({"query": "x1 y2", "repository": str(repository)})
+
+
+def test_input_and_output_have_schemas(served):
+    asked, told = served.get_input_jsonschema(), served.get_output_jsonschema()
+    assert asked["required"] == ["query"]
+    assert {"repository", "goal", "filters", "token_budget", "shown", "format"} <= asked["properties"].keys()
+    assert {"analysis", "results", "context", "answer", "trace"} <= told["properties"].keys()

@@ -2,7 +2,7 @@
 
 from coderag.state import QueryInput, QueryOutput, QueryState, QueryUpdate
 
-GIVEN_ONLY = {"query", "goal", "top_k", "token_budget", "filters", "explain", "shown", "format"}
+GIVEN_ONLY = {"query", "goal", "top_k", "token_budget", "filters", "explain", "shown", "format", "history"}
 SHARED_ONLY = {"candidates", "reserve", "widened"}
 
 

@@ -1,0 +1,104 @@
+"""The chat graph: its drawing, its routes, its types, and what a checkpointer keeps of it."""
+
+import json
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from coderag.app import load_chat_graph, load_query_graph
+from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState, ChatUpdate
+from tests.support.chats import SHOP
+from tests.support.corpora import make_context
+
+UNTRACKED = {"answer", "results"}
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory):
+    async def run_query(query, given):
+        return await load_query_graph().ainvoke(given, context=query)
+
+    query = make_context(SHOP, tmp_path_factory.mktemp("shop"))
+    return ChatContext(query=query, run_query=run_query, history_tokens=3_000, reply_tokens=2_048)
+
+
+@pytest.fixture
+def ask(context):
+    """Return what runs a turn of one conversation, and the nodes that it went through."""
+    graph = load_chat_graph().copy({"checkpointer": InMemorySaver()})
+    config = {"configurable": {"thread_id": "one"}}
+
+    async def run(text):
+        nodes, values = [], {}
+        given = {"text": text, "asked": "2025-01-01T00:00:00+00:00"}
+        async for mode, chunk in graph.astream(given, config, context=context, stream_mode=["updates", "values"]):
+            if mode == "updates":
+                nodes += list(chunk)
+            else:
+                values = chunk
+        return nodes, values, await graph.aget_state(config)
+
+    return run
+
+
+def test_the_drawing_is_the_one_that_was_looked_at():
+    drawn = load_chat_graph().get_graph().draw_mermaid().strip()
+    assert drawn == (Path(__file__).parent / "chat.mmd").read_text(encoding="utf-8").strip()
+
+
+def test_what_nodes_return_are_keys_of_the_state():
+    inputs, outputs, state = (get_type_hints(kind).keys() for kind in (ChatInput, ChatOutput, ChatState))
+    assert inputs | outputs <= state
+    assert get_type_hints(ChatUpdate).keys() == state - {"text", "asked"}
+
+
+async def test_a_question_that_stands_alone_is_asked_at_once(ask):
+    nodes, values, _ = await ask("who calls round_up")
+    assert nodes == ["resolve", "ask", "remember"]
+    assert values["exchanges"][-1]["focus"] == ["`round_up`"]
+
+
+async def test_a_follow_up_is_rewritten_first(ask):
+    await ask("who calls round_up")
+    nodes, values, _ = await ask("where is it defined?")
+    assert nodes == ["resolve", "rewrite", "ask", "remember"]
+    assert values["exchanges"][-1]["question"] == "where is `round_up` defined?"
+
+
+async def test_what_was_cited_is_shown_without_a_search(ask):
+    _, before, _ = await ask("who calls round_up")
+    nodes, values, _ = await ask("open 2")
+    assert nodes == ["resolve", "show", "remember"]
+    place = before["exchanges"][-1]["cited"][1]
+    assert place["name"].rpartition(".")[2] in values["answer"]["text"]
+    assert values["exchanges"][-1]["cited"] == before["exchanges"][-1]["cited"]
+    assert values["exchanges"][-1]["focus"] == [f"`{place['name']}`"]
+
+
+async def test_the_stream_of_the_query_graph_comes_through(context):
+    graph = load_chat_graph()
+    seen = set()
+    given = {"text": "who calls round_up", "asked": ""}
+    async for namespace, mode, chunk in graph.astream(
+        given, context=context, stream_mode=["custom", "updates"], subgraphs=True
+    ):
+        seen |= {(bool(namespace), mode, key) for key in (chunk if mode == "updates" else [chunk["kind"]])}
+    assert (True, "updates", "retrieve") in seen
+    assert (True, "custom", "text") in seen
+    assert (False, "updates", "remember") in seen
+
+
+async def test_a_checkpoint_holds_plain_values_and_not_the_evidence(ask):
+    await ask("who calls round_up")
+    _, values, kept = await ask("how is money rounded")
+    assert values.keys() >= UNTRACKED
+    assert not UNTRACKED & kept.values.keys()
+    assert json.loads(json.dumps(kept.values)) == kept.values
+
+
+async def test_a_turn_begins_without_what_the_last_one_decided(ask):
+    await ask("open 1")
+    _, values, _ = await ask("more")
+    assert (values["places"], values["remark"]) == ([], "")
