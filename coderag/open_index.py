@@ -12,6 +12,7 @@ from coderag.collector import collector_paused
 from coderag.errors import IndexNotFoundError
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.llms.chosen import LanguageModels
+from coderag.models.redacting import RedactingReranker
 from coderag.models.rerankers.providers import make_reranker
 from coderag.privacy import MaskedPaths, PathMask
 from coderag.prompting import Prompts
@@ -115,7 +116,10 @@ class OpenIndex:
         self._graph = _part_of(stored, self._graph, _open_graph)
         graph = self._graph.part
         language_model = self._language_models.model
-        reranker = make_reranker(self._settings.reranker)
+        prompts = Prompts(self._store.directory / "prompts")
+        reranker = make_reranker(self._settings.reranker, prompts)
+        if reranker and reranker.remote and self._settings.privacy.redact_secrets:
+            reranker = RedactingReranker(reranker)
         embedder: QueryEmbedder = model
         paths = None
         remote = language_model or isinstance(model, ProviderDense) or (reranker and reranker.remote)
@@ -134,7 +138,7 @@ class OpenIndex:
             language_model=language_model,
             reranker=reranker,
             masked_paths=paths,
-            prompts=Prompts(self._store.directory / "prompts"),
+            prompts=prompts,
         )
 
     def _open_texts(self, snapshot: Snapshot) -> "TextSearch":

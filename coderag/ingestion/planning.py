@@ -17,6 +17,7 @@ from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
 from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.dense import ProviderDense
 from coderag.models.providers import make_dense_model, model_name
+from coderag.models.redacting import without_secrets
 from coderag.schema import FileRecord
 from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.content_cache import FILE_NAME, ContentCache
@@ -199,6 +200,8 @@ def _count_cached_texts(root: Path, settings: Settings, store: IndexStore, again
         model = make_dense_model(settings.embedding)
         assert isinstance(model, ProviderDense)
         model.mask = path_mask(settings.privacy, store.directory, make_key=False)
+        if settings.privacy.redact_secrets:
+            model.send_through(without_secrets)
         snapshot = store.open()
         with ContentCache(directory, limit_bytes=limit) as model.cache:
             batches = stored_batches(snapshot, model.mask, snapshot.terms(), {record.path for record in again})

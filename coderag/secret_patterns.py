@@ -1,0 +1,123 @@
+"""What keys and tokens look like: the patterns of detect-secrets, and those of providers that it lacks.
+
+Of detect-secrets the patterns are used and not its scanner: that one is configured by globals of the process, hands out a
+found value without its place, and of a GitHub token only the first three letters.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRule:
+    """One pattern, tried on lines.
+
+    Attributes:
+        kind: What it finds, for the marker.
+        pattern: Finds the secret in a line.
+        anchor: A cheap pattern that a line with such a secret matches once its case is folded; empty is every line.
+        group: Of the match, the secret; what is around it stays.
+        accepts: Tells by the match whether it is a secret.
+    """
+
+    kind: str
+    pattern: re.Pattern[str]
+    anchor: str = ""
+    group: int | str = 0
+    accepts: Callable[[re.Match[str]], bool] | None = None
+
+
+_NOT_SECRETS = {"Public IP (ipv4)"}
+"""An address of the network is none; so would be most that the detectors of mere entropy find (docs/security.md)."""
+
+_WHOLE_MATCH = {"GitHub Token", "GitLab Token"}
+"""The groups in their patterns are the beginning of the token; elsewhere a group is the secret."""
+
+_ANCHORS: Final = {
+    "Artifactory Credentials": "akc|ap[0-9a-f]",
+    "AWS Access Key": "a3t|abia|acca|akia|asia|aws",
+    "Azure Storage Account access key": "accountkey=",
+    "Basic Auth Credentials": "://",
+    "Cloudant Credentials": "key|pwd|pass|pw|token|cloudant",
+    "Discord Bot Token": r"\.[a-z\d_-]{6}\.",
+    "GitHub Token": "gh[pousr]_",
+    "GitLab Token": "gl[a-z]{2,5}-|gr1348941",
+    "IBM Cloud IAM Key": "key|pwd|pass|token",
+    "IBM COS HMAC Credentials": "key",
+    "JSON Web Token": "eyj",
+    "Mailchimp Access Key": "-us[0-9]",
+    "NPM tokens": ":_authtoken=",
+    "OpenAI Token": "t3blbkfj",
+    "PyPI Token": "pypi-ag",
+    "SendGrid API Key": r"sg\.",
+    "Slack Token": r"xox|hooks\.slack",
+    "SoftLayer Credentials": "key|pwd|pass|token|softlayer",
+    "Square OAuth Secret": "sq0csp-",
+    "Stripe Access Key": "k_live_",
+    "Telegram Bot Token": r"\d{8}:",
+    "Twilio API Key": "(?:ac|sk)[a-z0-9]{32}",
+}
+"""By the kind of detect-secrets. A kind that is not here, of a later version, is looked for in every line."""
+
+_PROVIDERS: Final = (
+    # kind, pattern, anchor. Sources: the provider's page on its keys, and docs.github.com/code-security, "Supported secret
+    # scanning patterns", which names the kinds; lengths are lower bounds, as most providers promise none.
+    ("Anthropic API Key", r"sk-ant-[\w-]{20,}", "sk-ant-"),  # docs.anthropic.com/en/api/getting-started
+    ("OpenAI API Key", r"sk-(?:proj|svcacct|admin|None)-[\w-]{20,}", "sk-"),  # platform.openai.com/docs/api-reference
+    ("API Key", r"\bsk-(?:or-v1-)?[A-Za-z0-9]{32,}", "sk-"),  # openrouter.ai/docs, api-docs.deepseek.com and others
+    ("Google API Key", r"AIza[\w-]{35}", "aiza"),  # cloud.google.com/docs/authentication/api-keys
+    ("Google OAuth Secret", r"GOCSPX-[\w-]{20,}", "gocspx-"),  # developers.google.com/identity/protocols/oauth2
+    ("Google OAuth Token", r"\bya29\.[\w-]{20,}", "ya29"),
+    ("Hugging Face Token", r"\bhf_[A-Za-z0-9]{30,}", "hf_"),  # huggingface.co/docs/hub/security-tokens
+    ("npm Token", r"\bnpm_[A-Za-z0-9]{30,}", "npm_"),  # docs.npmjs.com/about-access-tokens
+    ("GitHub Token", r"github_pat_\w{22,}", "github_pat_"),  # docs.github.com/authentication
+    ("GitLab Token", r"gl(?:pat|dt|ft|rt|ptt|cbt|soat|oas|agent|imt)-[\w.-]{20,}", r"gl[a-z]{2,5}-"),
+    ("Groq API Key", r"\bgsk_[A-Za-z0-9]{40,}", "gsk_"),  # console.groq.com/docs
+    ("Voyage API Key", r"(?<![\w-])pa-(?=\S*\d)[\w-]{40,}", "pa-"),  # docs.voyageai.com/docs/api-key-and-installation
+    ("xAI API Key", r"\bxai-[A-Za-z0-9]{40,}", "xai-"),  # docs.x.ai
+    ("Perplexity API Key", r"\bpplx-[A-Za-z0-9]{40,}", "pplx-"),  # docs.perplexity.ai
+    ("Replicate Token", r"\br8_[A-Za-z0-9]{30,}", "r8_"),  # replicate.com/docs
+    ("Slack Token", r"\bxapp-\d-[\w-]{20,}|\bxox[a-z]-[\w-]{20,}", "xapp-|xox"),  # api.slack.com/authentication
+    (
+        "Stripe Key",
+        r"\b(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{20,}",
+        "k_live_|k_test_|whsec_",
+    ),  # docs.stripe.com/keys
+    ("Twilio API Key", r"\bSK[0-9a-fA-F]{32}\b", "sk[0-9a-fa-f]{32}"),  # twilio.com/docs/iam/api-keys
+    ("Shopify Token", r"\bshp(?:at|ca|pa|ss|tka)_[0-9a-fA-F]{32}", "shp"),  # shopify.dev/docs/apps
+    ("DigitalOcean Token", r"\bdo[opr]_v1_[0-9a-f]{64}", "_v1_"),  # docs.digitalocean.com/reference/api
+    ("Databricks Token", r"\bdapi[0-9a-f]{32}", "dapi"),  # docs.databricks.com/dev-tools/auth
+    ("Vault Token", r"\bhv[sbr]\.[\w-]{24,}", r"hv[sbr]\."),  # developer.hashicorp.com/vault/docs/concepts/tokens
+    ("Terraform Token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}", "atlasv1"),  # developer.hashicorp.com/terraform
+    ("Atlassian Token", r"\bATATT3[\w=-]{50,}", "atatt3"),  # support.atlassian.com
+    ("Docker Token", r"\bdckr_pat_[\w-]{20,}", "dckr_pat_"),  # docs.docker.com/security/for-developers/access-tokens
+    ("Grafana Token", r"\bgl(?:sa|c)_[\w+/=]{30,}", "glsa_|glc_"),  # grafana.com/docs
+    ("Sentry Token", r"\bsntry[su]_[\w+/=-]{40,}", "sntry"),  # docs.sentry.io/account/auth-tokens
+    ("Postman API Key", r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{34}", "pmak-"),  # learning.postman.com
+    ("New Relic Key", r"\bNRAK-[A-Z0-9]{27}", "nrak-"),  # docs.newrelic.com/docs/apis
+    ("Linear API Key", r"\blin_api_[A-Za-z0-9]{40}", "lin_api_"),  # linear.app/developers
+    ("Supabase Token", r"\bsbp_[0-9a-f]{40}", "sbp_"),  # supabase.com/docs
+    ("age Secret Key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}", "age-secret-key-"),  # age-encryption.org/v1
+    ("Azure Client Secret", r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])", "q~"),  # learn.microsoft.com/entra
+)
+
+
+def provider_rules() -> list[SecretRule]:
+    """Return the patterns of providers that detect-secrets lacks, or knows older keys of."""
+    return [SecretRule(kind, re.compile(pattern), anchor) for kind, pattern, anchor in _PROVIDERS]
+
+
+def detector_rules() -> list[SecretRule]:
+    """Return the patterns of detect-secrets; its detectors of names and of mere entropy have none."""
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415  # takes 0.2 s
+
+    rules = []
+    for kind, detector in get_mapping_from_secret_type_to_class().items():
+        if kind in _NOT_SECRETS or kind == "Private Key":
+            continue
+        for pattern in getattr(detector, "denylist", ()):
+            group = 1 if pattern.groups and kind not in _WHOLE_MATCH else 0
+            rules.append(SecretRule(kind, pattern, _ANCHORS.get(kind, ""), group))
+    return rules
