@@ -1,13 +1,14 @@
 """`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from copy import copy
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from coderag.errors import ConfigurationError
 from coderag.event_loops import run_anywhere
@@ -16,6 +17,7 @@ from coderag.ingestion.files.scanner import check_root
 from coderag.models.dense import DenseModel, ProviderDense
 from coderag.models.llms.chosen import LanguageModels
 from coderag.models.providers import make_dense_model
+from coderag.models.redacting import without_secrets
 from coderag.open_index import OpenIndex
 from coderag.query_input import make_query_input, resolve_filters, within
 from coderag.records import answer_from_record, context_from_record
@@ -26,6 +28,7 @@ from coderag.retrieval.shown import remembered
 from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
 from coderag.schema import (
     Answer,
+    AnswerEvent,
     AssembledContext,
     ContextFormat,
     Filters,
@@ -40,11 +43,14 @@ from coderag.settings import LEAST_TOKENS, MOST_TOKENS, SearchSettings, Settings
 from coderag.state import FilterValues, Goal, LanguageModel, QueryContext, QueryInput, QueryOutput, QueryState
 from coderag.stores.chat_memory import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
+from coderag.stores.index_folder import index_folder
 from coderag.stores.index_store import IndexStore
+from coderag.stores.search_counts import SearchCounts
 from coderag.telemetry import make_tracer
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import StreamMode
     from llama_index.core.graph_stores.types import PropertyGraphStore
     from llama_index.core.llms import LLM
 
@@ -54,7 +60,9 @@ if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
     from coderag.codegraph.property_graph.store import Loaded, ServerKind
     from coderag.codegraph.scip.importing import ScipReport
+    from coderag.enrichment import Summaries
     from coderag.ingestion.indexer import Indexer
+    from coderag.ingestion.summaries.results import EnrichProgress, EnrichReport
     from coderag.retrieval.explanation import Explanation
     from coderag.retrieval.text_matches import TextMatches
 
@@ -109,13 +117,15 @@ class CodeRAG:
         if settings is not None and arguments:
             raise ConfigurationError("give either settings or single arguments, not both")
         self.settings = settings or Settings.load(self.root, **arguments)
-        directory = self.settings.storage.directory
-        self._store = IndexStore((self.root / Path(directory).expanduser()) if directory else self.root / ".coderag")
+        self._store = IndexStore(index_folder(self.root, self.settings.storage))
         self._sessions = ContextSessions(self._store.directory)
         self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
         self._tracer = make_tracer(self.settings.telemetry)
         self._model: DenseModel | None = None
         self._language_models = LanguageModels(self.settings, language_model)
+        has_language_model = self.settings.llm.provider != "none" or language_model is not None
+        counts = has_language_model and self.settings.summaries.count_results
+        self._counts = SearchCounts(self._store.directory, is_on=counts)
         self._opened = OpenIndex(self.root, self.settings, self._store, self._dense_model, self._language_models)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -161,6 +171,48 @@ class CodeRAG:
 
         return plan_index(self.root, self.settings, self._store, full=full)
 
+    def enrich(
+        self,
+        *,
+        budget_s: float | None = None,
+        max_cost: float | None = None,
+        limit: int | None = None,
+        include: Sequence[str] = (),
+        progress: "Callable[[EnrichProgress], None] | None" = None,
+        stop: Event | None = None,
+    ) -> "EnrichReport":
+        """Have the language model summarise the code, the most used first (docs/summaries.md).
+
+        Searches see the summaries in small generations. Killed at any moment, it loses the requests that are under way; the
+        next run does no finished work again.
+
+        Args:
+            budget_s: Seconds it may take.
+            max_cost: What it may cost by the prices of ``llm``; by default ``summaries.max_cost``.
+            limit: Pieces of code to summarise, at most.
+            include: Roles of files to summarise that are left out otherwise: test, generated, vendored.
+            progress: Called as the run goes on.
+            stop: Ends it when set.
+
+        Raises:
+            ConfigurationError: There is no language model, or no price for `max_cost`.
+            IndexNotFoundError: Nothing is indexed yet.
+            ModelError: The language model fails at everything.
+            StoreError: What was written cannot be stored.
+        """
+        from coderag.ingestion.summaries.enriching import Limits  # noqa: PLC0415  # only this verb needs it
+
+        limits = Limits(budget_s, max_cost, limit)
+        return self.summaries.write(limits, include=include, progress=progress, stop=stop)
+
+    @property
+    def summaries(self) -> "Summaries":
+        """The summaries of this repository: to plan them, to take some that were written elsewhere, to follow the edits."""
+        from coderag.enrichment import Summaries  # noqa: PLC0415  # as above
+
+        models, mask = self._language_models, lambda: self._opened.path_mask
+        return Summaries(self.root, self.settings, self._store, self._dense_model, models, mask, self._counts)
+
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
         """Return the best declarations and passages for a question, best first, and how well they answer it.
 
@@ -183,6 +235,7 @@ class CodeRAG:
         self._open()  # whatever is wrong with the index is said here
         other = copy(self)
         other.settings = self.settings.model_copy(update={"search": search})
+        other._counts = SearchCounts(self._store.directory, is_on=False)  # a trial is no use of the results
         return other
 
     def explain(
@@ -299,9 +352,38 @@ class CodeRAG:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
         context = await asyncio.to_thread(self._open)
         given = self._input(query, "answer", token_budget=token_budget, filters=filters)
-        output = await self._arun(context, given)
-        hits = make_hits(context.corpus, output["results"])
-        return answer_from_record({**output["answer"], **_judged(output)}, hits)
+        return _answer(context, await self._arun(context, given))
+
+    async def astream(
+        self, query: str, *, token_budget: int | None = None, filters: Filters | None = None, history: str = ""
+    ) -> AsyncIterator[AnswerEvent]:
+        """Yield an answer while it is written, and last the whole of it, which is that of `aask`. Raises as `ask`.
+
+        Args:
+            query: As of `search`.
+            token_budget: As of `context`.
+            filters: What may be a result.
+            history: What was said before in a conversation, for the language model.
+        """
+        context = await asyncio.to_thread(self._open)
+        given = self._input(query, "answer", token_budget=token_budget, filters=filters)
+        if history:
+            given["history"] = history
+        modes: list[StreamMode] = ["custom", "updates", "values"]
+        with self._tracer.query(given) as tell:
+            stream = load_query_graph().astream(given, context=context, stream_mode=modes)
+            async with aclosing(cast("AsyncGenerator[Any]", stream)) as parts:
+                async for mode, part in parts:
+                    if mode == "values":
+                        output: QueryOutput = part
+                    elif mode == "updates":
+                        for node in part:
+                            yield AnswerEvent("stage", node)
+                    else:
+                        yield AnswerEvent(part["kind"], part["text"])
+            tell(output)
+        self._counts.note_results(context.corpus, output["results"])
+        yield AnswerEvent("answer", answer=_answer(context, output))
 
     async def aquery(self, given: QueryInput) -> QueryOutput:
         """Run the query graph and return its whole output as plain values: analysis, results, context, answer, trace.
@@ -321,13 +403,27 @@ class CodeRAG:
         """
         from coderag.chat import Chat  # noqa: PLC0415  # loads LangGraph
 
-        return Chat(thread, self._chats, self._chat_context, load_chat_graph)
+        return Chat(thread, self._chats, self.chat_context, load_chat_graph)
 
     def chat_threads(self) -> "ChatThreads":
         """Return the conversations of this repository: to list, to export and to delete."""
         from coderag.chat import ChatThreads  # noqa: PLC0415  # as above
 
         return ChatThreads(self._chats)
+
+    def chat_context(self) -> "ChatContext":
+        """Return what the chat graph works with, for a program that runs the graph itself. Raises as `search`."""
+        from coderag.chat_state import ChatContext  # noqa: PLC0415  # loads LangGraph
+
+        chat, llm = self.settings.chat, self.settings.llm
+        return ChatContext(
+            query=self._open(),
+            run_query=self._arun,
+            history_tokens=chat.history_tokens,
+            reply_tokens=llm.max_output_tokens,
+            confirm_tokens=chat.confirm_tokens,
+            price_per_million_tokens=llm.price_per_million_input_tokens,
+        )
 
     def definition(self, name: str) -> list[SearchHit]:
         """Return where a name is declared, the best match first; empty if it is not."""
@@ -442,6 +538,8 @@ class CodeRAG:
             model = make_dense_model(self.settings.embedding)
             if isinstance(model, ProviderDense):
                 model.mask = self._opened.path_mask
+                if self.settings.privacy.redact_secrets:
+                    model.send_through(without_secrets)
             self._model = model
         return self._model
 
@@ -451,20 +549,6 @@ class CodeRAG:
 
     def _open(self) -> QueryContext:
         return self._opened.context(self.settings.search)
-
-    def _chat_context(self) -> "ChatContext":
-        from coderag.chat_state import ChatContext  # noqa: PLC0415  # loads LangGraph
-
-        chat, llm = self.settings.chat, self.settings.llm
-        graph = load_query_graph().copy({"checkpointer": False})  # what it finds need not be kept
-        return ChatContext(
-            query=self._open(),
-            run_query=partial(self._arun, graph=graph),
-            history_tokens=chat.history_tokens,
-            reply_tokens=llm.max_output_tokens,
-            confirm_tokens=chat.confirm_tokens,
-            price_per_million_tokens=llm.price_per_million_input_tokens,
-        )
 
     def _input(
         self,
@@ -485,13 +569,20 @@ class CodeRAG:
         with self._tracer.query(given) as tell:
             output: QueryOutput = await load_query_graph().ainvoke(given, context=context)  # type: ignore[assignment]
             tell(output)
+        self._counts.note_results(context.corpus, output["results"])
         return output
 
     def _run(self, context: QueryContext, given: QueryInput) -> QueryOutput:
         with self._tracer.query(given) as tell:
             output: QueryOutput = load_query_graph().invoke(given, context=context)  # type: ignore[assignment]
             tell(output)
+        self._counts.note_results(context.corpus, output["results"])
         return output
+
+
+def _answer(context: QueryContext, output: QueryOutput) -> Answer:
+    hits = make_hits(context.corpus, output["results"])
+    return answer_from_record({**output["answer"], **_judged(output)}, hits)
 
 
 def _judged(output: QueryOutput) -> dict[str, Any]:

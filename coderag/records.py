@@ -6,6 +6,7 @@ from typing import Any
 
 from coderag.schema import (
     Answer,
+    AnswerClaim,
     AssembledContext,
     Citation,
     ContextItem,
@@ -37,4 +38,5 @@ def context_from_record(record: dict[str, Any]) -> AssembledContext:
 def answer_from_record(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
     """Return the answer that `record_of` took apart, with the hits that it rests on."""
     citations = [Citation(**citation) for citation in record["citations"]]
-    return Answer(**{**record, "citations": citations, "hits": hits})
+    claims = [AnswerClaim(**claim) for claim in record["claims"]]
+    return Answer(**{**record, "citations": citations, "claims": claims, "hits": hits})

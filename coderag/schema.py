@@ -209,6 +209,8 @@ class IndexStatus:
         outcomes: Files by outcome; ``skipped`` and ``failed`` say why.
         notes: ``(path, note)`` of indexed files with something to know, such as syntax errors.
         added, changed, removed: Paths that differ on disk from this generation.
+        summarised, to_summarise: Chunks with a sentence of a language model, and all that are to have one.
+        summarised_by: How many of those sentences each model wrote, as far as that is still known.
     """
 
     root: str
@@ -231,6 +233,9 @@ class IndexStatus:
     configured: str = ""
     edges: int = 0
     linked: Sequence[str] = ()
+    summarised: int = 0
+    to_summarise: int = 0
+    summarised_by: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def other_model(self) -> bool:

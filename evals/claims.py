@@ -105,8 +105,8 @@ class AnswerChecker:
         supported = self.judge.supported(claims, evidence) if claims else []
         return AnswerCheck(
             text=answer.text,
-            verified=answer.verified,
-            citations=answer.total,
+            verified=sum(citation.verified for citation in answer.citations),
+            citations=len(answer.citations),
             supported=sum(supported),
             claims=len(claims),
             judge=self.judge.name,

@@ -1,44 +1,141 @@
 """Write an answer: by a language model if one is configured, else from the evidence itself."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from coderag.answering.citations import CitationChecker
-from coderag.answering.extractive import extract
-from coderag.answering.generated import generate
-from coderag.schema import Answer
-from coderag.state import QueryContext, QueryState
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.extract import extract
+from coderag.answering.generated.evidence_text import Evidence, numbered_evidence
+from coderag.answering.generated.generate import Emit, generate
+from coderag.answering.generated.statements import with_places
+from coderag.answering.shapes import shape_of
+from coderag.schema import Answer, AnswerClaim, AnswerShape, Citation
+from coderag.state import LanguageModel, QueryContext, QueryState
 from coderag.stores.pieces import context_pieces, related_pieces, result_pieces
 
+_CHANGED: Final = " *(not verified: changed since it was indexed)*"
 
-async def write_answer(context: QueryContext, state: QueryState) -> Answer:
-    """Return the answer to the state's question, every citation checked.
+
+@dataclass(frozen=True, slots=True)
+class _Extracted:
+    """An answer from the evidence itself, checked."""
+
+    text: str
+    claims: Sequence[AnswerClaim]
+    citations: Sequence[Citation]
+    missing: Sequence[str]
+
+
+async def write_answer(context: QueryContext, state: QueryState, emit: Emit) -> Answer:
+    """Return the answer to the state's question, every claim of it checked.
+
+    Args:
+        context: Of the query.
+        state: With the packed context.
+        emit: Takes the text while it is written.
 
     Raises:
         ModelError: The configured language model failed.
     """
-    corpus = context.corpus
-    checker = CitationChecker(Path(context.root), corpus.snapshot.files())
-    results = result_pieces(corpus, state["results"])
-    related = related_pieces(corpus, state["related"])
-    if context.language_model is None:
-        text, claims = extract(state, results, related)
-        citations = [checker.check(claim) for claim in claims]
-        invented = 0
-        generator = "extractive"
+    checker = CitationChecker(Path(context.root), context.corpus.snapshot.files())
+    if context.language_model is not None:
+        pieces = list(chain.from_iterable(context_pieces(context.corpus, state)))
+        evidence = numbered_evidence(state, pieces, context.masked_paths)
+        if evidence:  # else there is nothing to cite, and whatever a model says of it would be dropped
+            return await _generated(context.language_model, context, state, evidence, checker, emit)
+    extracted = _extract(context, state, checker)
+    emit("text", extracted.text)
+    return Answer(
+        query=state["query"],
+        intent=state["analysis"]["intent"],
+        text=extracted.text,
+        citations=extracted.citations,
+        verified=_verified(extracted.claims),
+        total=len(extracted.claims),
+        evidence=state["evidence"],
+        hits=[],
+        shape=shape_of(state),
+        claims=extracted.claims,
+        missing=extracted.missing,
+    )
+
+
+async def _generated(  # what the answer is made of
+    model: LanguageModel,
+    context: QueryContext,
+    state: QueryState,
+    evidence: Sequence[Evidence],
+    checker: CitationChecker,
+    emit: Emit,
+) -> Answer:
+    shape: AnswerShape = shape_of(state)
+    written = await generate(model, context, state, shape, evidence, checker, emit)
+    text, missing, citations, claims = written.text, written.missing, written.citations, written.claims
+    if written.answers:
+        shape = "explanation" if shape == "not_found" else shape
     else:
-        pieces = list(chain.from_iterable(context_pieces(corpus, state)))
-        text, claims, invented = await generate(context.language_model, state, pieces, context.masked_paths)
-        citations = [checker.check(claim) for claim in claims]
-        generator = context.language_model.name
+        shape = "not_found"
+        extracted = _extract(context, {**state, "evidence": "not_found"}, checker)
+        rest = "\n\n".join(filter(None, [_none_held(model, len(claims)), extracted.text]))
+        rest = f"\n\n{rest}" if text else rest
+        missing, citations = [*missing, *extracted.missing], [*extracted.citations, *citations]
+        behind = len(extracted.citations)
+        claims = [replace(one, citations=[position + behind for position in one.citations]) for one in claims]
+        emit("text", rest)
+        text += rest
     return Answer(
         query=state["query"],
         intent=state["analysis"]["intent"],
         text=text,
         citations=citations,
-        verified=sum(citation.verified for citation in citations),
-        total=len(citations) + invented,
+        verified=_verified(claims),
+        total=len(claims),
         evidence=state["evidence"],
         hits=[],
-        generator=generator,
+        generator=model.name,
+        shape=shape,
+        claims=claims,
+        missing=missing,
+        flagged=[f"{one.lines.location}: {', '.join(one.findings)}" for one in evidence if one.findings],
+        redacted=written.redacted,
     )
+
+
+def _extract(context: QueryContext, state: QueryState, checker: CitationChecker) -> _Extracted:
+    """Return the answer from the evidence; lines that moved are cited where they are, what has changed is marked."""
+    corpus = context.corpus
+    draft = extract(context, state, result_pieces(corpus, state["results"]), related_pieces(corpus, state["related"]))
+    lines = list(dict.fromkeys(one for claim in draft.claims for one in claim.cited))
+    citations = [checker.check(one) for one in lines]
+    moved = {old.location: new.location for old, new in zip(lines, citations, strict=True) if new.moved_from}
+    text = with_places(draft.text, moved)
+    for citation in citations:
+        if not citation.verified:
+            text = text.replace(f"`{citation.location}`", f"`{citation.location}`{_CHANGED}")
+    claims = [_checked(claim.text, claim.cited, lines, citations) for claim in draft.claims]
+    return _Extracted(text, claims, citations, draft.missing)
+
+
+def _checked(text: str, cited: Sequence[Lines], lines: Sequence[Lines], citations: Sequence[Citation]) -> AnswerClaim:
+    positions = [lines.index(one) for one in cited]
+    reason = next((f"{one.location}: {one.reason}" for one in map(citations.__getitem__, positions) if one.reason), "")
+    if not positions:
+        return AnswerClaim(text, [], "uncited", "it cites nothing")
+    return AnswerClaim(text, positions, "unsupported" if reason else "verified", reason)
+
+
+def _verified(claims: Sequence[AnswerClaim]) -> int:
+    return sum(claim.status == "verified" for claim in claims)
+
+
+def _none_held(model: LanguageModel, claims: int) -> str:
+    """Return what is said of claims none of which is in the answer."""
+    if not claims:
+        return ""
+    if claims == 1:
+        return f"*The one statement that {model.name} made could not be verified, so it is left out.*"
+    return f"*None of the {claims} statements that {model.name} made could be verified, so they are left out.*"

@@ -2,25 +2,15 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from coderag.answering.draft import Lines
 from coderag.indexed_text import indexed_text
 from coderag.schema import Citation, FileRecord
 
-_SHORTEST_MOVED = 2
-"""Lines that a block needs to be found again elsewhere: a single ``}`` is everywhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Lines that an answer rests on, as the index has them."""
-
-    path: str
-    start_line: int
-    end_line: int
-    text: str
+_TELLING = 12
+"""Characters that a single line needs to be found again elsewhere, white space aside: a ``}`` is everywhere."""
 
 
 class CitationChecker:
@@ -36,27 +26,27 @@ class CitationChecker:
         self._records = {record.path: record for record in records}
         self._files: dict[str, _DiskFile] = {}
 
-    def check(self, claim: Claim) -> Citation:
+    def check(self, lines: Lines) -> Citation:
         """Return the citation with its verdict; lines that moved within their file are cited where they are now."""
-        record = self._records.get(claim.path)
+        record = self._records.get(lines.path)
         if record is None:
-            return _citation(claim, "the file is not in the index")
-        if claim.path not in self._files:
-            self._files[claim.path] = _DiskFile(self._root / claim.path, record)
-        file = self._files[claim.path]
+            return _citation(lines, "the file is not in the index")
+        if lines.path not in self._files:
+            self._files[lines.path] = _DiskFile(self._root / lines.path, record)
+        file = self._files[lines.path]
         if file.error:
-            return _citation(claim, file.error)
+            return _citation(lines, file.error)
         if file.unchanged:
-            return _citation(claim, "")
-        cited = claim.text.rstrip("\n").split("\n")
-        if file.lines[claim.start_line - 1 : claim.start_line - 1 + len(cited)] == cited:
-            return _citation(claim, "")
+            return _citation(lines, "")
+        cited = lines.text.rstrip("\n").split("\n")
+        if file.lines[lines.start_line - 1 : lines.start_line - 1 + len(cited)] == cited:
+            return _citation(lines, "")
         moved = file.find(cited)
         if moved is None:
-            return _citation(claim, "the lines have changed since they were indexed")
-        end = moved + claim.end_line - claim.start_line
-        digest = _digest(claim.text)
-        return Citation(claim.path, moved, end, digest, verified=True, moved_from=claim.start_line)
+            return _citation(lines, "the lines have changed since they were indexed")
+        end = moved + lines.end_line - lines.start_line
+        digest = _digest(lines.text)
+        return Citation(lines.path, moved, end, digest, verified=True, moved_from=lines.start_line)
 
 
 class _DiskFile:
@@ -83,16 +73,16 @@ class _DiskFile:
 
     def find(self, block: list[str]) -> int | None:
         """Return the 1-based line where a block of lines is, if it is in exactly one place."""
-        if len(block) < _SHORTEST_MOVED:
+        if len(block) == 1 and len("".join(block[0].split())) < _TELLING:
             return None
         last = len(self.lines) - len(block)
         places = [line for line in range(last + 1) if self.lines[line : line + len(block)] == block]
         return places[0] + 1 if len(places) == 1 else None
 
 
-def _citation(claim: Claim, reason: str) -> Citation:
+def _citation(lines: Lines, reason: str) -> Citation:
     return Citation(
-        claim.path, claim.start_line, claim.end_line, _digest(claim.text), verified=not reason, reason=reason
+        lines.path, lines.start_line, lines.end_line, _digest(lines.text), verified=not reason, reason=reason
     )
 
 

@@ -9,8 +9,16 @@ from coderag.state import QueryContext, QueryState, QueryUpdate
 
 
 async def answer(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
-    """Write the answer from the evidence, with a language model if one is configured."""
+    """Write the answer from the evidence, with a language model if one is configured.
+
+    What is written is streamed as dicts with ``kind`` (``draft`` or ``text``) and ``text``, see `coderag.schema.AnswerEvent`.
+    """
+
+    def emit(kind: str, text: str) -> None:
+        if text or kind == "text":  # a text without words replaces drafts that were dropped
+            runtime.stream_writer({"kind": kind, "text": text})
+
     with Step("answer") as step:
-        written = await write_answer(runtime.context, state)
-        step.note(generator=written.generator, verified=written.verified, total=written.total)
+        written = await write_answer(runtime.context, state, emit)
+        step.note(generator=written.generator, verified=written.verified, total=written.total, shape=written.shape)
     return {"answer": record_of(written), "trace": step.entries}

@@ -25,6 +25,7 @@ _LOCATION = r"(?:[\w.@+-]+/)*[\w.@+-]+\.\w+:\d+(?:-\d+|:\d+)?:?"  # also path:fi
 _THING = _NOUN + _KIND + _NAME + _TAIL_KIND
 _OTHER = _THING.replace("(?P<name>", "(?P<other>")
 _TYPE = rf"(?-i:(?=\S*[A-Z])){_THING}"  # what is created is a type, or it is no question about code
+_CODE_NAME = r"(?-i:(?=\S*[A-Z_`]))"  # two of them are no longer a guess that plain words are names
 _END = r"\s*\??\s*$"
 _WHO = (
     r"(?:who|what|which(?:\s+\w+){0,2}|where|everything\s+that|(?:places?|code|all\s+\w+|find\s+\w+|functions|methods|"
@@ -118,6 +119,7 @@ INTENT_PATTERNS: tuple[IntentPattern, ...] = tuple(
     + _pattern(
         "find_definition", 0.9,
         rf"\bwhere\s+(?:is|are)\s+{_THING}\s+(?:defined|declared|implemented|located)\b",
+        rf"\bwhere\s+are\s+{_CODE_NAME}{_THING}\s+(?:and|or)\s+{_CODE_NAME}{_OTHER}\s+(?:defined|declared|implemented|located)\b",
         rf"\b(?:definition|declaration|implementation|source)\s+of\s+{_THING}\s*\??$",
         rf"^\s*(?:show|open|find|locate|go\s+to|jump\s+to|print)\s+(?:me\s+)?{_THING}\s*\??$",
         rf"^\s*(?:what|where)\s+is\s+{_THING}\s*\??$",

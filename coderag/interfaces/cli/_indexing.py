@@ -1,6 +1,7 @@
 """Run the indexing with its progress, and ask a question of a repository that may not be indexed yet."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,15 +31,27 @@ def run_index(rag: "CodeRAG", *, full: bool = False) -> "IndexReport":
 
 
 def ask_indexed(
-    rag: "CodeRAG", question: Callable[["CodeRAG"], _Result], output: Output, *, may_index: bool
+    rag: "CodeRAG",
+    question: Callable[["CodeRAG"], _Result],
+    output: Output,
+    *,
+    may_index: bool,
+    doing: str = "searching",
 ) -> _Result:
     """Return the question's result; if there is no index yet, make it first.
+
+    Args:
+        rag: The engine.
+        question: Asks it.
+        output: For notes.
+        may_index: Whether the index may be made.
+        doing: What is shown meanwhile; empty if the question shows that itself.
 
     Raises:
         IndexNotFoundError: There is none, and it may not be made.
     """
     try:
-        with output.busy("searching"):
+        with output.busy(doing) if doing else nullcontext():
             return question(rag)
     except IndexNotFoundError:
         if not may_index:
@@ -47,5 +60,5 @@ def ask_indexed(
     report = run_index(rag)
     failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
     output.note(f"indexed {report.files.get('indexed', 0):,} files{failed}")
-    with output.busy("searching"):
+    with output.busy(doing) if doing else nullcontext():
         return question(rag)

@@ -1,7 +1,11 @@
 """``coderag ask``."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from coderag.interfaces.cli._answer import AnswerPrinter, notes, verdict_text
 from coderag.interfaces.cli._evidence import evidence_text, note_missing
 from coderag.interfaces.cli._options import (
     BudgetOption,
@@ -19,10 +23,16 @@ from coderag.interfaces.cli._options import (
     make_filters,
     read_query,
 )
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output
+from coderag.schema import AnswerEvent
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from coderag.app import CodeRAG
     from coderag.schema import Answer
+
+NoStreamOption = Annotated[bool, typer.Option("--no-stream", help="Show the answer when all of it is there.")]
 
 
 def ask(  # noqa: PLR0913  # one parameter an option
@@ -37,12 +47,14 @@ def ask(  # noqa: PLR0913  # one parameter an option
     changed_since: ChangedSinceOption = None,
     no_index: NoIndexOption = False,
     repo: RepoOption = None,
+    no_stream: NoStreamOption = False,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Answer a question, with citations.
 
-    Each citation is checked against the files on disk.
+    Each claim is checked against the lines that it cites, as they are on disk. In a terminal the answer is shown while it is
+    written.
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli._indexing import ask_indexed, open_here
@@ -50,30 +62,51 @@ def ask(  # noqa: PLR0913  # one parameter an option
     output = Output(as_json)
     text, filters = read_query(query), make_filters(language, kind, path, role, complexity, changed_since)
     rag = open_here(repo, output)
-    answer = ask_indexed(
-        rag, lambda engine: engine.ask(text, token_budget=budget, filters=filters), output, may_index=not no_index
-    )
+    stream = output.for_people and not no_stream
+
+    def question(engine: "CodeRAG") -> "Answer":
+        if stream:
+            import asyncio  # slow, and `--help` comes this way
+
+            return asyncio.run(
+                _streamed(engine.astream(text, token_budget=budget, filters=filters), engine.root, output)
+            )
+        return engine.ask(text, token_budget=budget, filters=filters)
+
+    answer = ask_indexed(rag, question, output, may_index=not no_index, doing="" if stream else "searching")
     if as_json:
         output.result(answer)
         return
-    _print_answer(answer, output)
-    for citation in answer.citations:
-        if not citation.verified:
-            output.note(f"not verified: {citation.location}: {citation.reason}")
+    if not stream:
+        AnswerPrinter(output, rag.root).show(AnswerEvent("answer", answer=answer))
+    _print_verdict(answer, output)
+    for note in notes(answer):
+        output.note(note)
     if answer.evidence != "found":
         output.note(evidence_text(answer))
     note_missing(answer, output)
 
 
-def _print_answer(answer: "Answer", output: Output) -> None:
-    verdict = f"citations: {answer.verified}/{answer.total} verified"
+async def _streamed(events: "AsyncIterator[AnswerEvent]", root: Path, output: Output) -> "Answer":
+    """Print an answer while it comes, and return it."""
+    printer = AnswerPrinter(output, root)
+    answer = None
+    try:
+        async for event in events:
+            printer.show(event)
+            answer = event.answer
+    finally:
+        printer.close()
+    assert answer is not None, "the last event is the answer"
+    return answer
+
+
+def _print_verdict(answer: "Answer", output: Output) -> None:
     if not output.for_people:
-        output.write(f"{answer.text.rstrip()}\n\n{verdict}")
+        output.write(f"\n{verdict_text(answer)}")
         return
-    from rich.markdown import Markdown
     from rich.text import Text
 
     console = output.console()
-    console.print(Markdown(visible(answer.text), code_theme="ansi_dark"))
     console.print()
-    console.print(Text(verdict, style="green" if answer.verified == answer.total else "yellow"))
+    console.print(Text(verdict_text(answer), style="green" if answer.verified == answer.total else "yellow"))

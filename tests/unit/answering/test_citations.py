@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.answering.citations import CitationChecker, Claim
+from coderag.answering.citations import CitationChecker
+from coderag.answering.draft import Lines
 from coderag.ingestion.files.source import decode
 from coderag.schema import FileRecord
 
@@ -27,7 +28,7 @@ class Repository:
 
     def check(self, start, end, path="a.py", ending="\n"):
         text = "\n".join(self.lines[start - 1 : end]) + ending
-        return CitationChecker(self.root, [self.record]).check(Claim(path, start, end, text))
+        return CitationChecker(self.root, [self.record]).check(Lines(path, start, end, text))
 
     def rewrite(self, text, encoding="utf-8"):
         self.file.write_bytes(text.encode(encoding))
@@ -83,9 +84,10 @@ def test_lines_that_moved_to_two_places_are_not_verified(repository):
     assert not repository.check(8, 9).verified
 
 
-def test_a_single_line_that_moved_is_not_verified(repository):
+def test_a_single_line_that_moved_is_found_if_it_is_telling(repository):
     repository.rewrite("x = 1\n" + TEXT)
     assert not repository.check(9, 9).verified
+    assert repository.check(8, 8).moved_from == 8
 
 
 def test_a_file_that_is_gone_is_not_verified(repository):
@@ -145,10 +147,10 @@ def test_windows_line_ends_are_part_of_the_lines(tmp_path):
 
 def test_a_file_is_read_once_for_all_its_citations(repository):
     checker = CitationChecker(repository.root, [repository.record])
-    claim = Claim("a.py", 8, 9, "def second():\n    return 2\n")
-    first = checker.check(claim)
+    cited = Lines("a.py", 8, 9, "def second():\n    return 2\n")
+    first = checker.check(cited)
     repository.file.unlink()
-    assert checker.check(claim) == first
+    assert checker.check(cited) == first
 
 
 LINE = st.sampled_from(["a = 1", "b = 2", "    return 3", "", "}"])
@@ -176,9 +178,9 @@ def test_lines_of_a_notebook_are_found_where_they_moved(tmp_path):
     lines = ["x = 1\n", 'y = "é"']
     (tmp_path / "a.ipynb").write_bytes(notebook(["import os"], lines))
     record = FileRecord("a.ipynb", "indexed", hash="of another time", encoding="utf-8")
-    claim = Claim("a.ipynb", 17, 19, '# %%\nx = 1\ny = "é"\n\n\n\n')
-    assert CitationChecker(tmp_path, [record]).check(claim).location == "a.ipynb:17-19"
+    cited = Lines("a.ipynb", 17, 19, '# %%\nx = 1\ny = "é"\n\n\n\n')
+    assert CitationChecker(tmp_path, [record]).check(cited).location == "a.ipynb:17-19"
     (tmp_path / "a.ipynb").write_bytes(notebook(["import os", "z = 0"], lines))
-    assert CitationChecker(tmp_path, [record]).check(claim).location == "a.ipynb:18-20"
+    assert CitationChecker(tmp_path, [record]).check(cited).location == "a.ipynb:18-20"
     (tmp_path / "a.ipynb").write_bytes(notebook(["import os"], ["x = 2\n", lines[1]]))
-    assert not CitationChecker(tmp_path, [record]).check(claim).verified
+    assert not CitationChecker(tmp_path, [record]).check(cited).verified

@@ -1,0 +1,55 @@
+"""Stop before a prompt is sent that is longer than a person has agreed to."""
+
+from collections.abc import AsyncIterator
+
+from coderag.redaction import RedactingModel
+from coderag.schema import Completion, ModelPrompt
+from coderag.state import LanguageModel
+from coderag.token_counts import count_tokens
+
+
+class PromptTooLongError(Exception):
+    """A prompt that needs an approval; it was not sent.
+
+    Attributes:
+        tokens: Its size.
+    """
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__(f"a prompt of {tokens} tokens needs an approval")
+        self.tokens = tokens
+
+
+def limited(model: LanguageModel, limit: int) -> LanguageModel:
+    """Return a model that is sent no prompt of more tokens than a limit; it raises `PromptTooLongError`."""
+    stopping = _LimitedModel(model, limit)
+    return RedactingModel(stopping) if isinstance(model, RedactingModel) else stopping  # whoever counts secrets sees it
+
+
+class _LimitedModel:
+    def __init__(self, model: LanguageModel, limit: int) -> None:
+        self.name = model.name
+        self.context_window = model.context_window
+        self._model = model
+        self._limit = limit
+
+    async def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
+        """Yield the reply.
+
+        Raises:
+            PromptTooLongError: The prompt needs an approval.
+            ModelError: As the model.
+        """
+        self._check(prompt)
+        async for piece in self._model.stream(prompt):
+            yield piece
+
+    async def complete(self, prompt: ModelPrompt) -> Completion:
+        """Return the whole reply. Raises as `stream`."""
+        self._check(prompt)
+        return await self._model.complete(prompt)
+
+    def _check(self, prompt: ModelPrompt) -> None:
+        tokens = count_tokens(prompt.text)
+        if tokens > self._limit:
+            raise PromptTooLongError(tokens)

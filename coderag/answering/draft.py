@@ -1,0 +1,40 @@
+"""What a writer of answers hands over: the text, and the lines that each of its statements rests on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a file that a statement rests on, as the index has them."""
+
+    path: str
+    start_line: int
+    end_line: int
+    text: str
+
+    @property
+    def location(self) -> str:
+        """The place as ``path:start-end``."""
+        return f"{self.path}:{self.start_line}-{self.end_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftClaim:
+    """A statement, and the lines that it cites."""
+
+    text: str
+    cited: Sequence[Lines]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer in Markdown whose citations are not checked yet.
+
+    Attributes:
+        missing: What was asked for and not found, a sentence each.
+    """
+
+    text: str
+    claims: Sequence[DraftClaim]
+    missing: Sequence[str] = ()

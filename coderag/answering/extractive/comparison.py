@@ -1,0 +1,213 @@
+"""Compare two declarations side by side: what each is, what it calls and who calls it, and what both have."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
+from coderag.answering.extractive.relations import Groups, users_of
+from coderag.answering.extractive.writer import (
+    Writer,
+    a_kind,
+    cell,
+    code,
+    code_line,
+    counted,
+    first_sentence,
+    joined,
+    kind_name,
+)
+from coderag.answering.shapes import Ends, compared
+from coderag.schema import GraphNeighbour
+from coderag.state import QueryState
+from coderag.stores.pieces import Piece
+
+_MOST_NAMES, _MOST_ALL = 4, 8
+_DEPTH = 9  # bases of bases
+_LONGEST = 12  # lines of each side's code
+_CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor", "new", "init", "initialize"})
+_COMPARABLE: Final = CALLABLE | TYPES
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two, and what the index knows of it."""
+
+    index: Index
+    declared: Declared
+    head: Lines
+
+    @property
+    def name(self) -> str:
+        return code(self.declared.name)
+
+    @cached_property
+    def users(self) -> Groups:
+        return users_of(self.index, self.declared)
+
+    @cached_property
+    def bases(self) -> list[str]:
+        return _names(self.index.graph.bases(self.declared.key)) if self.declared.kind in TYPES else []
+
+    @cached_property
+    def all_bases(self) -> list[str]:
+        """Also the bases of those."""
+        return _names(self.index.graph.bases(self.declared.key, _DEPTH)) if self.declared.kind in TYPES else []
+
+    @cached_property
+    def calls(self) -> list[str]:
+        return _names(one for one in self.index.graph.callees(self.declared.key) if one.path)
+
+    @cached_property
+    def members(self) -> dict[str, Declared]:
+        """The members by their own name."""
+        return {one.name.rpartition(".")[2]: one for one in self.index.members(self.declared)}
+
+    def users_by(self, kind: str) -> list[str]:
+        return _names(self.users[kind])
+
+
+def write_comparison(writer: Writer, index: Index, state: QueryState, results: Sequence[Piece]) -> list[str] | None:
+    """Write two declarations side by side, and return what of them is not known.
+
+    None, and nothing is written, if neither of the two that the question compares is known.
+    """
+    asked = compared(state["query"])
+    if asked is None:
+        return None
+    found = [index.meant(words, results, _COMPARABLE) for words in asked]
+    sides = [_Side(index, one, head) for one in found if one and (head := index.head_of(one))]
+    if not sides:
+        return None
+    if len(sides) == 1 or sides[0].declared.node == sides[1].declared.node:
+        return _one_side(writer, asked, sides[0], found)
+    one, other = sides
+    _lead(writer, one, other)
+    _table(writer, one, other)
+    _common(writer, one, other)
+    _different(writer, one, other)
+    for side in sides:
+        _code(writer, side)
+    return []
+
+
+def _one_side(writer: Writer, asked: Ends, side: _Side, found: Sequence[Declared | None]) -> list[str]:
+    unknown = asked.last if found[0] else asked.first
+    sentence = f"Nothing that is called or described as {code(unknown)} was found to compare with."
+    writer.say(f"{side.name} is {a_kind(side.declared.kind)} in {writer.cite(side.head)}. {sentence}\n")
+    _code(writer, side)
+    return [sentence]
+
+
+def _lead(writer: Writer, one: _Side, other: _Side) -> None:
+    """Write how the two are related, if they are."""
+    sentences = []
+    for side, far in ((one, other), (other, one)):
+        for verb, neighbours in (
+            ("extends", side.index.graph.bases(side.declared.key, _DEPTH) if side.declared.kind in TYPES else []),
+            ("calls", side.index.graph.callees(side.declared.key)),
+        ):
+            of_far = (
+                near
+                for near in neighbours
+                if (near.path, near.qualified_name) == (far.declared.path, far.declared.name)
+            )
+            near = next(of_far, None)
+            line = near and side.index.line(near.evidence, near.line)
+            if near and line:
+                through = f" through {code(near.via)}" if near.depth > 1 else ""
+                sentences.append(f"{side.name} {verb} {far.name}{through} ({writer.cite(line)}).")
+    kinds = [kind_name(side.declared.kind) for side in (one, other)]
+    both = (
+        f"both {kinds[0]}{'es' if kinds[0].endswith('s') else 's'}"
+        if kinds[0] == kinds[1]
+        else joined([a_kind(side.declared.kind) for side in (one, other)])
+    )
+    related = " ".join(sentences) or "Neither calls or extends the other."
+    writer.say(f"**{one.name} and {other.name}** are {both}. {related}\n")
+
+
+def _table(writer: Writer, one: _Side, other: _Side) -> None:
+    writer.say(f"| | {cell(one.name)} | {cell(other.name)} |\n|---|---|---|")
+    for title, cells in _rows(writer, one, other):
+        if any(cells):
+            writer.say(f"| {title} | {' | '.join(cell(text or '–') for text in cells)} |")
+
+
+def _rows(writer: Writer, one: _Side, other: _Side) -> list[tuple[str, list[str]]]:
+    sides = (one, other)
+    return [
+        ("Declared in", [writer.cite(side.index.lines_of(side.declared) or side.head) for side in sides]),
+        ("Kind", [kind_name(side.declared.kind) for side in sides]),
+        ("Signature", [code_line(side.index.signature(side.declared) or side.head.text) for side in sides]),
+        ("Described as", [first_sentence(side.index.summary(side.declared)) for side in sides]),
+        ("Extends", [_listed(side.bases) for side in sides]),
+        ("Size", [_size(side) for side in sides]),
+        ("Calls", [_listed(side.calls) for side in sides]),
+        ("Called by", [_listed(side.users_by("called")) for side in sides]),
+        ("Extended by", [_listed(side.users_by("derived")) for side in sides]),
+        ("In tests", [counted(len(side.users["tested"]), "place") if side.users["tested"] else "" for side in sides]),
+    ]
+
+
+def _size(side: _Side) -> str:
+    members = f", {counted(len(side.members), 'member')}" if side.members and side.declared.kind in TYPES else ""
+    return f"{counted(side.declared.length, 'line')}{members}"
+
+
+def _common(writer: Writer, one: _Side, other: _Side) -> None:
+    found = [
+        (f"Both {verb}", [name for name in names(one) if name in set(names(other))])
+        for verb, names in (
+            ("extend", lambda side: side.all_bases),
+            ("call", lambda side: side.calls),
+            ("are called by", lambda side: side.users_by("called")),
+            ("have the members", lambda side: [code(name) for name in side.members if name not in _CONSTRUCTORS]),
+        )
+    ]
+    shown = [f"- {verb} {_listed(names, _MOST_ALL)}" for verb, names in found if names]
+    if shown:
+        writer.heading("In common")
+        for entry in shown:
+            writer.say(f"{entry} — {writer.cite(one.head)}, {writer.cite(other.head)}")
+
+
+def _different(writer: Writer, one: _Side, other: _Side) -> None:
+    entries: list[tuple[str, list[Lines]]] = []
+    for side, far in ((one, other), (other, one)):
+        called = [name for name in side.calls if name not in far.calls and name != far.name]
+        if called:
+            entries.append((f"Only {side.name} calls {_listed(called, _MOST_ALL)}", [side.head]))
+        own = [member for name, member in side.members.items() if name not in far.members]
+        if own and side.declared.kind in TYPES:
+            heads = [head for member in own[:_MOST_NAMES] if (head := side.index.head_of(member))]
+            names = [code(member.name.rpartition(".")[2]) for member in own]
+            entries.append((f"Only {side.name} has {_listed(names, _MOST_ALL)}", heads))
+    if entries:
+        writer.heading("Different")
+    for text, lines in entries:
+        writer.say(f"- {text} — {', '.join(map(writer.cite, lines))}")
+
+
+def _code(writer: Writer, side: _Side) -> None:
+    """Write the beginning of a side."""
+    index, declared = side.index, side.declared
+    last = min(declared.end_line, declared.start_line + _LONGEST - 1)
+    lines = index.lines(declared.path, declared.start_line, last)
+    if lines is None:
+        return
+    writer.say(f"\n**{side.name}** — {writer.cite(lines)}\n")
+    rest = declared.end_line - last
+    shown = [*lines.text.split("\n"), *([f"… {rest} more lines"] if rest else [])]
+    writer.code(shown, index.language(declared.path))
+
+
+def _names(neighbours: Iterable[GraphNeighbour]) -> list[str]:
+    return list(dict.fromkeys(code(one.qualified_name or one.path) for one in neighbours))
+
+
+def _listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return joined([*names[:most], *more])

@@ -1,0 +1,102 @@
+"""An answer without a language model, from the evidence and the index: each statement with the lines that it rests on."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from coderag.answering.draft import Draft
+from coderag.answering.extractive.comparison import write_comparison
+from coderag.answering.extractive.definition import write_definition
+from coderag.answering.extractive.explanation import write_explanation
+from coderag.answering.extractive.flow_steps import write_flow
+from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.not_found import unknown, unknown_names, write_not_found
+from coderag.answering.extractive.usages import write_usages
+from coderag.answering.extractive.writer import Writer, code, joined, prose
+from coderag.answering.flow import find_flow
+from coderag.answering.shapes import shape_of
+from coderag.schema import AnswerShape
+from coderag.state import Analysis, QueryContext, QueryState
+from coderag.stores.pieces import Piece, pieces_of_lines
+from coderag.stores.spellings import SIMILAR
+
+
+def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], related: Sequence[Piece]) -> Draft:
+    """Return the answer to a question, in the shape that it asks for.
+
+    What the question needs beyond the results (all callers, the calls between two places) is read from the index. Where that
+    knows nothing of it, the answer explains the results.
+
+    Args:
+        context: Of the query.
+        state: With analysis, results and evidence.
+        results: The results as pieces, best first.
+        related: Code that belongs to them.
+    """
+    writer, index = Writer(), Index(context)
+    shape = shape_of(state)
+    if shape == "not_found":
+        return writer.draft(write_not_found(writer, index, state, results))
+    _verdict(writer, state)
+    missing = _write(writer, index, shape, state, results, related)
+    if missing is None:
+        missing = unknown_names(index, state)
+        for sentence in missing:
+            writer.say(f"*{sentence}*\n")
+        if not _write_nearly_named(writer, index, shape, state):
+            write_explanation(writer, index, state, results, related)
+    return writer.draft(missing)
+
+
+def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
+    """Write about what is spelt nearly like the name that is asked for and that nothing has; whether there is such."""
+    if shape not in ("definition", "usages"):
+        return False
+    for name in unknown(index, state):
+        for near in index.corpus.symbols.near(name, 1):
+            declared = index.named(near.word)
+            if near.quality < SIMILAR or not declared:
+                continue
+            analysis: Analysis = {**state["analysis"], "entities": [{"kind": "identifier", "text": near.word}]}
+            about: QueryState = {**state, "analysis": analysis, "query": state["query"].replace(name, near.word)}
+            found = [
+                replace(piece, name=one.name, kind=one.kind, looked_up=True)
+                for one in declared
+                for piece in pieces_of_lines(index.corpus, one.path, one.start_line, one.end_line)[:1]
+            ]
+            writer.say(f"This is about {code(near.word)}:\n")
+            if shape == "usages":
+                return write_usages(writer, index, about, found) is not None
+            write_definition(writer, index, about, found)
+            return True
+    return False
+
+
+def _write(
+    writer: Writer,
+    index: Index,
+    shape: AnswerShape,
+    state: QueryState,
+    results: Sequence[Piece],
+    related: Sequence[Piece],
+) -> Sequence[str] | None:
+    """Write an answer in a shape, and return what is missing; None, and nothing written, if the index has nothing for it."""
+    if shape == "usages":
+        return write_usages(writer, index, state, results)
+    if shape == "comparison":
+        return write_comparison(writer, index, state, results)
+    if shape == "flow" and (flow := find_flow(index, state, [*results, *related])):
+        return write_flow(writer, index, flow)
+    if shape == "definition" and any(piece.looked_up for piece in results):
+        write_definition(writer, index, state, results)
+        return []
+    return None
+
+
+def _verdict(writer: Writer, state: QueryState) -> None:
+    """Write how good the evidence is, unless it is good."""
+    if state["evidence"] == "unknown":
+        files = [file.partition(": ") for file in state["judgement"]["not_indexed"]]
+        named = joined([f"{code(path)} ({prose(reason)})" for path, _, reason in files])
+        writer.say(f"*The answer may be in files that are not in the index: {named}.*\n")
+    if state["evidence"] == "weak":
+        writer.say("*The evidence is weak: this is the nearest that the index has, not a sure answer.*\n")

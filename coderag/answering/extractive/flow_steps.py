@@ -1,0 +1,70 @@
+"""Tell a flow: its calls in steps, each with the line of the call, and drawn."""
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.writer import Writer, code, code_line, counted, first_sentence
+from coderag.answering.flow import Flow, draw
+
+
+def write_flow(writer: Writer, index: Index, flow: Flow) -> list[str]:
+    """Write the steps of a flow and its diagram, and return what was asked for and is not known.
+
+    Args:
+        writer: Of the answer.
+        index: The open index.
+        flow: With at least one step.
+    """
+    missing = _lead(writer, index, flow)
+    writer.heading("Step by step")
+    told = {flow.steps[0].source}
+    for number, step in enumerate(flow.steps, 1):
+        source, target = flow.declared[step.source], flow.declared[step.target]
+        verb = "calls" if target.kind not in _MADE else "makes a"
+        verb = verb if step.sure else "may run"
+        where = writer.cite(step.line)
+        writer.say(f"{number}. {code(source.name)} {verb} {code(target.name)} in {where}: {code_line(step.line.text)}")
+        if step.target not in told and (summary := first_sentence(index.summary(target))):
+            lines = index.lines_of(target)
+            writer.say(f"   - {summary}{f' — {writer.cite(lines)}' if lines else ''}")
+        told.add(step.target)
+    writer.heading("Diagram")
+    writer.code(draw(flow).split("\n"), "mermaid")
+    return missing
+
+
+_MADE = frozenset({"class", "struct"})
+
+
+def _lead(writer: Writer, index: Index, flow: Flow) -> list[str]:
+    start = flow.declared[0]
+    end = flow.declared[flow.steps[-1].target]
+    head = index.head_of(start)
+    first = f"{code(start.name)}{_at(writer, head)}"
+    if flow.found == "path":
+        tail = index.head_of(end)
+        steps = counted(len(flow.steps), "call")
+        writer.say(f"{first} leads to {code(end.name)}{_at(writer, tail)} in {steps}.")
+        return []
+    if flow.found == "back":
+        writer.say(
+            f"The calls lead the other way: {first} leads to {code(end.name)} in {counted(len(flow.steps), 'call')}."
+        )
+        return [f"No known call leads from {code(end.name)} to {code(start.name)}."]
+    if flow.found == "meeting":
+        writer.say(f"Neither of the two leads to the other by known calls. {first} leads to both.")
+        return [f"No known call leads from {code(flow.asked.first)} to {code(flow.asked.last)}."] if flow.asked else []
+    writer.say(f"It begins in {first}.{_summary(index, flow)}")
+    if flow.asked:
+        sentence = f"No known calls lead from {code(flow.asked.first)} to {code(flow.asked.last)}."
+        writer.say(f"\n*{sentence} These are the nearest that the code graph has.*")
+        return [sentence]
+    return []
+
+
+def _summary(index: Index, flow: Flow) -> str:
+    summary = first_sentence(index.summary(flow.declared[0]))
+    return f" {summary}" if summary else ""
+
+
+def _at(writer: Writer, lines: Lines | None) -> str:
+    return f" ({writer.cite(lines)})" if lines else ""

@@ -1,0 +1,255 @@
+"""What the index knows beside the pieces that were found: lines of files, and declarations with their relations.
+
+The code graph is a collaborator of the query; this is the one place that knows which of its methods answers ask.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, get_args
+
+from coderag.answering.draft import Lines
+from coderag.schema import NAMED_BY_FILE, RESOLVED, GraphNeighbour, Kind
+from coderag.state import QueryContext
+from coderag.stores.corpus import Corpus
+from coderag.stores.pieces import Piece
+from coderag.tokens import query_terms, raw_tokens, text_terms
+
+CALLABLE: Final = frozenset({"function", "method", "macro"})
+TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
+_CALLS: Final = ("calls", "instantiates")
+FILE: Final = "file"
+MOST_NAMED: Final = 20
+"""Declarations of one name that the code graph looks at, the most used."""
+
+PERHAPS: Final = 0.6
+"""Confidence up to which a call may run, or an import mean, something else of the same name."""
+
+_DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A declaration, or a file, of the code graph.
+
+    Attributes:
+        node: Its number there.
+    """
+
+    node: int
+    path: str
+    start_line: int
+    end_line: int
+    name: str
+    kind: str
+    role: str
+
+    @property
+    def key(self) -> str:
+        """A name that means only this one."""
+        return self.path if self.kind == FILE else f"{self.path}::{self.name}"
+
+    @property
+    def length(self) -> int:
+        """Number of its lines."""
+        return self.end_line - self.start_line + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call, or the making of an instance: where it stands, and what it leads to.
+
+    Attributes:
+        source: What calls.
+        line: Number of the line, in the source's file.
+        confidence: 0 to 1.
+    """
+
+    source: Declared
+    target: Declared
+    line: int
+    confidence: float
+
+
+class Index:
+    """The open index, as answers ask it.
+
+    Args:
+        context: Of the query.
+    """
+
+    def __init__(self, context: QueryContext) -> None:
+        self.corpus: Corpus = context.corpus
+        self.graph: Any = context.graph.permissive
+        self._symbols: Any = context.graph.symbols
+        self._texts: dict[int, list[str]] = {}
+
+    # Lines
+
+    def lines(self, path: str, start: int, end: int) -> Lines | None:
+        """Return some lines of a file; None if the index has not all of them."""
+        if path not in self._files or end < start:
+            return None
+        found: dict[int, str] = {}
+        for row in self.corpus.chunk_rows(self._files[path]):
+            first, last = int(self.corpus.start_lines[row]), int(self.corpus.end_lines[row])
+            if first <= end and start <= last:
+                found.update(enumerate(self._text(row), first))
+        wanted = [found.get(number, "") for number in range(start, end + 1)]
+        return Lines(path, start, end, "\n".join(wanted)) if start in found and end in found else None
+
+    def line(self, path: str, number: int) -> Lines | None:
+        """Return one line of a file; None if the index has it not."""
+        return self.lines(path, number, number)
+
+    def lines_of(self, declared: Declared) -> Lines | None:
+        """Return the lines of a declaration."""
+        return self.lines(declared.path, declared.start_line, declared.end_line)
+
+    def head_of(self, declared: Declared) -> Lines | None:
+        """Return the line that a declaration's name stands in, near its first."""
+        last = declared.name.rpartition(".")[2]
+        lines = [self.line(declared.path, declared.start_line + more) for more in range(min(declared.length, 12))]
+        known = [line for line in lines if line is not None]
+        return next((line for line in known if last in line.text), known[0] if known else None)
+
+    def _text(self, row: int) -> list[str]:
+        if row not in self._texts:
+            self._texts[row] = self.corpus.texts([row])[0].removesuffix("\n").split("\n")
+        return self._texts[row]
+
+    @cached_property
+    def _files(self) -> dict[str, int]:
+        return {path: file for file, path in enumerate(self.corpus.paths)}
+
+    # Declarations
+
+    def named(self, name: str) -> list[Declared]:
+        """Return what a name means, the most used first; what counts as one declaration (overloads, a stub) once."""
+        nodes = self.graph.targets.all(name, _DECLARED, {FILE})
+        return [self.declared(max(group, key=self._length)) for group in self.graph.kin.grouped(nodes)]
+
+    def _length(self, node: int) -> int:
+        return int(self._symbols.end_lines[node] - self._symbols.start_lines[node])
+
+    def of_piece(self, piece: Piece) -> Declared | None:
+        """Return the declaration that a piece shows, or its file."""
+        return self._at(piece.path, piece.start_line, piece.name)
+
+    def of_neighbour(self, neighbour: GraphNeighbour) -> Declared | None:
+        """Return the declaration at the other end of a relation; None for what is outside the repository."""
+        if neighbour.kind == FILE:
+            return self.file(neighbour.path)
+        return self._at(neighbour.path, neighbour.start_line, neighbour.qualified_name)
+
+    def at(self, path: str, line: int) -> Declared | None:
+        """Return the innermost declaration around a line, else the file."""
+        node = self._symbols.at(path, line)
+        return None if node is None else self.declared(node)
+
+    def file(self, path: str) -> Declared | None:
+        """Return a file."""
+        node = self._symbols.file_node(path)
+        return None if node is None else self.declared(node)
+
+    def declared(self, node: int) -> Declared:
+        """Return a node of the graph."""
+        known = self._symbols.node(node)
+        return Declared(
+            node, known.path, known.start_line, known.end_line, known.qualified_name, known.kind, known.role
+        )
+
+    def members(self, declared: Declared) -> list[Declared]:
+        """Return what is declared right inside a declaration, or elsewhere as its member (a Go type's methods), in order."""
+        inside = [self.declared(node) for node in self.graph.kin.members([declared.node])]
+        return [one for one in inside if one.name.rpartition(".")[0] == declared.name]
+
+    def row_of(self, declared: Declared) -> int | None:
+        """Return the chunk that a declaration begins in."""
+        if declared.path not in self._files:
+            return None
+        rows = self.corpus.chunk_rows(self._files[declared.path])
+        return next((row for row in rows if self.corpus.end_lines[row] >= declared.start_line), None)
+
+    def summary(self, declared: Declared) -> str:
+        """Return what a declaration's docstring, or a language model, says it is for; not what is made of its names."""
+        row = self._own_row(declared)
+        return "" if row is None else self.summary_of_row(row)
+
+    def summary_of_row(self, row: int) -> str:
+        """Return the same of a chunk."""
+        derived = self._summary_sources[row] == "derived"
+        return self.corpus.value("docstring", row) if derived else self.corpus.value("summary", row)
+
+    def signature(self, declared: Declared) -> str:
+        """Return the first line of a declaration's signature; empty if no chunk is this declaration."""
+        row = self._own_row(declared)
+        return "" if row is None else self.corpus.value("signature", row).split("\n")[0]
+
+    def language(self, path: str) -> str:
+        """Return the language of a file."""
+        return self.corpus.value("language", int(self.corpus.file_starts[self._files[path]]))
+
+    def _own_row(self, declared: Declared) -> int | None:
+        row = self.row_of(declared)
+        return row if row is not None and self.corpus.value("qualified_name", row) == declared.name else None
+
+    @cached_property
+    def _summary_sources(self) -> list[str]:
+        found: list[str] = self.corpus.snapshot.chunks(["summary_source"])["summary_source"].to_pylist()
+        return found
+
+    def meant(self, words: str, results: Sequence[Piece], kinds: Collection[str]) -> Declared | None:
+        """Return the declaration that some words of a question mean: by its name, else the best result that has them.
+
+        Args:
+            words: A name, or what describes a thing.
+            results: What the question found, best first.
+            kinds: Kinds of declaration that are meant rather than others.
+        """
+        one = words.removesuffix("s")
+        spellings = dict.fromkeys((words, one, "".join(raw_tokens(words)), one.capitalize()))
+        declared = [found for name in spellings for found in self.named(name)]
+        ranked = sorted(declared, key=lambda found: (found.kind not in kinds, found.role != "source"))
+        if ranked:
+            return ranked[0]
+        wanted = set(query_terms(words))
+        named = [piece for piece in results if piece.kind not in NAMED_BY_FILE]
+        best = max(named, key=lambda piece: len(wanted & set(text_terms(piece.name))), default=None)
+        return self.of_piece(best) if best and wanted & set(text_terms(best.name)) else None
+
+    def _at(self, path: str, line: int, name: str) -> Declared | None:
+        """Return the declaration of a name at or right below a line, else what is around the line."""
+        file = self._symbols.file_node(path)
+        if file is None:
+            return None
+        inside = self._symbols.nodes_of_file(file)
+        names = self._symbols.qualified_names
+        of_name = [node for node in inside if node != file and names[node].as_py() == name]
+        if of_name:
+            return self.declared(min(of_name, key=lambda node: abs(int(self._symbols.start_lines[node]) - line)))
+        return self.at(path, line)
+
+    # Calls
+
+    def calls(self, nodes: Collection[int], *, inwards: bool = False) -> list[Call]:
+        """Return the calls that some nodes make, or those of them, by their lines; not what is outside the repository."""
+        edges = self._symbols.edges_at(
+            self._symbols.positions(sorted(nodes), "in" if inwards else "out", _CALLS, RESOLVED)
+        )
+        made = [
+            Call(self.declared(edge.source), self.declared(edge.target), edge.line, edge.confidence) for edge in edges
+        ]
+        return sorted((call for call in made if call.target.path), key=lambda call: (call.source.path, call.line))
+
+    def acting(self, node: int) -> list[int]:
+        """Return the nodes whose calls are a node's own: itself, its constructor, what is inside a function."""
+        return [node, *(other for other, _ in self.graph.kin.used_by(node))]
+
+    def same(self, nodes: Iterable[int]) -> frozenset[int]:
+        """Return all nodes that count as one with some: overloads, headers, stubs."""
+        return frozenset(other for node in nodes for other in self.graph.kin.same(node))
+
+    def called(self, declared: Declared) -> frozenset[int]:
+        """Return the nodes that a call of a declaration may name: a type by its constructors too."""
+        return self.same([declared.node, *self.graph.kin.constructors(declared.node)])

@@ -1,0 +1,187 @@
+"""Show a piece of code or documentation, and what it says of itself."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.writer import (
+    Writer,
+    code,
+    code_line,
+    first_sentence,
+    joined,
+    lines_of,
+    prose,
+    shown_name,
+)
+from coderag.schema import NAMED_BY_FILE
+from coderag.state import QueryState
+from coderag.stores.pieces import Piece
+
+_LONGEST_DOCUMENTATION = 600  # characters
+_LONGEST_SECTION = 16  # lines of a document
+_MOST_CALLED = 4
+_SHORT = 4  # lines; a piece with fewer may be the head of a type whose members are pieces of their own
+_PARAGRAPH: Final = re.compile(r"\n\s*\n")
+_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]*>")
+_LIST_ENTRY: Final = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+)(.*)$")
+_FENCE: Final = re.compile(r"^\s*(`{3,}|~{3,})")
+_QUOTE_MARK: Final = re.compile(r"^\s*(?:>\s?)+")
+_RULE: Final = re.compile(r"^\s*:?-+:?\s*$")
+_UNDERLINE: Final = re.compile(r"^[=\-~^\"'*+#]{3,}\s*$")
+
+
+def reason(index: Index, piece: Piece) -> str:
+    """Return in a few words what a piece is for: its summary, else what it calls; empty if neither says anything."""
+    declared = index.of_piece(piece) if piece.kind not in NAMED_BY_FILE else None
+    summary = piece.docstring or index.summary_of_row(index.corpus.row_of[piece.chunk_id])
+    if sentence := first_sentence(summary or (index.summary(declared) if declared else "")):
+        return sentence
+    if declared is None or declared.kind == "file":
+        return ""
+    called = list(dict.fromkeys(call.target.name for call in index.calls(index.acting(declared.node))))
+    names = [code(name) for name in called if not f"{name}.".startswith(f"{declared.name}.")][:_MOST_CALLED]
+    return f"Calls {joined(names)}." if names else ""
+
+
+def show(writer: Writer, piece: Piece, longest: int, indent: str = "") -> None:
+    """Write the code of a piece, or the head of it, and its documentation where that is not in it."""
+    if piece.kind == "section":
+        _quote(writer, piece, indent)
+        return
+    lines = piece.text.strip("\n").split("\n")
+    if len(lines) - longest > 1:
+        first = _line_of_name(piece, lines)
+        shown = lines[first : first + longest]
+        lines = [*shown, f"… {len(lines) - len(shown)} more lines"]
+    documentation = _paragraphs(piece.docstring)
+    if documentation and documentation[0].split("\n", 1)[0] not in "\n".join([*lines, piece.summary]):
+        quoted = f"\n{indent}>\n".join(f"{indent}> {prose(paragraph)}" for paragraph in documentation)
+        writer.say(f"{quoted}\n")
+    writer.code(lines, piece.language, indent)
+
+
+def also(writer: Writer, index: Index, pieces: Sequence[Piece], title: str) -> None:
+    """Write a list of pieces, each with what it is for."""
+    if pieces:
+        writer.heading(title)
+    for piece in pieces:
+        why = reason(index, piece)
+        name = "" if shown_name(piece) == piece.path else code(shown_name(piece))
+        said = ": ".join(part for part in (name, why) if part)
+        writer.say(f"- {f'{said} — ' if said else ''}{writer.cite(lines_of(piece))}")
+
+
+def whole(index: Index, piece: Piece) -> Piece:
+    """Return a piece, or the declaration that it is no more than the first line of."""
+    declared = index.of_piece(piece) if piece.kind not in NAMED_BY_FILE else None
+    if declared is None or declared.name != piece.name or piece.end_line - piece.start_line + 1 >= _SHORT:
+        return piece
+    lines = index.lines_of(declared)
+    return replace(piece, start_line=lines.start_line, end_line=lines.end_line, text=lines.text) if lines else piece
+
+
+def relations(
+    writer: Writer, index: Index, state: QueryState, pieces: Sequence[Piece], most: int, before: Collection[str]
+) -> None:
+    """Write how related code belongs to the results, each with the line that says so, where one does.
+
+    Args:
+        writer: Of the answer.
+        index: The open index.
+        state: With results and related code.
+        pieces: The related code.
+        most: How many are written, at most.
+        before: What has been said already.
+    """
+    numbers = {(one["chunk_id"], one["related_to"]): one["line"] for one in state["related"]}
+    rows = [index.corpus.row_of[one["chunk_id"]] for one in reversed(state["results"])]
+    paths = {piece.name: piece.path for piece in reversed(pieces)}
+    paths |= {index.corpus.value("qualified_name", row): index.corpus.value("path", row) for row in rows}
+    told: dict[str, Lines] = {}
+    for piece in sorted(pieces, key=lambda piece: piece.relation in _OF_FILES):
+        if piece.relation in (None, "sibling", "contains", "contained_by"):
+            continue
+        path = paths.get(piece.related_to, "") if piece.relation in _FROM_RESULT else piece.path
+        line = index.line(path, numbers.get((piece.chunk_id, piece.related_to), 0))
+        phrase = _phrase(index, piece, line)
+        if phrase and phrase not in before:
+            told.setdefault(f"{phrase}{f': {code_line(line.text)}' if line else ''}", line or lines_of(piece))
+    if told:
+        writer.heading("How the pieces relate")
+    for sentence, lines in list(told.items())[:most]:
+        writer.say(f"- {sentence} — {writer.cite(lines)}")
+
+
+_OF_FILES: Final = frozenset({"imports", "imported_by"})
+_FROM_RESULT: Final = frozenset({"callee", "imports", "base", "interface_of"})
+"""Relations whose line of evidence is the result's."""
+
+
+def _phrase(index: Index, piece: Piece, line: Lines | None) -> str:
+    """Return how a piece belongs to its result; of a call, what the line calls: its chunk may have other declarations."""
+    if piece.relation not in ("caller", "callee") or line is None:
+        return piece.phrase
+    source = index.at(line.path, line.start_line)
+    made = index.calls(index.acting(source.node)) if source else []
+    for call in made:
+        inside = call.target.path == piece.path and piece.start_line <= call.target.start_line <= piece.end_line
+        if call.line == line.start_line and (inside or piece.relation == "caller"):
+            return f"{code(call.source.name)} calls {code(call.target.name)}"
+    return ""
+
+
+def _quote(writer: Writer, piece: Piece, indent: str) -> None:
+    """Write a section of a document as a quotation: its text and code, but none of its headings, links and pictures."""
+    lines = piece.text.strip("\n").split("\n")
+    quoted: list[str] = []
+    fence = ""
+    for line in lines[:_LONGEST_SECTION]:
+        if found := _FENCE.match(line):
+            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+            quoted.append(line)
+        elif fence:
+            quoted.append(line)
+        elif not _UNDERLINE.match(line):
+            quoted.append(_plain(line))
+    while quoted and (not quoted[0].strip() or prose(piece.name.rpartition(" > ")[2]) == quoted[0].strip("* ")):
+        quoted.pop(0)
+    more = len(lines) - _LONGEST_SECTION
+    body = "\n".join(f"{indent}> {line}".rstrip() for line in quoted)
+    writer.say(body)
+    rest = f"… {more} more lines in " if more > 0 else ""
+    writer.say(f"{indent}>\n{indent}> — {rest}{writer.cite(lines_of(piece))}")
+
+
+def _plain(line: str) -> str:
+    line = _LINK.sub(lambda found: found[1] or "", _QUOTE_MARK.sub("", line))
+    if line.lstrip().startswith("#"):
+        title = prose(line.lstrip("# "))
+        return f"**{title}**" if title else ""
+    if (row := line.strip()).startswith("|") and row.endswith("|"):
+        return "|".join(part if _RULE.match(part) else prose(part) for part in re.split(r"(?<!\\)\|", row))
+    if entry := _LIST_ENTRY.match(line):
+        return f"{entry[1]}{prose(entry[2])}"
+    return prose(line)
+
+
+def _line_of_name(piece: Piece, lines: Sequence[str]) -> int:
+    """Return where the name of a piece first stands: small declarations share a chunk, and another may come before."""
+    if piece.kind in NAMED_BY_FILE:
+        return 0
+    word = re.compile(rf"(?<!\w){re.escape(re.split(r'[.:#/]', piece.name)[-1])}(?!\w)")
+    return next((number for number, line in enumerate(lines[:-1]) if word.search(line)), 0)
+
+
+def _paragraphs(docstring: str) -> list[str]:
+    """Return the first paragraphs of a docstring, some 600 characters."""
+    shown: list[str] = []
+    for paragraph in _PARAGRAPH.split(docstring.strip()):
+        if shown and sum(map(len, shown)) + len(paragraph) > _LONGEST_DOCUMENTATION:
+            break
+        if paragraph.strip():
+            shown.append(paragraph.strip()[: 2 * _LONGEST_DOCUMENTATION])
+    return shown

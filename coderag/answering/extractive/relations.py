@@ -1,0 +1,158 @@
+"""What is related to a declaration in the code graph, sorted out for a reader: users, relatives, tests, what it uses itself."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from coderag.answering.extractive.index import FILE, PERHAPS, TYPES, Declared, Index
+from coderag.answering.extractive.writer import counted
+from coderag.schema import GraphNeighbour, GraphRelation, module_of
+from coderag.state import QueryState
+
+_MOST_MEANT = 6  # declarations of one name that are told apart
+_DEPTH = 3
+_IMPORTS: Final = re.compile(r"\bimport(?:s|ed|ers?)?\b", re.IGNORECASE)
+_IMPACT: Final = re.compile(
+    r"\b(?:break\w*|broken|affect\w*|impact\w*|effects?|consequences|happens?|blast\s+radius)\b", re.IGNORECASE
+)
+
+
+class Kind(NamedTuple):
+    """A kind of relation: its heading, how the lead counts it, and the command that lists all, if there is one."""
+
+    heading: str
+    counted: Callable[[int], str]
+    command: str
+
+
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        "called": Kind("Called by", lambda n: f"called by {counted(n, 'declaration')}", "callers"),
+        "imported": Kind("Imported by", lambda n: f"imported by {counted(n, 'file')}", "importers"),
+        "derived": Kind("Extended or implemented by", lambda n: f"a base of {counted(n, 'type')}", "subclasses"),
+        "overridden": Kind("Overridden by", lambda n: f"overridden by {counted(n, 'method')}", "overrides"),
+        "referenced": Kind("Referred to by", lambda n: f"referred to by {counted(n, 'declaration')}", "references"),
+        "tested": Kind("In tests", lambda n: f"used by {counted(n, 'place in tests', 'places in tests')}", "tests"),
+        "calls": Kind("Calls", lambda n: f"calls {counted(n, 'declaration')}", "callees"),
+        "imports": Kind("Imports", lambda n: f"imports {counted(n, 'file or package', 'files and packages')}", "imports"),
+        "refers": Kind("Refers to", lambda n: f"refers to {counted(n, 'declaration')}", ""),
+        "bases": Kind("Extends", lambda n: f"extends {counted(n, 'type')}", "bases"),
+        "overrides": Kind("Overrides", lambda n: f"overrides {counted(n, 'method')}", "overridden"),
+        "further": Kind("Further away", lambda n: f"reached by {counted(n, 'more', 'more')} through those", "impact"),
+    }
+)  # fmt: skip
+"""In the order in which an answer lists them."""
+
+_OF_RELATION: Final[Mapping[GraphRelation, str]] = MappingProxyType(
+    {
+        "caller": "called", "callee": "calls", "imports": "imports", "imported_by": "imported", "base": "bases",
+        "interface_of": "bases", "derived": "derived", "implementation": "derived", "override": "overridden",
+        "overridden": "overrides", "user": "referenced", "used": "refers", "test_for": "tested", "tested": "calls",
+    }
+)  # fmt: skip
+RELATIONS_OF: Final[Mapping[str, frozenset[GraphRelation]]] = MappingProxyType(
+    {kind: frozenset(relation for relation, of in _OF_RELATION.items() if of == kind) for kind in KINDS}
+)
+INWARDS: Final = frozenset({"called", "imported", "derived", "overridden", "referenced", "tested", "further"})
+
+Groups = dict[str, list[GraphNeighbour]]
+
+
+def users_of(index: Index, declared: Declared) -> Groups:
+    """Return what uses a declaration: one list for each relation, tests apart."""
+    return _sorted_out(_users(index, [declared]))
+
+
+def _users(index: Index, declared: Sequence[Declared]) -> list[GraphNeighbour]:
+    """Return what uses any of some declarations.
+
+    A file that imports only the type around one, or something else of its file, does not use it.
+    """
+    found: list[GraphNeighbour] = []
+    for one in declared:
+        importers = () if "." in one.name and one.kind != FILE else index.graph.importers(one.key)
+        derived = index.graph.subclasses(one.key) if one.kind in TYPES else ()
+        users = index.graph.users(one.key)
+        found += [*derived, *users, *(near for near in importers if near.confidence > PERHAPS)]
+    return found
+
+
+def _wanted(
+    state: QueryState, kind: str, neighbours: Sequence[GraphNeighbour], looked_up: Collection[tuple[str, str]]
+) -> list[GraphNeighbour]:
+    """Return those of a group that belong to the answer: what the filters let through, imports only if they are asked for."""
+    if any((state.get("filters") or {}).values()):
+        return [one for one in neighbours if key(one) in looked_up or (one.path, module_of(one.path)) in looked_up]
+    return [] if kind == "imports" and not _IMPORTS.search(state["query"]) else [*neighbours]
+
+
+def groups_of(index: Index, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
+    """Return the relations of a name that a question asks for, none of them empty.
+
+    Args:
+        index: The open index.
+        state: With the analysis and the filters.
+        name: Of a declaration, file or package.
+        looked_up: Path and name of the results that the code graph named: they tell which way the question looks.
+    """
+    found = _asked(index, state, name, looked_up)
+    return {kind: kept for kind, group in found.items() if (kept := _wanted(state, kind, group, looked_up))}
+
+
+def _asked(index: Index, state: QueryState, name: str, looked_up: Collection[tuple[str, str]]) -> Groups:
+    graph, intent, question = index.graph, state["analysis"]["intent"], state["query"]
+    if intent == "hierarchy":
+        related = [*graph.subclasses(name, _DEPTH), *graph.bases(name, _DEPTH)]
+        related = related or [*graph.overrides(name, _DEPTH), *graph.overridden(name, _DEPTH)]
+        return _sorted_out(related, tests_apart=False)
+    if intent == "find_tests":
+        tests = [*graph.tests(name), *(one for one in graph.callers(name, _DEPTH) if one.role == "test")]
+        return {"tested": list({key(one): one for one in reversed(tests)}.values())[::-1]}
+    if _IMPORTS.search(question):
+        both = (_sorted_out(graph.importers(name)), _sorted_out(graph.imports(name)))
+        paths = {path for path, _ in looked_up}
+        return max(both, key=lambda groups: len(paths & {one.path for one in all_of(groups)}))
+    if _IMPACT.search(question):
+        return _sorted_out(graph.impact(name, _DEPTH))
+    meant = index.named(name)
+    few = 0 < len(meant) <= _MOST_MEANT
+    importers = graph.importers(name) if not meant else ()  # of a package; what is declared here is asked one by one
+    ways = [
+        _sorted_out(_users(index, meant) if few else [*graph.users(name), *importers]),
+        _sorted_out([*graph.uses(name), *graph.imports(name)]),
+    ]
+    return max(ways, key=lambda groups: len({key(one) for one in all_of(groups)}.intersection(looked_up)))
+
+
+def _sorted_out(neighbours: Sequence[GraphNeighbour], *, tests_apart: bool = True) -> Groups:
+    groups: Groups = {kind: [] for kind in KINDS}
+    seen: set[tuple[str, str, str]] = set()
+    for one in neighbours:
+        kind = _OF_RELATION.get(one.relation, "")
+        if tests_apart and one.role == "test" and kind in INWARDS:
+            kind = "tested"
+        elif one.depth > 1 and one.relation not in ("base", "derived", "implementation", "interface_of"):
+            kind = "further"
+        if kind and (kind, one.path, one.qualified_name) not in seen:
+            seen.add((kind, one.path, one.qualified_name))
+            groups[kind].append(one)
+    derived = {key(one) for one in groups["derived"]}
+    groups["referenced"] = [one for one in groups["referenced"] if key(one) not in derived]
+    in_tests = {one.path for one in groups["tested"] if one.kind != FILE}
+    groups["tested"] = [one for one in groups["tested"] if one.kind != FILE or one.path not in in_tests]
+    users = {one.path for kind in ("called", "referenced", "derived", "tested") for one in groups[kind]}
+    # What imports a name and uses it is listed as its user; the import says nothing more. Nor does a name beside its file.
+    groups["imported"] = [one for one in groups["imported"] if one.path not in users]
+    groups["imports"] = list({(one.evidence, one.line): one for one in reversed(groups["imports"])}.values())[::-1]
+    return groups
+
+
+def key(one: GraphNeighbour) -> tuple[str, str]:
+    """Return path and qualified name, as results are known by."""
+    return one.path, one.qualified_name
+
+
+def all_of(groups: Groups) -> list[GraphNeighbour]:
+    """Return the neighbours of all groups."""
+    return [one for group in groups.values() for one in group]

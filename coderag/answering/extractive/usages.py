@@ -1,0 +1,148 @@
+"""List who uses something, what it uses itself, its relatives and its tests: by file, each with the line of evidence."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+from typing import Final
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.index import FILE, MOST_NAMED, PERHAPS, Index
+from coderag.answering.extractive.pieces import also
+from coderag.answering.extractive.relations import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
+from coderag.answering.extractive.writer import Writer, a_kind, code, code_line, command, joined
+from coderag.schema import RESOLVED, GraphNeighbour, Intent
+from coderag.state import QueryState
+from coderag.stores.pieces import Piece
+
+_MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
+_MOST_UNSURE = 5
+_MOST_LINES = 4  # of one user
+_MOST_NAMES = 4
+_FEW, _MOST_ALSO = 3, 3  # users, below which near code is shown as well
+_ASKABLE: Final = frozenset({"identifier", "qualified_name", "path", "location"})
+
+
+def write_usages(writer: Writer, index: Index, state: QueryState, results: Sequence[Piece]) -> list[str] | None:
+    """Write the relations that a question asks for, and return what it names and nothing is known of.
+
+    None, and nothing is written, if the code graph knows nothing of what the question names.
+    """
+    intent = state["analysis"]["intent"]
+    names = [entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _ASKABLE]
+    looked_up = {(piece.path, piece.name) for piece in results if piece.looked_up}
+    for name in dict.fromkeys(names):
+        if groups := groups_of(index, state, name, looked_up):
+            _write(writer, index, name, groups, looked_up)
+            if len(all_of(groups)) < _FEW:
+                if intent == "find_usage" and INWARDS.issuperset(groups):
+                    _write_unsure(writer, index, name, _unsure(index, name))
+                told = {key(one) for one in all_of(groups)} | {(one.path, one.name) for one in index.named(name)}
+                near = [piece for piece in results if not piece.looked_up and (piece.path, piece.name) not in told]
+                also(writer, index, near[:_MOST_ALSO], "Also near")
+            return []
+        if unsure := _unsure(index, name):
+            _lead(writer, index, name, {})
+            _write_unsure(writer, index, name, unsure)
+            return [f"No use of {code(name)} could be tied to it."]
+    known = next((name for name in names if index.graph.uses(name) or index.named(name)), "")
+    if not known:
+        return None
+    writer.say(f"Nothing in this repository is known to {_VERBS.get(intent, 'use')} {code(known)}.")
+    if where := _declared(writer, index, known):
+        writer.say(f"\nIt is {where}.")
+    return [f"Nothing is known to {_VERBS.get(intent, 'use')} {code(known)}."]
+
+
+_VERBS: Final[Mapping[Intent, str]] = MappingProxyType({"find_tests": "test", "hierarchy": "extend"})
+
+
+def _write(writer: Writer, index: Index, name: str, groups: Groups, looked_up: set[tuple[str, str]]) -> None:
+    _lead(writer, index, name, groups)
+    for kind, neighbours in groups.items():
+        if neighbours:
+            asked = len(groups) == 1 or (kind != "tested" and any(key(one) in looked_up for one in neighbours))
+            _list(writer, index, name, kind, neighbours, _MOST_SHOWN if asked else _MOST_OF_OTHERS)
+
+
+def _lead(writer: Writer, index: Index, name: str, groups: Groups) -> None:
+    counts = joined([KINDS[kind].counted(len(group)) for kind, group in groups.items() if group])
+    where = _declared(writer, index, name)
+    is_what = f" is {counts}" if next((kind for kind in groups if groups[kind]), "") in INWARDS else f" {counts}"
+    writer.say(
+        f"**{code(name)}**{f' ({where})' if where else ''}{is_what if counts else ' has no user that is known'}."
+    )
+
+
+def _declared(writer: Writer, index: Index, name: str) -> str:
+    """Return what a name is and where; of several declarations how many there are, and some of their names."""
+    declared = index.named(name)
+    if len(declared) == 1 and (head := index.head_of(declared[0])):
+        one = declared[0]
+        named = "" if one.name.endswith(name.removesuffix("()")) or one.kind == FILE else f" {code(one.name)}"
+        return f"{a_kind(one.kind)}{named} in {writer.cite(head)}"
+    if len(declared) > 1:
+        heads = [(one, head) for one in declared[:_MOST_NAMES] if (head := index.head_of(one))]
+        shown = [f"{code(one.name)} in {writer.cite(head)}" for one, head in heads]
+        more = [f"{len(declared) - len(shown)} more"] if len(declared) > len(shown) else []
+        many = "at least " if len(declared) >= MOST_NAMED else ""
+        return f"{many}{len(declared)} declarations, taken together: {joined([*shown, *more])}"
+    return ""
+
+
+def _list(writer: Writer, index: Index, name: str, kind: str, neighbours: Sequence[GraphNeighbour], most: int) -> None:
+    writer.heading(f"{KINDS[kind].heading} ({len(neighbours):,})")
+    shown = neighbours[:most]
+    order = {path: place for place, path in enumerate(dict.fromkeys(one.evidence for one in shown))}
+    for path, group in groupby(
+        sorted(shown, key=lambda one: (order[one.evidence], one.line)), lambda one: one.evidence
+    ):
+        of_file = list(group)
+        indent = ""
+        if len(of_file) > 1:
+            writer.say(f"- {code(path)}")
+            indent = "  "
+        for one in of_file:
+            writer.say(f"{indent}- {_entry(writer, index, name, kind, one)}")
+    if len(neighbours) > most:
+        relations = {one.relation for one in neighbours}
+        verb = next((of.command for same, of in KINDS.items() if relations <= RELATIONS_OF[same]), KINDS[kind].command)
+        writer.say(f"- and {len(neighbours) - most:,} more{f': {command(verb, name)} lists all' if verb else ''}")
+
+
+def _entry(writer: Writer, index: Index, name: str, kind: str, one: GraphNeighbour) -> str:
+    lines = _evidence(index, name, kind, one)
+    named = "" if one.kind == FILE and kind in INWARDS else code(one.qualified_name or one.path)
+    through = f" through {code(one.via)}" if one.depth > 1 and one.via else ""
+    perhaps = " (perhaps another method of that name)" if _is_dispatched(one) else ""
+    shown = [f"{named}{through}{perhaps}", code_line(lines[0].text)] if lines else [f"{named}{through}{perhaps}"]
+    places = ", ".join(writer.cite(line) for line in lines)
+    return " — ".join(part for part in (*shown, places) if part)
+
+
+def _is_dispatched(one: GraphNeighbour) -> bool:
+    return one.relation == "caller" and RESOLVED <= one.confidence <= PERHAPS
+
+
+def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[Lines]:
+    """Return the lines that say it: of a caller all its calls, the first ones."""
+    numbers = [one.line]
+    if kind in ("called", "tested") and one.depth == 1 and (source := index.of_neighbour(one)):
+        calls = index.calls([source.node])
+        last = name.rpartition(".")[2].rpartition(":")[2].removesuffix("()")
+        others = [call.line for call in calls if call.target.name.rpartition(".")[2] == last]
+        numbers = sorted({one.line, *others})[:_MOST_LINES]
+    return [line for number in numbers if (line := index.line(one.evidence, number))]
+
+
+def _unsure(index: Index, name: str) -> list[GraphNeighbour]:
+    found: list[GraphNeighbour] = index.graph.users(name, candidates=True)
+    return [one for one in found if one.confidence < RESOLVED and one.path]
+
+
+def _write_unsure(writer: Writer, index: Index, name: str, unsure: Sequence[GraphNeighbour]) -> None:
+    if unsure:
+        writer.heading(f"May be meant, but nothing ties them to it ({len(unsure):,})")
+    for one in unsure[:_MOST_UNSURE]:
+        writer.say(f"- {_entry(writer, index, name, 'referenced', one)}")
+    if len(unsure) > _MOST_UNSURE:
+        writer.say(f"- and {len(unsure) - _MOST_UNSURE:,} more: {command('callers', name, '--candidates')}")

@@ -1,0 +1,134 @@
+"""Write an answer in Markdown: each statement with the lines that it rests on, and nothing of the repository as markup."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
+
+from coderag.answering.draft import Draft, DraftClaim, Lines
+from coderag.schema import NAMED_BY_FILE
+from coderag.stores.pieces import Piece
+
+_BACKTICKS: Final = re.compile(r"`+")
+_SPACES: Final = re.compile(r"\s+")
+_MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])(?:\s+|$)|(?<=[。！？])|\n\s*\n")
+_HEADING: Final = re.compile(r"^\s*#+\s.*$", re.MULTILINE)
+_KINDS: Final = MappingProxyType({"block": "part", "impl": "implementation"})
+_LONGEST_CODE_SPAN = 120
+_LONGEST_SENTENCE = 240
+
+
+class Writer:
+    """Collects an answer line by line. A place stands in the text only if the statement around it cites it."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._claims: list[DraftClaim] = []
+        self._cited: list[Lines] = []
+
+    def cite(self, lines: Lines) -> str:
+        """Return the place of some lines, for the statement that is written next."""
+        self._cited.append(lines)
+        return code(lines.location)
+
+    def say(self, text: str = "") -> None:
+        """Write a line, or several: a statement, if lines have been cited for it."""
+        self._lines.append(text)
+        if self._cited:
+            self._claims.append(DraftClaim(text.strip().lstrip("-> ").strip(), tuple(dict.fromkeys(self._cited))))
+            self._cited = []
+
+    def heading(self, text: str) -> None:
+        """Write the heading of a part."""
+        self._lines += ["", f"**{text}**", ""]
+
+    def code(self, lines: Sequence[str], language: str, indent: str = "") -> None:
+        """Write lines of code as a block; what is in it cannot end it."""
+        ticks = max((len(run) for run in _BACKTICKS.findall("\n".join(lines))), default=0)
+        fence = "`" * max(3, ticks + 1)
+        self._lines += [f"{indent}{line}".rstrip() for line in (f"{fence}{language}", *lines, fence)]
+
+    def draft(self, missing: Sequence[str] = ()) -> Draft:
+        """Return what was written."""
+        text = re.sub(r"\n{3,}", "\n\n", "\n".join(self._lines).strip())
+        return Draft(f"{text}\n", self._claims, missing)
+
+
+def lines_of(piece: Piece) -> Lines:
+    """Return the lines of a piece."""
+    return Lines(piece.path, piece.start_line, piece.end_line, piece.text)
+
+
+def code(text: str) -> str:
+    """Return a code span on one line, whatever the text is."""
+    line = _SPACES.sub(" ", "".join(sign if sign.isprintable() else " " for sign in text)).strip()
+    ticks = max((len(run) for run in _BACKTICKS.findall(line)), default=0)
+    if not ticks:
+        return f"`{line}`" if line else ""
+    fence = "`" * (ticks + 1)
+    return f"{fence} {line} {fence}"
+
+
+def code_line(text: str) -> str:
+    """Return a line of source as a code span, cut if it is long."""
+    line = text.strip()
+    return code(line if len(line) <= _LONGEST_CODE_SPAN else f"{line[:_LONGEST_CODE_SPAN].rstrip()} …")
+
+
+def command(verb: str, name: str, *options: str) -> str:
+    """Return a command about the code graph that may be pasted into a shell, whatever the name is."""
+    return code(" ".join(["coderag graph", verb, shlex.quote(name), *options]))
+
+
+def cell(text: str) -> str:
+    """Return what stands in one cell of a table: also within code, a bar would end it."""
+    return re.sub(r"(?<!\\)\|", r"\\|", text.replace("\n", " "))
+
+
+def prose(text: str) -> str:
+    """Return words of the repository on one line, with their code spans but without any other markup."""
+    line = _SPACES.sub(" ", "".join(sign if sign.isprintable() else " " for sign in text)).strip()
+    parts = re.split(r"(`+[^`]+`+)", line)
+    kept = [part if number % 2 else _escaped(part) for number, part in enumerate(parts)]
+    return "".join(kept)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a docstring as prose."""
+    told = _HEADING.sub("", text)
+    sentence = next((part for part in _SENTENCE.split(told.strip()) if part.strip()), "").strip()
+    if len(sentence) > _LONGEST_SENTENCE:
+        sentence = f"{sentence[:_LONGEST_SENTENCE].rsplit(' ', 1)[0]} …"
+    return prose(sentence)
+
+
+def kind_name(kind: str) -> str:
+    """Return what a kind of declaration is called in a sentence."""
+    return _KINDS.get(kind) or kind.replace("_", " ")
+
+
+def a_kind(kind: str) -> str:
+    """Return ``a class``, ``an interface``."""
+    name = kind_name(kind)
+    return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
+
+
+def shown_name(piece: Piece) -> str:
+    """Return the name of a piece as it is shown: code that is in no declaration has that of its file."""
+    return piece.name if piece.kind not in NAMED_BY_FILE or piece.kind == "section" else piece.path
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return ``1 file``, ``3 files``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def joined(words: Sequence[str], word: str = "and") -> str:
+    """Return ``a``, ``a and b``, ``a, b and c``."""
+    return " ".join([", ".join(words[:-1]), word, words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", text).replace("`", "\\`")

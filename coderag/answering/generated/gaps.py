@@ -1,0 +1,58 @@
+"""Statements that are no claims: they say what the evidence does not tell, or are mere courtesy."""
+
+import re
+from typing import Final
+
+_MARK: Final = re.compile(r"^[\W_]*(?:not found|missing)[*_]*\s*[:：][\s*_]*", re.IGNORECASE)
+"""How the rules ask for such a statement, in any language."""
+
+_SOURCE: Final = (
+    r"(?:evidence|context|excerpts?|snippets?|provided (?:code|material|sources?|files?)"
+    r"|given (?:code|sources?)|code shown|shown code)"
+)
+_PATTERNS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b{_SOURCE}\b[^.]{{0,40}}\b(?:do(?:es)? not|doesn['’]t|don['’]t|lacks?|cannot|fails? to)\b",
+        rf"\b(?:not|never|nowhere|nothing|no)\b[^.]{{0,60}}\b(?:in|by|from|within)\b[^.]{{0,20}}\b{_SOURCE}\b",
+        r"\b(?:is|are|was|were) (?:not|n['’]t) (?:shown|provided|included|mentioned|specified|covered|described)\b",
+        r"\b(?:cannot|can['’]t|can not|could not|couldn['’]t) be (?:determined|answered|confirmed|inferred|told|seen)\b",
+        r"\b(?:i|we)\b(?: am| are|['’]m)? ?"
+        r"(?:cannot|can['’]t|can not|could not|couldn['’]t|unable to|not able to|did not|didn['’]t)"
+        r" (?:determine|answer|find|tell|say|see|help|assist|confirm)\b",
+        r"\b(?:no|not enough|insufficient) (?:evidence|information|details?)"
+        r" (?:about|on|of|for|regarding|that|how|whether|in|is given)\b",
+        r"\b(?:nicht|keine?n?)\b[^.]{0,60}\b(?:belege?n?|beleg|evidenz|kontext|ausschnitte?n?|auszüge?n?)\b",
+        r"\b(?:belege?|evidenz|kontext|ausschnitte|auszüge)\b[^.]{0,40}\b(?:nicht|keine?n?)\b",
+        r"\b(?:preuves?|extraits?|contexte|éléments fournis)\b[^.]{0,40}\b(?:ne|n['’]|pas|aucune?)\b",
+        r"\b(?:evidencias?|contexto|fragmentos)\b[^.]{0,40}\b(?:no|não|ninguna?|nenhuma?)\b|"
+        r"\b(?:no|não)\b[^.]{0,40}\b(?:evidencias?|evidências?|contexto|fragmentos)\b",
+        r"(?:证据|上下文|提供的代码|代码片段)[^。]{0,20}(?:没有|未|不)|(?:無法|无法)(?:确定|回答|找到)|(?:証拠|コンテキスト|抜粋)[^。]{0,30}(?:ない|ません)",
+        r"(?:в|из) (?:предоставленн\w+|данн\w+) \w+[^.]{0,40}\bне\b|\bне (?:указан|найден|показан|упомянут)\w*",
+    )
+)
+_TURN = re.compile(r"\b(?:but|however|although|though|while|aber|jedoch|mais|pero|mas)\b|但|しかし", re.IGNORECASE)
+
+_COURTESY: Final = re.compile(
+    r"^\W*(?:let me know|i hope (?:this|that)|hope (?:this|that) helps|feel free to|please (?:let|feel)|i['’]d be happy"
+    r"|if you (?:have|need|want|would)\b.*\b(?:let me|feel free|ask|happy)|happy to help"
+    r"|(?:sure|certainly|of course|great question)\W*$)[^`]*$",
+    re.IGNORECASE,
+)
+
+
+def is_courtesy(statement: str) -> bool:
+    """Return whether a statement says nothing but that more may be asked."""
+    return _COURTESY.match(statement) is not None
+
+
+def without_mark(statement: str) -> str:
+    """Return what is missing, without the words that say so."""
+    return _MARK.sub("", statement).strip()
+
+
+def says_missing(statement: str) -> bool:
+    """Return whether a statement says that something is not in the evidence, and nothing else."""
+    if _MARK.match(statement):
+        return True
+    return not _TURN.search(statement) and any(pattern.search(statement) for pattern in _PATTERNS)

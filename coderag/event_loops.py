@@ -1,0 +1,18 @@
+"""Run a coroutine from code that is not asynchronous."""
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def run_anywhere(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end, also where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

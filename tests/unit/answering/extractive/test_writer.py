@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.writer import (
+    Writer,
+    cell,
+    code,
+    code_line,
+    command,
+    counted,
+    first_sentence,
+    joined,
+    prose,
+)
+
+LINES = Lines("a.py", 3, 4, "x = 1\ny = 2")
+
+
+def spans(text):
+    """Return the code spans of a paragraph."""
+    inline = [token for token in MarkdownIt().parse(text) if token.type == "inline"]
+    return [child.content for token in inline for child in token.children if child.type == "code_inline"]
+
+
+def test_a_statement_has_the_lines_that_were_cited_for_it():
+    writer = Writer()
+    writer.say("nothing is cited here")
+    writer.say(f"- it is so — {writer.cite(LINES)}")
+    draft = writer.draft()
+    assert draft.text == "nothing is cited here\n- it is so — `a.py:3-4`\n"
+    assert [(claim.text, list(claim.cited)) for claim in draft.claims] == [("it is so — `a.py:3-4`", [LINES])]
+
+
+def test_lines_cited_twice_in_a_statement_are_cited_once():
+    writer = Writer()
+    writer.say(f"{writer.cite(LINES)} and {writer.cite(LINES)}")
+    assert writer.draft().claims[0].cited == (LINES,)
+
+
+@pytest.mark.parametrize("text", ["a", "a`b", "``", "`a`", "a\nb", "operator|", "[]T", "a  b", "\x1b[0m"])
+def test_code_is_one_span_on_one_line(text):
+    (span,) = spans(code(text))
+    assert "\n" not in code(text)
+    assert "".join(span.split()) == "".join("".join(sign for sign in text if sign.isprintable()).split())
+
+
+@given(st.text(max_size=60))
+def test_prose_is_only_words_whatever_it_holds(text):
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(prose(text))
+    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
+    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "code_inline", "text_special"}
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_cells_stay_in_their_columns(one, other):
+    table = f"| a | b |\n|---|---|\n| {cell(code(one)) or '–'} | {cell(prose(other)) or '–'} |"
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(table)
+    assert sum(token.type == "td_open" for token in tokens) == 2
+
+
+def test_a_command_can_be_pasted_whatever_the_name_is():
+    assert command("callers", "Session.login", "--candidates") == "`coderag graph callers Session.login --candidates`"
+    assert command("callers", "x; rm -rf $HOME") == "`coderag graph callers 'x; rm -rf $HOME'`"
+
+
+def test_a_long_line_of_code_is_cut():
+    assert code_line("x" * 200) == f"`{'x' * 120} …`"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Return it. Not that.", "Return it."),
+        ("Return it\n\nand more", "Return it"),
+        ("# Safety\n\nThe caller must hold the lock. Always.", "The caller must hold the lock."),
+        ("これは文です。次の文。", "これは文です。"),
+        ("See `a.b` for it. More.", "See `a.b` for it."),
+        ("", ""),
+    ],
+)
+def test_the_first_sentence_is_taken(text, sentence):
+    assert first_sentence(text) == sentence
+
+
+def test_numbers_and_lists_read_as_sentences():
+    assert (counted(1, "file"), counted(1200, "file"), counted(2, "class", "classes")) == (
+        "1 file",
+        "1,200 files",
+        "2 classes",
+    )
+    assert (joined([]), joined(["a"]), joined(["a", "b", "c"], "or")) == ("", "a", "a, b or c")

@@ -1,0 +1,131 @@
+import re
+
+import pytest
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.index import Declared
+from coderag.answering.flow import Flow, Step, draw, mermaid
+from coderag.stores.pieces import related_pieces, result_pieces
+from tests.support.corpora import make_context
+from tests.support.extracted import FILES, extracted, state_of
+
+EDGE = re.compile(r'^    n(\d+) (-->|-\.->)\|"(\d+): line (\d+)"\| n(\d+)$', re.MULTILINE)
+NODE = re.compile(r'^    n(\d+)\["([^"\]\[`{}<>|]*)<br/>([^"\]\[`{}<>|]*)"\]$')
+
+
+@pytest.fixture(scope="module")
+def shop():
+    return make_context(FILES)
+
+
+def drawn(context, query):
+    state = state_of(context, query)
+    corpus = context.corpus
+    pieces = [*result_pieces(corpus, state["results"]), *related_pieces(corpus, state["related"])]
+    return mermaid(context, state, pieces)
+
+
+def test_a_flow_between_two_names_is_told_call_by_call(shop):
+    text = extracted(shop, "how does check_out reach check_card").text
+    assert text.startswith(
+        "`check_out` (`shop/checkout.py:4-4`) leads to `check_card` (`shop/cart.py:31-31`) in 3 calls."
+    )
+    assert "1. `check_out` calls `Cart.pay` in `shop/checkout.py:9-9`: `return cart.pay(card)`" in text
+    assert "3. `charge` calls `check_card` in `shop/cart.py:27-27`: `check_card(card)`" in text
+
+
+def test_every_edge_of_the_diagram_is_a_step_that_cites_the_line_of_its_call(shop):
+    draft = extracted(shop, "what happens when items are sold")
+    edges = EDGE.findall(draft.text)
+    steps = re.findall(r"^(\d+)\. `.*? in `[^`]+:(\d+)-\d+`", draft.text, re.MULTILINE)
+    assert [(number, line) for _, _, number, line, _ in edges] == steps
+    assert len(steps) > 2
+    for claim in draft.claims:
+        if match := re.match(r"\d+\. `[\w.]+` (?:calls|makes a) `([\w.]+)`", claim.text):
+            assert match[1].rpartition(".")[2] in claim.cited[0].text
+
+
+def test_the_diagram_of_generated_answers_is_the_same(shop):
+    query = "how does check_out reach check_card"
+    assert f"```mermaid\n{drawn(shop, query)}\n```" in extracted(shop, query).text
+
+
+def test_calls_that_lead_the_other_way_are_told_so(shop):
+    draft = extracted(shop, "how does round_up reach check_out")
+    assert draft.text.startswith("The calls lead the other way: `check_out`")
+    assert draft.missing == ["No known call leads from `round_up` to `check_out`."]
+
+
+def test_two_that_only_a_third_leads_to_meet_there(shop):
+    draft = extracted(shop, "how does check_card reach round_up")
+    assert "Neither of the two leads to the other by known calls. `Cart.pay`" in draft.text
+    assert draft.missing
+
+
+def test_ends_that_nothing_connects_are_said_to_be_apart(shop):
+    draft = extracted(shop, "how does unused_rate get to charge")
+    assert "No known calls lead from `unused_rate` to `charge`." in draft.text
+    assert draft.missing
+
+
+def test_ends_may_be_named_in_words(shop):
+    assert "`check_out` (`shop/checkout.py:4-4`) leads to `check_card`" in _flow(
+        shop, "flow from check out to check card"
+    )
+
+
+def test_a_flow_is_the_same_each_time(shop):
+    query = "what happens when items are sold"
+    assert drawn(shop, query) == drawn(make_context(FILES), query)
+
+
+def test_an_unresolved_call_is_no_edge(shop):
+    text = _flow(shop, "what happens when items are sold")
+    assert "stray" not in text.partition("```mermaid")[2]
+
+
+def test_a_call_that_may_run_an_override_is_dashed():
+    source = (
+        "class Base:\n    def run(self):\n        pass\n\n\nclass Child(Base):\n    def run(self):\n        finish()\n\n\n"
+        "def finish():\n    pass\n\n\ndef start(base: Base):\n    base.run()\n"
+    )
+    text = _flow(make_context({"a.py": source}), "how does start() reach finish()")
+    assert "1. `start` may run `Child.run` in `a.py:16-16`: `base.run()`" in text
+    assert [(arrow, line) for _, arrow, _, line, _ in EDGE.findall(text)] == [("-.->", "16"), ("-->", "8")]
+
+
+def test_code_without_calls_is_explained_instead():
+    text = _flow(make_context({"a.py": "def request():\n    return 1\n"}), "what happens when a request comes")
+    assert "mermaid" not in text
+    assert "`request`" in text
+
+
+def test_a_diagram_has_a_dozen_nodes_however_much_is_called():
+    helpers = "".join(
+        f"def step_{number}():\n    step_{number + 1}()\n    other_{number}()\n\n\n" for number in range(40)
+    )
+    others = "".join(f"def other_{number}():\n    pass\n\n\n" for number in range(40))
+    source = f"{helpers}def step_40():\n    pass\n\n\n{others}"
+    chart = drawn(make_context({"a.py": source}), "what happens when step_0 runs")
+    assert 2 < chart.count("<br/>") <= 15
+
+
+NAMES = [
+    "operator<<", "a|b", 'say "hi"', "it's`", "x; y --> z", "end", "graph TD", "$$x$$", "\\n", "#35;", "{a}[b](c)", "<b>",
+    "%% comment", "名前", "line\nbreak", "]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_cannot_leave_their_boxes(name):
+    one, other = (Declared(number, f"src/{name}.py", 1, 2, name, "function", "source") for number in (1, 2))
+    chart = draw(Flow([one, other], [Step(0, 1, Lines("a.py", 7, 7, "x"), sure=True)]))
+    first, *nodes, edge = chart.split("\n")
+    assert first == "flowchart TD"
+    assert len(nodes) == 2
+    assert all(NODE.match(re.sub(r"#\d+;", "", node)) for node in nodes)
+    assert edge == '    n0 -->|"1: line 7"| n1'
+
+
+def _flow(context, query):
+    return extracted(context, query).text
