@@ -1,0 +1,23 @@
+"""Node ``resolve``: what does the typed text refer to?"""
+
+from coderag.answering.chat.follow_ups import make_standalone
+from coderag.answering.chat.references import resolve_references
+from coderag.chat_state import ChatState, ChatUpdate
+
+
+def resolve(state: ChatState) -> ChatUpdate:
+    """Find what is addressed by its number, and make a follow-up a question that stands alone."""
+    exchanges = state.get("exchanges", [])
+    cited = next((exchange["cited"] for exchange in reversed(exchanges) if exchange["cited"]), [])
+    referred = resolve_references(state["text"], cited)
+    standalone = make_standalone(referred.text, exchanges)
+    return {
+        "question": standalone.question,
+        "follow_up": standalone.follow_up,
+        "wider": standalone.wider,
+        "places": list(referred.places),
+        "remark": referred.remark,
+        "named": [],
+        "approved": "",
+        "prompt_tokens": 0,
+    }

@@ -1,0 +1,33 @@
+"""Node ``rewrite``: a language model makes a follow-up a question that stands alone."""
+
+import asyncio
+
+from langgraph.runtime import Runtime
+
+from coderag.answering.chat.history import history_text
+from coderag.answering.chat.rewriting import HISTORY_TOKENS, rewriting_prompt, usable
+from coderag.chat_state import ChatContext, ChatState, ChatUpdate
+from coderag.schema import ModelPrompt
+from coderag.token_counts import count_tokens
+
+
+async def rewrite(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
+    """Ask the model, if there is one; the rules' question stays if its reply cannot be used, or needs an approval."""
+    query = runtime.context.query
+    if query.language_model is None:
+        return {}
+    prompt = await asyncio.to_thread(_prompt, state, runtime.context)
+    if prompt is None:
+        return {}
+    reply = (await query.language_model.complete(prompt)).text
+    if query.masked_paths:
+        reply = query.masked_paths.unmask(reply)
+    return {"question": usable(reply, state["text"], state["exchanges"]) or state["question"]}
+
+
+def _prompt(state: ChatState, context: ChatContext) -> ModelPrompt | None:
+    """Return what the model is asked; None if a person would have to approve it."""
+    history = history_text(state["exchanges"], min(HISTORY_TOKENS, context.history_tokens))
+    prompt = rewriting_prompt(context.query, state["text"], history)
+    too_long = context.confirm_tokens and count_tokens(prompt.text) > context.confirm_tokens
+    return None if too_long else prompt

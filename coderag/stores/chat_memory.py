@@ -1,0 +1,183 @@
+"""Where conversations are kept: LangGraph checkpoints beside the index, on a PostgreSQL server, or in this process.
+
+A conversation is a thread of checkpoints, of which the newest is kept: it has the whole conversation.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from coderag.errors import InvalidQueryError, StoreError
+from coderag.settings import ChatSettings
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    Saver = BaseCheckpointSaver[str]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
+
+
+class Memory(Protocol):
+    """A kind of storage for conversations. A saver belongs to the event loop that opened it."""
+
+    def open(self) -> "AbstractAsyncContextManager[Saver | None]":
+        """Return a saver, to read; None if nothing was ever kept."""
+        ...
+
+    def hold(self, key: str) -> "AbstractAsyncContextManager[Saver]":
+        """Return a saver, to go on with a thread, which nobody else may do meanwhile.
+
+        Raises:
+            StoreError: Somebody else does.
+        """
+        ...
+
+    async def prune(self, saver: "Saver", key: str) -> None:
+        """Drop all checkpoints of a thread but the newest; none of its steps may be under way."""
+        ...
+
+
+class ChatMemory:
+    """The conversations of one repository. Any number of threads and processes may use them, each in its own event loop.
+
+    Args:
+        settings: The section ``chat``.
+        directory: Of the index.
+        project: Name of the repository, which tells its conversations from others' on the same server.
+    """
+
+    def __init__(self, settings: ChatSettings, directory: Path, project: str) -> None:
+        self._settings = settings
+        self._directory = directory
+        self._prefix = f"{project}/" if settings.memory == "postgres" else ""
+
+    @asynccontextmanager
+    async def conversation(self, thread: str) -> "AsyncIterator[tuple[Saver, RunnableConfig]]":
+        """Go on with a conversation: the saver, and the config that names the thread.
+
+        Raises:
+            ConfigurationError: The storage is not set up.
+            StoreError: It cannot be used, or the conversation is going on elsewhere.
+        """
+        key = self._prefix + thread
+        async with self._memory.hold(key) as saver:
+            yield saver, {"configurable": {"thread_id": key}}
+
+    async def prune(self, saver: "Saver", thread: str) -> None:
+        """Drop all checkpoints of a conversation but the newest; no answer may be under way."""
+        await self._memory.prune(saver, self._prefix + thread)
+
+    async def read(self, thread: str) -> Mapping[str, Any]:
+        """Return the state of a conversation; empty if there is none. Raises as `conversation`."""
+        async with self._memory.open() as saver:
+            found = await saver.aget_tuple({"configurable": {"thread_id": self._prefix + thread}}) if saver else None
+            return _state(found) if found else {}
+
+    async def threads(self) -> dict[str, Mapping[str, Any]]:
+        """Return the states of all conversations. Raises as `conversation`."""
+        newest: dict[str, CheckpointTuple] = {}
+        async with self._memory.open() as saver:
+            if saver is None:
+                return {}
+            async for found in saver.alist(None):
+                configurable = found.config["configurable"]
+                key = configurable["thread_id"]
+                if configurable["checkpoint_ns"] or not key.startswith(self._prefix):
+                    continue
+                if key not in newest or newest[key].checkpoint["id"] < found.checkpoint["id"]:
+                    newest[key] = found
+        return {key.removeprefix(self._prefix): _state(found) for key, found in newest.items()}
+
+    async def delete(self, thread: str) -> bool:
+        """Delete a conversation; return whether there was one. Raises as `conversation`."""
+        if not await self.read(thread):
+            return False
+        async with self._memory.hold(self._prefix + thread) as saver:
+            await saver.adelete_thread(self._prefix + thread)
+        return True
+
+    @cached_property
+    def _memory(self) -> Memory:
+        match self._settings.memory:
+            case "sqlite":
+                from coderag.stores.chat_sqlite import SqliteMemory  # noqa: PLC0415  # loads LangGraph
+
+                return SqliteMemory(self._directory)
+            case "postgres":
+                from coderag.stores.chat_postgres import PostgresMemory  # noqa: PLC0415  # an extra
+
+                return PostgresMemory(self._settings.url)
+            case "none":
+                return ProcessMemory()
+
+
+class ProcessMemory:
+    """Keeps conversations as long as the process runs."""
+
+    def __init__(self) -> None:
+        from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415  # loads LangGraph
+
+        self._saver = InMemorySaver(serde=plain_values())
+        self._held: set[str] = set()
+
+    @asynccontextmanager
+    async def open(self) -> "AsyncIterator[InMemorySaver]":
+        """Return the saver."""
+        yield self._saver
+
+    @asynccontextmanager
+    async def hold(self, key: str) -> "AsyncIterator[InMemorySaver]":
+        """Return the saver, once at a time for a thread."""
+        if key in self._held:
+            raise busy(key)
+        self._held.add(key)
+        try:
+            yield self._saver
+        finally:
+            self._held.discard(key)
+
+    async def prune(self, saver: "Saver", key: str) -> None:
+        """Drop all checkpoints but the newest."""
+        config: RunnableConfig = {"configurable": {"thread_id": key, "checkpoint_ns": ""}}
+        found = await saver.aget_tuple(config)
+        if found is not None:
+            await saver.adelete_thread(key)
+            await saver.aput(config, found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
+
+
+def check_thread(thread: str) -> str:
+    """Return the id of a conversation.
+
+    Raises:
+        InvalidQueryError: It cannot be one.
+    """
+    if not _NAME.fullmatch(thread):
+        hint = "Use letters, digits, '-', '_' and '.', at most 64."
+        raise InvalidQueryError(f"{thread[:80]!r} cannot be the name of a conversation", hint=hint)
+    return thread.lower()
+
+
+def plain_values() -> "JsonPlusSerializer":
+    """Return what checkpoints are written with: reading a file that somebody else made runs nothing of theirs."""
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer  # noqa: PLC0415  # loads LangGraph
+
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+def busy(key: str) -> StoreError:
+    """Return the error of a conversation that is going on elsewhere."""
+    hint = "Wait for the answer there, or begin another conversation."
+    return StoreError(f"the conversation {key.rpartition('/')[2]} is being continued elsewhere", hint=hint)
+
+
+def _state(found: "CheckpointTuple") -> Mapping[str, Any]:
+    """Return the values of a checkpoint; the very first one has its input in a channel of its own."""
+    values = found.checkpoint["channel_values"]
+    return {**values, **values.get("__start__", {})}

@@ -1,0 +1,121 @@
+"""Conversations on a PostgreSQL server, which several machines may share."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from coderag.errors import ConfigurationError, StoreError
+from coderag.stores.chat_memory import busy, plain_values
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg import AsyncConnection
+
+_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS held"  # given back when the connection ends
+_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+_SETUP: Final = "coderag: making tables"
+_SETUP_WAIT_S: Final = 0.05
+_CONNECT_S: Final = 10
+_PACKAGES: Final = ("psycopg", "langgraph.checkpoint.postgres")
+
+
+class PostgresMemory:
+    """Keeps conversations in the tables of LangGraph's checkpointer, which are made when they are missing.
+
+    Args:
+        url: As ``postgresql://user@host/database``.
+
+    Raises:
+        ConfigurationError: There is no address, or the extra is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        if urlsplit(url).scheme not in {"postgresql", "postgres"}:
+            hint = "Set chat.url to postgresql://user@host/database."
+            raise ConfigurationError("chat.memory is 'postgres', and chat.url is no address of a server", hint=hint)
+        if not all(map(_is_installed, _PACKAGES)):
+            message = "chat.memory is 'postgres', and what it needs is an extra that is not installed"
+            hint = 'Install the extra "postgres" of coderag-engine; from a checkout: pip install ".[postgres]"'
+            raise ConfigurationError(message, hint=hint)
+        self._url = url
+        self._host = urlsplit(url).hostname or "this machine"
+
+    @asynccontextmanager
+    async def open(self) -> "AsyncIterator[AsyncPostgresSaver]":
+        """Return a saver.
+
+        Raises:
+            StoreError: The server cannot be used.
+        """
+        async with self._connection() as connection:
+            yield await _saver(connection)
+
+    @asynccontextmanager
+    async def hold(self, key: str) -> "AsyncIterator[AsyncPostgresSaver]":
+        """Return a saver, to go on with a thread.
+
+        Raises:
+            StoreError: Another process does, or the server cannot be used.
+        """
+        async with self._connection() as connection:
+            saver = await _saver(connection)
+            if not await _locked(connection, key):
+                raise busy(key)
+            yield saver
+
+    async def prune(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
+        """Drop all checkpoints of a thread but the newest."""
+        await saver.aprune([key], strategy="keep_latest")
+
+    @asynccontextmanager
+    async def _connection(self) -> "AsyncIterator[AsyncConnection[dict[str, Any]]]":
+        from psycopg import AsyncConnection  # noqa: PLC0415  # an extra
+        from psycopg.rows import dict_row  # noqa: PLC0415  # an extra
+
+        with self._errors():
+            connection = await AsyncConnection.connect(
+                self._url, autocommit=True, prepare_threshold=0, row_factory=dict_row, connect_timeout=_CONNECT_S
+            )
+            async with connection:
+                yield connection
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn errors of the server into ours. The address is not told: it may have a password."""
+        from psycopg import Error  # noqa: PLC0415  # an extra
+
+        try:
+            yield
+        except Error as error:
+            message = f"Cannot use the conversations on the PostgreSQL server on {self._host}: {error}"
+            raise StoreError(message, hint="Check chat.url, and that the server is running.") from error
+
+
+async def _saver(connection: "AsyncConnection[dict[str, Any]]") -> "AsyncPostgresSaver":
+    """Return a saver whose tables are there; two processes that make them at once would trip over each other."""
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415  # an extra
+
+    while not await _locked(connection, _SETUP):  # noqa: ASYNC110  # waiting in the server would hold up the other one
+        await asyncio.sleep(_SETUP_WAIT_S)
+    try:
+        saver = AsyncPostgresSaver(connection, serde=plain_values())
+        await saver.setup()
+    finally:
+        await connection.execute(_UNLOCK, (_SETUP,))
+    return saver
+
+
+async def _locked(connection: "AsyncConnection[dict[str, Any]]", key: str) -> bool:
+    row = await (await connection.execute(_LOCK, (key,))).fetchone()
+    return row is not None and bool(row["held"])
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its parent
+        return False

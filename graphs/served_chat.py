@@ -1,0 +1,81 @@
+"""The chat graph as LangGraph's own server and Studio run it: a thread of the server is a conversation.
+
+`coderag.graphs.chat` needs an open index in its context, which a server cannot take from a request. The server keeps the
+conversation, so nothing of it is written beside the index.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated, Any, NotRequired
+
+from langgraph.channels import EphemeralValue
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from typing_extensions import TypedDict  # the server's schemas take no other before Python 3.12
+
+from coderag.app import CodeRAG, load_chat_graph
+from coderag.chat_state import ChatInput, Exchange
+from coderag.errors import CodeRAGError
+
+_OPEN_REPOSITORIES = 8
+
+
+class ServedChatError(RuntimeError):
+    """An error of CodeRAG as a client may see it: of classes that it does not know, the server hides the text."""
+
+
+class ServedChatInput(TypedDict):
+    """What a person typed, and the repository that it is about; by default the folder that the server runs in."""
+
+    text: Annotated[str, EphemeralValue]
+    repository: NotRequired[Annotated[str, EphemeralValue]]
+
+
+class ServedChatOutput(TypedDict):
+    """The conversation, and its last answer: a `coderag.schema.Answer` as a plain dict."""
+
+    exchanges: list[Exchange]
+    answer: dict[str, Any]
+
+
+class ServedChatState(ServedChatInput):
+    """What the node reads."""
+
+    exchanges: list[Exchange]
+
+
+@lru_cache(_OPEN_REPOSITORIES)
+def open_repository(path: str) -> CodeRAG:
+    """Return the repository at a path, opened once."""
+    return CodeRAG(path)
+
+
+async def chat(state: ServedChatState) -> ServedChatOutput:
+    """Run a turn of the conversation; its steps, its words and its interrupts reach the client.
+
+    Raises:
+        ServedChatError: Whatever CodeRAG raised.
+    """
+    asked = datetime.now(UTC).isoformat(timespec="milliseconds")
+    given = ChatInput(text=state.get("text", ""), asked=asked, exchanges=state.get("exchanges", []))
+    try:
+        repository = await asyncio.to_thread(open_repository, state.get("repository", "."))
+        context = await asyncio.to_thread(repository.chat_context)
+        turn = await asyncio.to_thread(load_chat_graph)
+        output = await turn.ainvoke(given, context=context)
+    except CodeRAGError as error:
+        raise ServedChatError(f"{type(error).__name__}: {error} {error.hint}".strip()) from error
+    return {"exchanges": output["exchanges"], "answer": output["answer"]}
+
+
+def build() -> CompiledStateGraph[ServedChatOutput, None, ServedChatInput, ServedChatOutput]:
+    """Return the compiled graph."""
+    builder = StateGraph(ServedChatOutput, input_schema=ServedChatInput, output_schema=ServedChatOutput)
+    builder.add_node("chat", chat, input_schema=ServedChatState)
+    builder.add_edge(START, "chat")
+    builder.add_edge("chat", END)
+    return builder.compile(name="coderag chat")
+
+
+graph = build()
