@@ -80,12 +80,13 @@ def test_an_answer_is_written_by_the_language_model_from_the_evidence(repository
 
 
 def test_a_citation_that_the_model_invents_does_not_count_as_verified(repository, server):
-    server.answer = "It is opened in `login` [1] and closed elsewhere [97]."
+    server.answer = "It is opened in `login` [1][98]. It is closed elsewhere [97]."
     rag = CodeRAG(repository, llm={"provider": "ollama", "base_url": server.url})
     rag.index()
     answer = rag.ask("how is a session opened")
     assert (answer.verified, answer.total) == (1, 2)
-    assert "[97]" not in answer.text
+    assert "elsewhere" not in answer.text
+    assert "[98]" not in answer.text
 
 
 def test_both_models_may_be_on_the_server(repository, server):

@@ -2,7 +2,7 @@ import dataclasses
 import json
 
 from coderag.records import answer_from_record, context_from_record
-from coderag.schema import Answer, AssembledContext, Citation, ContextItem, ContextSection, Omission
+from coderag.schema import Answer, AnswerClaim, AssembledContext, Citation, ContextItem, ContextSection, Omission
 
 ITEM = ContextItem("id1", "a.py", 1, 4, "A.run", "def run(): ...", 5, "full", "python", "caller", "A")
 CONTEXT = AssembledContext(
@@ -14,7 +14,9 @@ CONTEXT = AssembledContext(
 ANSWER = Answer(
     query="run", intent="general", text="It runs.",
     citations=[Citation("a.py", 1, 4, "00", verified=True), Citation("b.py", 2, 2, "11", verified=False, reason="gone")],
-    verified=1, total=2, evidence="weak", hits=[], generator="ollama/m",
+    verified=1, total=2, evidence="weak", hits=[], generator="ollama/m", shape="usages",
+    claims=[AnswerClaim("It runs [1].", [0], "verified"), AnswerClaim("It flies.", [], "uncited", "no", shown=False)],
+    missing=["why it runs"], flagged=["a.py:1-4: asks for secrets"], redacted=3,
 )  # fmt: skip
 
 

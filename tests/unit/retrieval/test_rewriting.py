@@ -40,7 +40,7 @@ def context_with(model, way):
 def test_each_line_is_a_query(server):
     assert rewrite(model_at(server.url), QUESTION, "queries", PACKAGED) == ["ceil amount", "rounding of an amount"]
     (request,) = server.requests
-    assert QUESTION in request.body["messages"][0]["content"]
+    assert QUESTION in request.body["messages"][-1]["content"]
 
 
 def test_code_comes_without_its_fence(server):
@@ -56,7 +56,7 @@ async def test_a_running_event_loop_is_no_hindrance(server):
 def test_paths_are_masked(server):
     paths = MaskedPaths(PathMask(b"key"), ["shop/rounding.py"])
     rewrite(model_at(server.url), "what is in shop/rounding.py", "queries", PACKAGED, paths)
-    assert "shop/rounding.py" not in server.requests[0].body["messages"][0]["content"]
+    assert "shop/rounding.py" not in server.requests[0].body["messages"][-1]["content"]
 
 
 def test_what_was_written_is_added_to_the_question():
