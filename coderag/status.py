@@ -1,16 +1,22 @@
 """What is indexed, and what on disk differs from it."""
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from coderag.codegraph.linking.rules.table import FULLY_LINKED
+from coderag.errors import StoreError
+from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.files.changes import find_changes
 from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.planning import configured_embedding
+from coderag.ingestion.summaries.work import Work
 from coderag.schema import IndexStatus
 from coderag.settings import Settings
 from coderag.stores.manifest import manifest_of
 from coderag.stores.snapshot import Snapshot
+from coderag.stores.summary_cache import SummaryCache, maker_name
 
 
 def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexStatus:
@@ -48,4 +54,17 @@ def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexSta
         configured=configured_embedding(settings.embedding, pointer.embedding),
         edges=pointer.edges,
         linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
+        **_summaries(root, snapshot),
     )
+
+
+def _summaries(root: Path, snapshot: Snapshot) -> dict[str, Any]:
+    """Return what the language model has summarised; nothing is said where there is no summary."""
+    with SummaryCache(cache_directory(root, snapshot.directory)) as cache:
+        work = Work(snapshot, cache)
+        share = work.share
+        makers: Counter[str] = Counter()
+        if share.written:
+            with suppress(StoreError):  # it may lie where only its owner may write
+                makers.update(map(maker_name, work.writers().values()))
+    return {"summarised": share.written, "to_summarise": share.total, "summarised_by": dict(makers.most_common())}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from coderag.ingestion.summaries.kept import SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import Batch, BatchVectors, DenseModel
@@ -84,14 +85,22 @@ def make_batch(
     return Batch(texts, counts, terms, encoded.dictionary.to_pylist(), file_of, path_counts)
 
 
-def embed_result(result: JobResult, vocabulary: Vocabulary, model: DenseModel) -> EmbeddedChunks:
-    """Return the chunks of a job that has columns, embedded, over the vocabulary of the index."""
+def embed_result(
+    result: JobResult, vocabulary: Vocabulary, model: DenseModel, summaries: SummaryColumns | None = None
+) -> EmbeddedChunks:
+    """Return the chunks of a job that has columns, embedded, over the vocabulary of the index.
+
+    Args:
+        summaries: Puts in the sentences of a language model, where there are any.
+    """
     columns = result.columns
     assert columns is not None
     assert result.counts is not None
     assert result.path_counts is not None
     vocabulary.learn(result.worker, result.new_terms)
     counts = vocabulary.translate(result.worker, result.counts)
+    if summaries is not None:
+        columns, counts = summaries.put_into(columns, counts)
     path_counts = vocabulary.translate_matrix(result.worker, result.path_counts)
     texts = LazyTexts(lambda: texts_to_embed(columns, model.mask), len(columns))
     return embed_columns(columns, counts, path_counts, vocabulary.terms, texts, model)

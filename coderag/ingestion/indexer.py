@@ -18,6 +18,8 @@ from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
 from coderag.ingestion.files.changes import Changes, batched, content_tree, count_renames, find_changes
 from coderag.ingestion.files.rescan import rescan
 from coderag.ingestion.files.scanner import Scan, check_root, scan
+from coderag.ingestion.summaries.kept import KeptSentences, SummaryColumns
+from coderag.ingestion.summaries.overviews import Overviews
 from coderag.ingestion.workers import parse_cache
 from coderag.ingestion.workers.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
@@ -35,6 +37,7 @@ from coderag.stores.manifest import Manifest, manifest_of, write_manifest
 from coderag.stores.pointer import EmbeddingInfo, Pointer
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
+from coderag.stores.summary_cache import SummaryCache
 
 PIPELINE_VERSION = 4
 """Raised when the same file would give other chunks, vectors or facts; indexes of another version are built anew."""
@@ -92,6 +95,9 @@ class Indexer:
         self._records: dict[str, FileRecord] = {}
         self._vectors: dict[str, tuple[FloatArray, FloatArray]] = {}
         self._tally = _Tally()
+        self._summaries = SummaryCache(self._cache_directory())
+        self._sentences = KeptSentences(self._summaries)
+        self._overviews = Overviews()
         self._reembedded = ""
         self._texts_done = 0
         self._texts_total = 0  # 0: not known
@@ -111,10 +117,12 @@ class Indexer:
         """
         started = time.perf_counter()
         check_root(self._root)  # it may be gone since it was opened, and the store would make it again
-        with self._store.writer() as writer:
+        with self._store.writer() as writer, self._summaries:
             if full:
                 writer.reset()
             last = self._last_generation(writer)
+            if last is not None:
+                self._overviews = Overviews.of_arrays(last.arrays())
             if last is None and self._n_workers:
                 shared_pool(self._n_workers).prepare()  # they start while the files are looked for
             checked_ns = time.time_ns()
@@ -170,6 +178,7 @@ class Indexer:
         parse_again: bool,
     ) -> None:
         """Index what changed, into the writer, and all else too if it has no vectors there."""
+        self._overviews.drop(changes.removed)
         writer.remove(changes.removed)
         self._tally.removed += [changes.known[path] for path in changes.removed]
         vocabulary = Vocabulary(() if last is None else last.terms())
@@ -195,10 +204,15 @@ class Indexer:
                 self._progress(IndexProgress("chunk", done, total))
             if last is not None and writer.base is None:
                 self._reembed(writer, last, vocabulary.terms)
+        if self._sentences.may_exist:
+            self._overviews.renew_folders(self._sentences)
+            writer.learn(self._overviews.terms())
 
     def _add(self, writer: IndexWriter, chunks: EmbeddedChunks) -> None:
         with self._timed("store"):
             writer.add(chunks.columns, chunks.vectors.chunks, chunks.counts, chunks.terms)
+        if self._sentences.may_exist:
+            self._overviews.renew_files(chunks.columns, self._sentences)
         for path, *vectors in zip(chunks.paths, chunks.vectors.files, chunks.vectors.paths, strict=True):
             self._vectors[path] = vectors[0], vectors[1]
         self._tally.embedded += len(chunks.columns)
@@ -236,9 +250,10 @@ class Indexer:
             from coderag.ingestion.extended import embed_parsed  # noqa: PLC0415  # LlamaIndex takes two seconds
             from coderag.ingestion.pipeline import ChunkPipeline  # noqa: PLC0415
 
-            pipeline = ChunkPipeline(self._ingestion, self._model, vocabulary.terms, self._repository)
+            pipeline = ChunkPipeline(self._ingestion, self._model, vocabulary.terms, self._repository, self._sentences)
             return partial(embed_parsed, pipeline=pipeline)
-        return partial(embed_result, vocabulary=vocabulary, model=self._model)
+        summaries = SummaryColumns(self._sentences, vocabulary) if self._sentences.may_exist else None
+        return partial(embed_result, vocabulary=vocabulary, model=self._model, summaries=summaries)
 
     def _results(self, changes: Changes, *, parse_again: bool) -> Generator[JobResult, None, None]:
         """Yield what came of the changed files, in order, as worker processes read and parse them."""
@@ -321,6 +336,7 @@ class Indexer:
                 continue
             if was_indexed:
                 writer.remove([record.path])
+                self._overviews.drop([record.path])
             self._records[record.path] = record
             if record.path in result.facts:
                 self._facts[record.path] = result.facts[record.path]
@@ -344,8 +360,11 @@ class Indexer:
             with self._timed("commit"):
                 embedding = self._model.info
                 vectors = self._file_vectors(writer, records, embedding)
-                committed = writer.commit(records, *vectors, embedding=embedding, root_hash=root_hash, graph=graph)
-                pointer = committed.pointer
+                arrays = self._overviews.arrays()
+                made = writer.commit(
+                    records, *vectors, embedding=embedding, root_hash=root_hash, graph=graph, arrays=arrays
+                )
+                pointer = made.pointer
         else:
             self._edges = pointer.edges
             if not changes.changed:

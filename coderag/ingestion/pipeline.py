@@ -18,28 +18,12 @@ from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_c
 from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.chunking import ParsedFile
-from coderag.ingestion.parsing.summaries import summarize
+from coderag.ingestion.summaries.overviews import Sentences
+from coderag.ingestion.summaries.transform import ChunkSummarizer
 from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.models.dense import DenseModel
 from coderag.settings import IngestionSettings
 from coderag.stores.arrow import node_columns
-
-
-class ChunkSummarizer(TransformComponent):
-    """Fill ``summary`` and ``summary_source`` of every chunk that has none.
-
-    The summary is the docstring's first sentence where there is one (``docstring``); else it is derived from the kind, the
-    name split into words, the signature, the parent and what the chunk calls (``derived``).
-    """
-
-    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # LlamaIndex's
-        """Return the same nodes with their summaries."""
-        del kwargs
-        for node in nodes:
-            metadata = node.metadata
-            if not metadata.get("summary"):
-                metadata["summary"], metadata["summary_source"] = summarize(metadata)  # type: ignore[arg-type]
-        return nodes
 
 
 class ChunkEmbedder(TransformComponent):
@@ -87,20 +71,26 @@ class ChunkPipeline:
         model: The dense model.
         terms: Vocabulary of the index that is updated; empty for a new one.
         repository: Part of every chunk's id.
+        sentences: Has what a language model wrote of chunks; it goes before what can be derived.
 
     Attributes:
         pipeline: The LlamaIndex `IngestionPipeline`, for those who want to look at it or run it themselves.
     """
 
     def __init__(
-        self, settings: IngestionSettings, model: DenseModel, terms: Sequence[str] = (), repository: str = ""
+        self,
+        settings: IngestionSettings,
+        model: DenseModel,
+        terms: Sequence[str] = (),
+        repository: str = "",
+        sentences: Sentences | None = None,
     ) -> None:
         self._parser = CodeNodeParser(**settings.chunk.model_dump(), repository=repository)
         self._embedder = ChunkEmbedder(model, TermCounter(terms))
         self.pipeline = IngestionPipeline(
             transformations=[
                 self._parser,
-                ChunkSummarizer(),
+                ChunkSummarizer(sentences=sentences),
                 *(_load_transformation(name) for name in settings.transformations),
                 self._embedder,
             ],

@@ -28,6 +28,7 @@ class ExplainedPiece:
         budget: What the context shows of it: ``full``, ``elided``, ``signature``, ``line``, ``omitted`` for want of tokens, or
             ``not taken``.
         tokens: What that takes, or would take if it is omitted.
+        overviews: What a language model wrote of its file and of its folder, by ``file`` and ``folder``, if it did.
     """
 
     rank: int
@@ -46,6 +47,7 @@ class ExplainedPiece:
     related_to: str = ""
     budget: str = "not taken"
     tokens: int = 0
+    overviews: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def location(self) -> str:
@@ -105,7 +107,7 @@ def explain(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Expl
         features=judgement["features"],
         not_indexed=judgement["not_indexed"],
         results=[
-            _explained_result(rank, piece, result, context)
+            replace(_explained_result(rank, piece, result, context), overviews=corpus.overviews_of(piece.path))
             for rank, (piece, result) in enumerate(zip(result_pieces(corpus, results), results, strict=True), 1)
         ],
         related=[

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from coderag.schema import SymbolRecord
 from coderag.stores.lexical import LexicalIndex, bm25_weights
+from coderag.stores.overviews import unpack_overviews
 from coderag.stores.path_index import PathIndex
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.spellings import Spellings
 from coderag.stores.symbol_table import SymbolTable, split_qualified
-from coderag.tokens import path_terms
+from coderag.tokens import path_terms, text_terms
 
 _READS_BEFORE_RESIDENT = 4  # a command line asks once or twice; loading all text takes it longer than ten rows
 _MOST_RESIDENT_BYTES = 64_000_000
@@ -234,8 +235,24 @@ class Corpus:
 
     @cached_property
     def docs(self) -> LexicalIndex:
-        """BM25 over each file's documentation and summaries."""
-        return bm25_weights((self._chunks_of_files @ self.snapshot.counts().docs).tocsr())
+        """BM25 over each file's documentation and summaries, those of the file as a whole and of its folder included."""
+        counts = (self._chunks_of_files @ self.snapshot.counts().docs).tocsr()
+        if self.overviews:
+            counts = counts + self._counted(
+                [text_terms(" ".join(self.overviews_of(path).values())) for path in self.paths]
+            )
+        return bm25_weights(counts)
+
+    @cached_property
+    def overviews(self) -> dict[str, str]:
+        """A language model's sentences on files and folders, by path; that of a folder ends with ``/``."""
+        return unpack_overviews(self.snapshot.arrays())
+
+    def overviews_of(self, path: str) -> dict[str, str]:
+        """Return the sentences on a file and on its folder, by ``file`` and ``folder``, as far as there are any."""
+        folder = path.rpartition("/")[0] or "."
+        found = {"file": self.overviews.get(path), "folder": self.overviews.get(f"{folder}/")}
+        return {name: sentence for name, sentence in found.items() if sentence}
 
     @cached_property
     def _chunks_of_files(self) -> sp.csr_matrix:
@@ -244,7 +261,11 @@ class Corpus:
 
     @cached_property
     def _path_counts(self) -> sp.csr_matrix:
-        ids = [self.known_terms(path_terms(path)) for path in self.paths]
+        return self._counted([path_terms(path) for path in self.paths])
+
+    def _counted(self, texts: Sequence[Sequence[str]]) -> sp.csr_matrix:
+        """Return how often each term of the index is in each text, given as terms, a row a file."""
+        ids = [self.known_terms(terms) for terms in texts]
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in ids], dtype=np.int64)])
         flat = np.fromiter((number for row in ids for number in row), np.int32, int(indptr[-1]))
         counts = sp.csr_matrix((np.ones(len(flat), np.float32), flat, indptr), shape=(self.n_files, len(self.term_ids)))

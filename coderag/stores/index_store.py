@@ -64,13 +64,14 @@ class IndexStore:
             raise IndexVersionError(message, hint=REBUILD_HINT)
         return Snapshot(self.directory, pointer)
 
-    def writer(self, *, timeout_s: float = 0) -> IndexWriter:
+    def writer(self, *, timeout_s: float = 0, is_brief: bool = False) -> IndexWriter:
         """Return a writer; use it in a ``with`` statement, which takes and gives back the lock.
 
         Args:
             timeout_s: Seconds to wait for another writer to finish.
+            is_brief: Whether others need wait but a moment for this one, and so do.
 
         Raises:
             IndexLockedError: (on entering) Another process, or another writer in this one, is writing.
         """
-        return IndexWriter(self.directory, timeout_s=timeout_s)
+        return IndexWriter(self.directory, timeout_s=timeout_s, is_brief=is_brief)

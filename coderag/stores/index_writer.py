@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,7 @@ KEEP_AFTER = timedelta(minutes=10)
 MOST_RETAINED = 8
 """However often commits follow one another, no more replaced generations are kept: each has its own arrays."""
 
+_BRIEF_S = 30.0  # to wait for a writer that said that it is brief
 _LOCK_FILE, _HOLDER_FILE = "writer.lock", "writer.json"
 _ARRAYS_NAME = re.compile(r"lexical-(\d+)").match
 _ATTACHED_NAME = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
@@ -74,12 +76,14 @@ class IndexWriter:
     Args:
         directory: The index's directory, made if missing.
         timeout_s: Seconds to wait for the lock; negative waits for ever.
+        is_brief: Whether this writer keeps the lock for a moment only: others then wait for it, whatever their `timeout_s`.
     """
 
-    def __init__(self, directory: Path, *, timeout_s: float = 0) -> None:
+    def __init__(self, directory: Path, *, timeout_s: float = 0, is_brief: bool = False) -> None:
         self._directory = directory
         self._root = directory / FORMAT_DIRECTORY
         self._timeout_s = timeout_s
+        self._is_brief = is_brief
         self._lock: filelock.BaseFileLock | None = None
         self._chunks = LanceTable(table_path(directory, "chunks"))
         self._files = LanceTable(table_path(directory, "files"))
@@ -163,6 +167,11 @@ class IndexWriter:
         if sum(map(len, self._buffer)) >= FLUSH_ROWS or sum(part.nbytes for part in self._buffer) >= FLUSH_BYTES:
             self._flush()
 
+    def learn(self, terms: Iterable[str]) -> None:
+        """Add terms to the vocabulary, of which no chunk has those that are new. Nothing may be added after that."""
+        self._require_ready()
+        self._terms = list(dict.fromkeys([*self._vocabulary(), *terms]))
+
     def commit(
         self,
         files: Sequence[FileRecord],
@@ -196,21 +205,35 @@ class IndexWriter:
         self._check_embedding(embedding)
         contents = _indexed_rows(files, file_vectors, embedding.dimension)
         paths = _indexed_rows(files, path_vectors, embedding.dimension)
-        attached = dict(arrays or {})
-        if wrong := [name for name in attached if not _ATTACHED_NAME(name)]:
-            message = f"{wrong[0]!r} cannot be the name of an array"
-            raise StoreError(message)
-        try:
-            pointer = self._commit(arrow.files_to_table(files, contents, paths), graph, embedding, root_hash, attached)
-        except BaseException:
-            # Lance may be a version ahead of the pointer now: what follows must begin anew.
-            self._broken = StoreError("A commit failed before", hint="Run the command again.")
-            raise
-        self._previous = pointer
-        snapshot = Snapshot(self._directory, pointer)
-        self._start(snapshot)
-        self._clean_up(pointer)
-        return snapshot
+        tables = {"files": arrow.files_to_table(files, contents, paths), **(graph._asdict() if graph else {})}
+        return self._make_current(_Parts(tables, {}, embedding, root_hash, dict(arrays or {})))
+
+    def commit_chunks(
+        self,
+        *,
+        vectors: tuple[FloatArray, FloatArray] | None = None,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Snapshot:
+        """Make chunks that say other things about the same files the next generation; all else stays that of `base`.
+
+        Args:
+            vectors: New (content, path) vectors of all files, as for `commit`; None if they are the same.
+            arrays: As for `commit`.
+
+        Raises:
+            StoreError: There is no `base`, or as `commit`.
+        """
+        self._require_ready()
+        if self._base is None:
+            raise StoreError("There is no generation whose chunks could be replaced", hint="Run `coderag index` first.")
+        old = self._base.pointer
+        tables = {}
+        if vectors is not None:
+            files = self._base.files()
+            rows = (_indexed_rows(files, matrix, old.embedding.dimension) for matrix in vectors)
+            tables["files"] = arrow.files_to_table(files, *rows)
+        kept = {name: version for name, version in old.tables.items() if name != "chunks" and name not in tables}
+        return self._make_current(_Parts(tables, kept, old.embedding, old.root_hash, dict(arrays or {})))
 
     # Starting and ending
 
@@ -223,10 +246,10 @@ class IndexWriter:
         import filelock  # noqa: PLC0415 - 0.07 s
 
         holder = self._root / _HOLDER_FILE
+        brief = 0 <= self._timeout_s < _BRIEF_S and _is_held_briefly(holder)
+        timeout_s = _BRIEF_S if brief else self._timeout_s
         # A new object for each writer, so that a second writer in the same thread waits as well.
-        lock = filelock.FileLock(
-            self._root / _LOCK_FILE, timeout=self._timeout_s, thread_local=False, is_singleton=False
-        )
+        lock = filelock.FileLock(self._root / _LOCK_FILE, timeout=timeout_s, thread_local=False, is_singleton=False)
         try:
             with storage_errors(f"lock {self._root}"):
                 lock.acquire()
@@ -236,8 +259,9 @@ class IndexWriter:
                 raise IndexLockedError(message, hint="Wait until it is done; searching works meanwhile.") from error
             raise
         self._lock = lock
-        with suppress(OSError):  # only for the message that another writer gets
-            holder.write_text(json.dumps({"pid": os.getpid(), "host": platform.node(), "since": utc_now()}))
+        described = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}
+        with suppress(OSError):  # only to tell others
+            holder.write_text(json.dumps(described))
 
     def _release(self) -> None:
         self._discard()
@@ -386,9 +410,8 @@ class IndexWriter:
         ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
         return version, RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
 
-    def _replace_tables(self, files: "pa.Table", graph: GraphTables | None) -> dict[str, int]:
-        """Write the table of files and those of the graph, whole, and return their versions."""
-        rows = {"files": files, **(graph._asdict() if graph else {})}
+    def _replace_tables(self, rows: "Mapping[str, pa.Table]") -> dict[str, int]:
+        """Write the table of files and those of the graph, those that are given, whole, and return their versions."""
         versions = {}
         for name, table in {"files": self._files, **self._graph}.items():
             if name in rows:
@@ -401,37 +424,46 @@ class IndexWriter:
         parts = [self._base.counts()] if self._base else []
         return FieldCounts.concat([*parts, *self._counts], len(self._vocabulary()), kept)
 
-    def _commit(
-        self,
-        files: "pa.Table",
-        graph: GraphTables | None,
-        embedding: EmbeddingInfo,
-        root_hash: str,
-        arrays: Mapping[str, NDArray[Any]],
-    ) -> Pointer:
+    def _make_current(self, parts: "_Parts") -> Snapshot:
+        if wrong := [name for name in parts.arrays if not _ATTACHED_NAME(name)]:
+            message = f"{wrong[0]!r} cannot be the name of an array"
+            raise StoreError(message)
+        try:
+            pointer = self._commit(parts)
+        except BaseException:
+            # Lance may be a version ahead of the pointer now: what follows must begin anew.
+            self._broken = StoreError("A commit failed before", hint="Run the command again.")
+            raise
+        self._previous = pointer
+        snapshot = Snapshot(self._directory, pointer)
+        self._start(snapshot)
+        self._clean_up(pointer)
+        return snapshot
+
+    def _commit(self, parts: "_Parts") -> Pointer:
         generation = self._next_generation()
         lexical = f"lexical-{generation:06d}"
         kept = self._kept_rows()
         with ThreadPoolExecutor(2) as threads:  # Lance works without Python's lock
-            chunks = threads.submit(self._commit_chunks, kept, embedding.dimension)
-            replaced = threads.submit(self._replace_tables, files, graph)
+            chunks = threads.submit(self._commit_chunks, kept, parts.embedding.dimension)
+            replaced = threads.submit(self._replace_tables, parts.tables)
             counts = self._merged_counts(kept)
             (chunk_version, ids), versions = chunks.result(), replaced.result()
         tables = [self._chunks, self._files, *(self._graph[name] for name in versions if name in self._graph)]
         written = [path for table in tables for path in table.written_since(self._started_ns)]
-        write_generation_arrays(self._root / lexical, counts, self._vocabulary(), ids, arrays, sync_too=written)
+        write_generation_arrays(self._root / lexical, counts, self._vocabulary(), ids, parts.arrays, sync_too=written)
         pointer = Pointer(
             generation=generation,
-            tables={"chunks": chunk_version, **versions},
+            tables={"chunks": chunk_version, **parts.kept, **versions},
             lexical=lexical,
-            embedding=embedding,
+            embedding=parts.embedding,
             tokenizer=TOKENIZER_VERSION,
             created=utc_now(),
             repository=self._directory.resolve().parent.name,
-            root_hash=root_hash,
+            root_hash=parts.root_hash,
             chunks=len(counts),
-            files=files.num_rows,
-            edges=0 if graph is None else graph.edges.num_rows,
+            files=parts.rows_of("files", self._base),
+            edges=parts.rows_of("edges", self._base),
             retained=self._still_retained(),
         )
         write_pointer(self._directory, pointer)
@@ -473,6 +505,28 @@ class IndexWriter:
             logger.warning("Old generations of the index were not deleted: %s", error)
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a commit is made of beside the chunks.
+
+    Attributes:
+        tables: Those to be written, by name.
+        kept: Version of each table that stays.
+    """
+
+    tables: "Mapping[str, pa.Table]"
+    kept: Mapping[str, int]
+    embedding: EmbeddingInfo
+    root_hash: str
+    arrays: Mapping[str, NDArray[Any]]
+
+    def rows_of(self, name: Literal["files", "edges"], base: Snapshot | None) -> int:
+        """Return how many rows a table has: none if there is no such table."""
+        if name in self.tables:
+            return int(self.tables[name].num_rows)
+        return int(getattr(base.pointer, name)) if base is not None and name in self.kept else 0
+
+
 def _indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: int) -> FloatArray:
     """Return the rows of a matrix over all files, or over the indexed ones, that belong to the indexed files."""
     indexed = np.fromiter((file.outcome == "indexed" for file in files), bool, len(files))
@@ -486,6 +540,14 @@ def _indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: in
         )
         raise StoreError(message)
     return matrix if len(matrix) == count else matrix[indexed]
+
+
+def _is_held_briefly(path: Path) -> bool:
+    """Whether who holds the lock will soon give it back."""
+    try:
+        return bool(json.loads(path.read_bytes()).get("is_brief"))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def _described_holder(path: Path) -> str:

@@ -80,6 +80,11 @@ class Snapshot:
             texts: list[str] = self._chunk_dataset.take(wanted, columns=["text"]).column(0).to_pylist()
         return texts
 
+    def take(self, rows: "NDArray[np.integer]", columns: Sequence[str]) -> "pa.Table":
+        """Return columns of some chunks, in the order of the rows given; nothing is read of the others."""
+        with self._reading("some chunks"):
+            return self._chunk_dataset.take(rows.tolist(), columns=list(columns))
+
     def counts(self) -> FieldCounts:
         """Return the term counts, row by row."""
         return self._counts

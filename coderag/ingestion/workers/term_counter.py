@@ -73,6 +73,13 @@ class TermCounter:
         body, name, doc = (_matrix(*field, expansion.shape[0]) @ expansion for field in rows)
         return FieldCounts(body=body, names=name, docs=doc)
 
+    def count_texts(self, texts: Sequence[str]) -> sp.csr_matrix:
+        """Return the term counts of some texts, float32 (n_texts, n_terms); new terms join the vocabulary."""
+        rows = _occurrences([raw_tokens(text) for text in texts], self._raw_ids)
+        expansion = self._expansion()
+        counts: sp.csr_matrix = _matrix(*rows, expansion.shape[0]) @ expansion
+        return counts
+
     def path_counts(self, paths: Sequence[str]) -> sp.csr_matrix:
         """Return the term counts of paths of counted chunks, float32 (n_paths, n_terms)."""
         counted = [Counter(path_terms(path)) for path in paths]

@@ -108,7 +108,9 @@ def _reasons(piece: "ExplainedPiece") -> dict[str, str]:
         shares.append(f"times {factor:.2f}")
     if "reranker" in piece.signals:
         shares.append(f"the model {piece.signals['reranker']:.2f}")
-    return {**reasons, "file": ", ".join(shares)} if shares else reasons
+    if shares:
+        reasons["file"] = ", ".join(shares)
+    return reasons | {f"its {level} as a whole": visible(text) for level, text in piece.overviews.items()}
 
 
 def _place(piece: "ExplainedPiece", channel: str) -> str:

@@ -39,6 +39,12 @@ def linking_of(state: "IndexStatus") -> str:
     return f"imports, types and receivers of {', '.join(state.linked)}{others}"
 
 
+def summaries_of(state: "IndexStatus") -> str:
+    """Return how much of the code a language model has summarised, and which, in a line."""
+    by = f" by {', '.join(state.summarised_by)}" if state.summarised_by else ""
+    return f"{state.summarised:,} of {state.to_summarise:,}{by}"
+
+
 def status_rows(state: "IndexStatus") -> "list[Row]":
     """Return the state of an index as rows."""
     from coderag.interfaces.cli._report import Row, counts, listing, reasons
@@ -63,6 +69,7 @@ def status_rows(state: "IndexStatus") -> "list[Row]":
         Row("languages", ", ".join(f"{name} {number:,}" for name, number in languages) or "none"),
         Row("content", counts({name: getattr(state, name) for name in ("chunks", "symbols", "edges", "lines")})),
         Row("linked", linking_of(state)),
+        *([Row("summaries", summaries_of(state))] if state.summarised else []),
         *reasons("skipped", state.skipped),
         *listing("failed", (f"{path}: {error}" for path, error in state.failed), "red"),
         *listing("notes", (f"{path}: {note}" for path, note in state.notes)),

@@ -1,0 +1,108 @@
+"""Put the sentences that are kept into chunks which are about to be stored, in place of those that were derived."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from coderag.errors import StoreError
+from coderag.ingestion.summaries.subjects import chunk_subjects
+from coderag.ingestion.workers.term_counter import TermCounter
+from coderag.ingestion.workers.vocabulary import Vocabulary
+from coderag.stores.field_counts import FieldCounts
+from coderag.stores.summary_cache import SummaryCache
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SOURCE: Final = "llm"
+"""The ``summary_source`` of a sentence that was kept."""
+
+_COUNTED_BY: Final = "summaries"  # among the workers, whose names are numbers
+
+_logger = logging.getLogger(__name__)
+
+
+class KeptSentences:
+    """The sentences of a cache, as one run of indexing sees them: trouble with the file is told once, and then there are none.
+
+    Args:
+        cache: Where they are kept.
+    """
+
+    def __init__(self, cache: SummaryCache) -> None:
+        self._cache = cache
+        self._is_usable = cache.exists
+
+    @property
+    def may_exist(self) -> bool:
+        """Whether there may be any; where there are none, nothing need be looked up."""
+        return self._is_usable
+
+    def __call__(self, subjects: Sequence[str]) -> Mapping[str, str]:
+        """Return the sentences of those subjects that have one."""
+        if not self._is_usable:
+            return {}
+        try:
+            return self._cache.latest(subjects)
+        except StoreError as error:
+            self._is_usable = False
+            _logger.warning("Summaries are left out; `coderag enrich` puts them back: %s", error)
+            return {}
+
+
+class SummaryColumns:
+    """Puts sentences into chunks as columns, their terms included.
+
+    Args:
+        sentences: Has the kept sentences.
+        vocabulary: Of the index; it learns the terms of the sentences.
+    """
+
+    def __init__(self, sentences: KeptSentences, vocabulary: Vocabulary) -> None:
+        self._sentences = sentences
+        self._vocabulary = vocabulary
+        self._counter = TermCounter()
+        self._terms_sent = 0
+
+    def put_into(self, columns: "pa.Table", counts: FieldCounts) -> "tuple[pa.Table, FieldCounts]":
+        """Return chunks and their counts with the sentences that there are in place of their summaries."""
+        columns, counts, _ = self.replace(columns, counts)
+        return columns, counts
+
+    def replace(self, columns: "pa.Table", counts: FieldCounts) -> "tuple[pa.Table, FieldCounts, NDArray[np.bool_]]":
+        """Return what `put_into` does, and for each chunk whether it is another one now."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        subjects = chunk_subjects(columns)
+        kept = self._sentences(subjects)
+        changed = np.zeros(len(subjects), bool)
+        if not kept:
+            return columns, counts, changed
+        summaries, sources = columns["summary"].to_pylist(), columns["summary_source"].to_pylist()
+        for row, subject in enumerate(subjects):
+            sentence = kept.get(subject)
+            if sentence is not None and (sentence, SOURCE) != (summaries[row], sources[row]):
+                summaries[row], sources[row], changed[row] = sentence, SOURCE, True
+        if changed.any():
+            for name, values in (("summary", summaries), ("summary_source", sources)):
+                columns = columns.set_column(columns.column_names.index(name), name, pa.array(values, pa.string()))
+            counts = self._recounted(columns, counts, changed)
+        return columns, counts, changed
+
+    def _recounted(self, columns: "pa.Table", counts: FieldCounts, changed: NDArray[np.bool_]) -> FieldCounts:
+        """Return the counts with the documentation of the changed chunks counted anew."""
+        rows = np.flatnonzero(changed)
+        documented = columns.select(["summary", "docstring"]).take(rows).to_pylist()
+        docs = self._counter.count_texts([f"{one['summary']}\n{one['docstring']}" for one in documented])
+        new_terms = self._counter.terms_from(self._terms_sent)
+        self._terms_sent += len(new_terms)
+        self._vocabulary.learn(_COUNTED_BY, new_terms)
+        docs = self._vocabulary.translate_matrix(_COUNTED_BY, docs)
+        wide = FieldCounts.concat([counts], len(self._vocabulary.terms))
+        order = np.arange(len(changed))
+        order[rows] = len(changed) + np.arange(len(rows))
+        return FieldCounts(body=wide.body, names=wide.names, docs=sp.vstack([wide.docs, docs], format="csr")[order])

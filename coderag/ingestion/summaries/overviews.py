@@ -1,0 +1,171 @@
+"""Sentences on whole files and folders: from what they are made, and how a generation carries them.
+
+A file's is made from the sentences of its chunks, a folder's from those of the files and folders in it. What they are made
+from is their subject, so that a sentence ends with the text that it told of.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.ingestion.summaries.kept import SOURCE
+from coderag.ingestion.summaries.subjects import Level, overview_subject
+from coderag.stores.overviews import OVERVIEWS, pack_overviews, unpack_overviews
+from coderag.tokens import text_terms
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OVERVIEW_COLUMNS = ("path", "qualified_name", "summary", "summary_source")
+"""What of a chunk an overview is made from."""
+
+MOST_LINES = 60
+"""Sentences that a model is shown of one file or folder; the others say little more."""
+
+_NO_FOLDER = "."
+
+Sentences = Callable[[Sequence[str]], Mapping[str, str]]
+"""Returns the kept sentences of those subjects that have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A file or folder that a sentence can be written of.
+
+    Attributes:
+        place: A file's path, or a folder's with ``/`` at its end.
+        lines: What it has: a name and a sentence each.
+    """
+
+    level: Level
+    place: str
+    lines: Sequence[str]
+
+    @property
+    def subject(self) -> str:
+        """What its sentence is kept by."""
+        return overview_subject(self.level, self.place, self.lines)
+
+
+@dataclass(slots=True)
+class Overviews:
+    """The overviews of one generation.
+
+    Attributes:
+        files: Of each file that has a sentence of a language model: that on the file, which is the chunk's where it has only
+            one, and empty where none is written yet.
+        folders: The sentence on each folder that has one, by its path with ``/`` at the end.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of_arrays(arrays: Mapping[str, NDArray[np.uint8]]) -> "Overviews":
+        """Return what a generation carries."""
+        stored = unpack_overviews(arrays)
+        return Overviews(
+            files={place: sentence for place, sentence in stored.items() if not place.endswith("/")},
+            folders={place: sentence for place, sentence in stored.items() if place.endswith("/")},
+        )
+
+    def arrays(self) -> dict[str, NDArray[np.uint8]]:
+        """Return what a generation is to carry; nothing if there is nothing."""
+        stored = {**self.files, **self.folders}
+        return {OVERVIEWS: pack_overviews(stored)} if stored else {}
+
+    def terms(self) -> Iterator[str]:
+        """Yield the words of all sentences as terms: the index has to know them, or searches do not count them."""
+        for sentence in (*self.files.values(), *self.folders.values()):
+            yield from text_terms(sentence)
+
+    def drop(self, paths: Iterable[str]) -> None:
+        """Forget the sentences on these files."""
+        for path in paths:
+            self.files.pop(path, None)
+
+    def renew_files(self, columns: "pa.Table", sentences: Sentences) -> None:
+        """Take the sentences on files anew, from all chunks of these files."""
+        overviews, singles = file_overviews(columns)
+        self.drop(dict.fromkeys(columns["path"].to_pylist()))
+        subjects = {overview.place: overview.subject for overview in overviews}
+        kept = sentences(list(subjects.values()))
+        self.files |= singles
+        self.files |= {path: kept.get(subject, "") for path, subject in subjects.items()}
+
+    def renew_folders(self, sentences: Sentences) -> None:
+        """Take the sentences on folders anew, the innermost first: each is part of what the next is made from."""
+        self.folders.clear()
+        for overviews in self.folder_overviews():
+            self.take_folders(overviews, sentences)
+
+    def take_folders(self, overviews: Sequence[Overview], sentences: Sentences) -> None:
+        """Add the sentences that there are on some folders."""
+        subjects = {overview.place: overview.subject for overview in overviews}
+        kept = sentences(list(subjects.values()))
+        self.folders |= {place: kept[subject] for place, subject in subjects.items() if subject in kept}
+
+    def folder_overviews(self) -> Iterator[Sequence[Overview]]:
+        """Yield the folders that a sentence can be written of, those of one depth at a time, the innermost first.
+
+        One with a single sentence in it needs none.
+        """
+        files: dict[str, dict[str, str]] = defaultdict(dict)
+        for path, sentence in self.files.items():
+            files[_folder_of(path)][path] = sentence
+        folders = {folder for path in files for folder in (path, *_folders_above(path))}
+        for depth in sorted({_depth(folder) for folder in folders}, reverse=True):
+            level = []
+            for folder in sorted(one for one in folders if _depth(one) == depth):
+                inside = files[folder] | {
+                    place: sentence for place, sentence in self.folders.items() if _folder_of(place[:-1]) == folder
+                }
+                lines = [f"{PurePosixPath(place).name}: {inside[place]}" for place in sorted(inside) if inside[place]]
+                if len(lines) > 1:
+                    level.append(Overview("folder", f"{folder}/", lines[:MOST_LINES]))
+            yield level
+
+
+def file_overviews(columns: "pa.Table") -> tuple[list[Overview], dict[str, str]]:
+    """Return the files that a sentence can be written of; and of those with one chunk, which need none, that chunk's.
+
+    Only files of which a language model wrote something are among them.
+
+    Args:
+        columns: Chunks with `OVERVIEW_COLUMNS`, those of a file together.
+    """
+    chunks: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    written = set()
+    for path, name, summary, source in zip(*(columns[name].to_pylist() for name in OVERVIEW_COLUMNS), strict=True):
+        chunks[path].append((name, summary))
+        if source == SOURCE:
+            written.add(path)
+    overviews, singles = [], {}
+    for path, entries in chunks.items():
+        if path not in written:
+            continue
+        if len(entries) == 1:
+            singles[path] = entries[0][1]
+        else:
+            lines = list(dict.fromkeys(f"{name}: {summary}" for name, summary in entries))
+            overviews.append(Overview("file", path, lines[:MOST_LINES]))
+    return overviews, singles
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0] or _NO_FOLDER
+
+
+def _folders_above(folder: str) -> Iterable[str]:
+    while folder != _NO_FOLDER:
+        folder = _folder_of(folder)
+        yield folder
+
+
+def _depth(folder: str) -> int:
+    return 0 if folder == _NO_FOLDER else folder.count("/") + 1

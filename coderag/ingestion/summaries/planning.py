@@ -1,0 +1,62 @@
+"""What a run of summarising would ask, without asking."""
+
+from collections import Counter
+
+from coderag.ingestion.summaries.asking import REPLY_TOKENS, Batch, SentenceWriter
+from coderag.ingestion.summaries.enriching import Target
+from coderag.ingestion.summaries.results import EnrichPlan, PlannedBatch
+from coderag.ingestion.summaries.subjects import LEVELS, Level, Piece
+
+_FIRST = 10
+
+
+def plan_summaries(target: Target, writer: SentenceWriter, *, limit: int | None = None) -> EnrichPlan:
+    """Return what a run would ask now: of the first level that has something to do. Nothing is sent, nothing written.
+
+    Args:
+        target: What is summarised.
+        writer: Makes the prompts; it needs no model.
+        limit: Pieces, at most.
+
+    Raises:
+        IndexNotFoundError: Nothing is indexed yet.
+    """
+    work = target.work()
+    batches: list[tuple[Level, Batch]] = []
+    failed_before = 0
+    for level in LEVELS:
+        for todo in work.todos(level, writer.maker(level), target.counts()):
+            again = list(todo.again)
+            failed_before += len(again)
+            batches += ((level, batch) for batch in writer.batches(_first([*todo.fresh, *again], limit)))
+        if batches:
+            break
+    pieces: Counter[str] = Counter()
+    for level, batch in batches:
+        pieces[level] += len(batch.pieces)
+    number = pieces.total()
+    tokens, reply = sum(batch.tokens for _, batch in batches), number * REPLY_TOKENS
+    seconds = target.cache.seconds_a_piece(writer.model_name)
+    share = work.share
+    return EnrichPlan(
+        model=writer.model_name,
+        pieces=dict(pieces),
+        failed_before=failed_before,
+        share=(share.written, share.total),
+        input_tokens=tokens,
+        output_tokens=reply,
+        cost=writer.cost(tokens, reply),
+        seconds=None if seconds is None else seconds * number,
+        first=[piece.place for _, batch in batches for piece in batch.pieces][:_FIRST],
+        batches=[
+            PlannedBatch(level, batch.prompt, [_described(piece) for piece in batch.pieces]) for level, batch in batches
+        ],
+    )
+
+
+def _first(pieces: list[Piece], limit: int | None) -> list[Piece]:
+    return pieces if limit is None else pieces[:limit]
+
+
+def _described(piece: Piece) -> dict[str, str]:
+    return {"place": piece.place, "id": piece.id} if piece.id else {"place": piece.place}

@@ -1,0 +1,85 @@
+"""Read a language model's reply: one line for each numbered piece. What cannot be a sentence on it is refused."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from coderag.ingestion.parsing.summaries import first_sentence
+
+MISSING: Final = "the reply has no line for it"
+
+_NUMBERED = re.compile(r"\s*(?:[-*]\s+)?(?:\*\*|\[|\()?(\d{1,4})(?:\*\*|\]|\))?\s*[.:)\-–—]\s*(\S.*)")
+_LEAST_LETTERS = 6  # also of a sentence in Chinese, which has no blanks
+_COPIED_WORDS = 8  # in a row: more than two sentences in plain English share by chance
+_HARMFUL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_MARKUP = re.compile(r"\*\*|__|^[\"'“”‘’]+|[\"'“”‘’]+$")
+_REFUSALS = re.compile(r"(?:I'm sorry|I am sorry|Sorry,|I cannot|I can't|I'm unable|As an AI)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a reply says of its pieces, by number from 1.
+
+    Attributes:
+        sentences: Those that can be used.
+        faults: Why there is none, of the others.
+    """
+
+    sentences: Mapping[int, str] = field(default_factory=dict)
+    faults: Mapping[int, str] = field(default_factory=dict)
+
+
+def read_reply(text: str, number: int, rules: str, findings: Callable[[str], Sequence[str]]) -> Reply:
+    """Return what a reply says of so many pieces.
+
+    Args:
+        text: The reply.
+        number: How many pieces there were.
+        rules: The prompt without its data, of which a sentence may be no copy.
+        findings: Says how a text addresses a language model.
+    """
+    lines: dict[int, str] = {}
+    for line in text.splitlines():
+        if (match := _NUMBERED.match(line)) and 1 <= int(match[1]) <= number:
+            lines.setdefault(int(match[1]), match[2])
+    if number == 1 and not lines and len(plain := text.strip().splitlines()) == 1:
+        lines[1] = plain[0]  # asked for one line, some models leave out its number
+    sentences, faults = {}, {}
+    copied = _runs(rules)
+    for position in range(1, number + 1):
+        if position not in lines:
+            faults[position] = MISSING
+            continue
+        sentence = clean_sentence(lines[position])
+        if fault := _fault(sentence, copied, findings):
+            faults[position] = fault
+        else:
+            sentences[position] = sentence
+    return Reply(sentences, faults)
+
+
+def clean_sentence(text: str) -> str:
+    """Return the first sentence of a text in one line of at most 240 characters, without markup and hidden characters."""
+    return first_sentence(_MARKUP.sub("", _HARMFUL.sub("", text).strip()))
+
+
+def _fault(sentence: str, copied: frozenset[str], findings: Callable[[str], Sequence[str]]) -> str:
+    """Return why a sentence is refused; empty if it is not."""
+    if sum(character.isalpha() for character in sentence) < _LEAST_LETTERS:
+        return "the line says nothing"
+    if _REFUSALS.match(sentence):
+        return f"the model refused: {sentence}"
+    if copied & _runs(sentence):
+        return "the line is a copy of the prompt"
+    if found := findings(sentence):
+        return f"the line addresses a language model: {found[0]}"
+    return ""
+
+
+def _runs(text: str) -> frozenset[str]:
+    """Return every run of `_COPIED_WORDS` words of a text."""
+    words = re.findall(r"\w+", text.lower())
+    return frozenset(" ".join(words[start : start + _COPIED_WORDS]) for start in range(len(words) - _COPIED_WORDS + 1))

@@ -1,0 +1,88 @@
+"""`ChunkSummarizer`: the step of the LlamaIndex pipeline that gives every chunk its sentence."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
+
+from coderag.ingestion.parsing.summaries import summarize
+from coderag.ingestion.summaries.asking import SentenceWriter
+from coderag.ingestion.summaries.kept import SOURCE
+from coderag.ingestion.summaries.overviews import Sentences
+from coderag.ingestion.summaries.subjects import Piece, node_subjects
+
+
+class ChunkSummarizer(TransformComponent):
+    """Fill ``summary`` and ``summary_source`` of every chunk that has none.
+
+    What a language model wrote of the same code goes first (``llm``): what is kept of it, else what `writer` writes now.
+    Else the summary is the docstring's first sentence where there is one (``docstring``), or derived from the kind, the name
+    split into words, the signature, the parent and what the chunk calls (``derived``); so is that of a chunk on which the
+    model failed.
+
+    Args:
+        sentences: Returns the kept sentences of those subjects that have one; None keeps nothing.
+        writer: Asks a language model for those that are missing; None asks nobody.
+    """
+
+    # Declared, so that a LlamaIndex cache tells apart what another prompt or model would have made.
+    prompt: str = Field(default="", description="Key of the prompt that missing sentences are asked for with.")
+    model: str = Field(default="", description="Name of the model that is asked.")
+
+    _sentences: Sentences | None = PrivateAttr()
+    _writer: SentenceWriter | None = PrivateAttr()
+
+    def __init__(self, *, sentences: Sentences | None = None, writer: SentenceWriter | None = None) -> None:
+        if writer is None:
+            super().__init__()
+        else:
+            super().__init__(prompt=writer.prompt_key("chunk"), model=writer.model_name)
+        self._sentences = sentences
+        self._writer = writer
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # LlamaIndex's
+        """Return the same nodes with their summaries."""
+        if self._writer is None:
+            return self._filled(nodes, self._kept(nodes))
+        with ThreadPoolExecutor(1) as thread:  # an event loop may be running in this one, as in a notebook
+            return thread.submit(asyncio.run, self.acall(nodes, **kwargs)).result()
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:  # noqa: ANN401  # as above
+        """Return the same nodes with their summaries."""
+        del kwargs
+        written = dict(self._kept(nodes))
+        if self._writer is not None:
+            for batch in self._writer.batches(self._missing(nodes, written)):
+                outcome = await self._writer.write(batch)
+                written |= {one.subject: one.sentence for one in outcome.written}
+        return self._filled(nodes, written)
+
+    def _kept(self, nodes: Sequence[BaseNode]) -> Mapping[str, str]:
+        return self._sentences(node_subjects(node.metadata for node in nodes)) if self._sentences else {}
+
+    @staticmethod
+    def _missing(nodes: Sequence[BaseNode], written: Mapping[str, str]) -> list[Piece]:
+        pieces = {}
+        for node, subject in zip(nodes, node_subjects(node.metadata for node in nodes), strict=True):
+            if subject not in written and not node.metadata.get("summary"):
+                place = f"{node.metadata['path']}:{node.metadata['start_line']}-{node.metadata['end_line']}"
+                title = f"{node.metadata['kind']} {node.metadata['qualified_name']}"
+                text = node.get_content(MetadataMode.NONE)
+                pieces[subject] = Piece("chunk", subject, place, title, text, node.metadata["language"], node.node_id)
+        return list(pieces.values())
+
+    @staticmethod
+    def _filled(nodes: Sequence[BaseNode], written: Mapping[str, str]) -> Sequence[BaseNode]:
+        subjects = node_subjects(node.metadata for node in nodes) if written else [""] * len(nodes)
+        for node, subject in zip(nodes, subjects, strict=True):
+            metadata = node.metadata
+            if metadata.get("summary"):
+                continue
+            if subject in written:
+                metadata["summary"], metadata["summary_source"] = written[subject], SOURCE
+            else:
+                metadata["summary"], metadata["summary_source"] = summarize(metadata)  # type: ignore[arg-type]
+        return nodes

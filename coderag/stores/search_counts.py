@@ -1,0 +1,104 @@
+"""How often searches have returned what: the places of results, never the questions, in a small file beside the index.
+
+A search adds a line, and some lines are written at once; only who wants the counts reads them.
+"""
+
+import json
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from coderag.stores.disk import make_own_directory
+
+if TYPE_CHECKING:
+    from coderag.state import Candidate
+    from coderag.stores.corpus import Corpus
+
+_FILE: Final = "returned.jsonl"
+_EARLIER: Final = "returned.earlier.jsonl"
+_LARGEST_BYTES: Final = 1_000_000  # about 2,000 searches; then the file becomes the earlier one
+_LINES_AT_ONCE: Final = 16
+
+Place = tuple[str, str]
+"""A file's path, and the qualified name of a chunk in it: what an edit elsewhere leaves as it is."""
+
+
+class SearchCounts:
+    """Counts what the searches of one index return. Where the folder cannot be written, nothing is counted.
+
+    Args:
+        index_directory: Folder of the index.
+        is_on: Whether to count; what was counted before can be read in any case.
+    """
+
+    def __init__(self, index_directory: Path, *, is_on: bool = True) -> None:
+        self._is_on = is_on
+        self._log = _Log(index_directory)
+        weakref.finalize(self, self._log.flush)  # also at the end of the process
+
+    def note(self, places: Iterable[Place]) -> None:
+        """Count what one search returned."""
+        self._log.add(json.dumps([*places], ensure_ascii=False))
+
+    def note_results(self, corpus: "Corpus", results: "Sequence[Candidate]") -> None:
+        """Count the results of one search."""
+        if not self._is_on:
+            return
+        rows = [corpus.row_of[result["chunk_id"]] for result in results]
+        self.note((corpus.value("path", row), corpus.value("qualified_name", row)) for row in rows)
+
+    def read(self) -> Counter[Place]:
+        """Return how often each place was returned, as far as that is still known."""
+        self._log.flush()
+        return Counter(place for line in self._log.lines() for place in _places(line))
+
+
+class _Log:
+    """Lines in a file, which are kept in memory until there are some."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lines: list[str] = []
+        self._lock = threading.Lock()
+        self._is_off = False
+
+    def add(self, line: str) -> None:
+        with self._lock:
+            if not self._is_off:
+                self._lines.append(line)
+            is_time = len(self._lines) >= _LINES_AT_ONCE
+        if is_time:
+            self.flush()
+
+    def flush(self) -> None:
+        with self._lock:
+            lines, self._lines = self._lines, []
+            if not lines or not self._directory.is_dir():
+                return
+            path = self._directory / _FILE
+            try:
+                make_own_directory(self._directory)
+                with path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                    file.write("".join(f"{line}\n" for line in lines))
+                    size = file.tell()
+                if size > _LARGEST_BYTES:
+                    path.replace(self._directory / _EARLIER)
+            except OSError:
+                self._is_off = True
+
+    def lines(self) -> Iterator[str]:
+        for name in (_EARLIER, _FILE):
+            with suppress(OSError):
+                yield from (self._directory / name).read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def _places(line: str) -> list[Place]:
+    """Return the places of a line; none of one that was cut or is from elsewhere."""
+    try:
+        return [(str(path), str(name)) for path, name in json.loads(line)]
+    except (ValueError, TypeError):
+        return []

@@ -1,0 +1,231 @@
+"""Sentences that a language model wrote of code, kept by what it was shown.
+
+An edit elsewhere, a rename, another branch or a full rebuild pays for none of them twice. One SQLite file beside the content
+cache, which all working trees of a repository share. Unlike that cache it is never pruned: what is in it was paid for. A
+batch is stored as soon as it has come, all of it or, when the process is killed, none.
+
+A *subject* is the hash of what was shown of a piece of code, a *maker* who wrote of it: the key of the prompt and the model's
+name, or `IMPORTED` and a name. Of several sentences for one subject the last one holds.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from coderag.errors import StoreError
+from coderag.stores.disk import make_own_directory, storage_errors
+
+FILE_NAME: Final = "summaries-v1.sqlite"
+"""The number is that of the format; files of others are left alone."""
+
+IMPORTED: Final = "imported "
+"""Begins the maker of a sentence that came from a file; such a one counts as made by whichever model is asked for."""
+
+_WAIT_S = 10.0  # for another process's transaction
+_A_QUERY = 500  # subjects; SQLite's limit of parameters was 999 once
+_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS summaries (subject TEXT NOT NULL, maker TEXT NOT NULL, sentence TEXT NOT NULL,"
+    " input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, made_ns INTEGER NOT NULL,"
+    " PRIMARY KEY (subject, maker)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS failures (subject TEXT NOT NULL, maker TEXT NOT NULL, message TEXT NOT NULL,"
+    " attempts INTEGER NOT NULL, failed_ns INTEGER NOT NULL, PRIMARY KEY (subject, maker)) WITHOUT ROWID",
+    # How fast a model was, for the estimate of the next run.
+    "CREATE TABLE IF NOT EXISTS speeds (model TEXT PRIMARY KEY, pieces INTEGER NOT NULL, seconds REAL NOT NULL)",
+)
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A sentence of one subject, with its share of the tokens of the request that brought it."""
+
+    subject: str
+    sentence: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong with one subject the last time, how often it has, and when that was (nanoseconds of the epoch)."""
+
+    message: str
+    attempts: int
+    failed_ns: int
+
+
+def maker_name(maker: str) -> str:
+    """Return the name of the model, or whose an import was."""
+    return maker.partition(" ")[2]
+
+
+class SummaryCache:
+    """The sentences of one repository. Several processes and threads may use it at once.
+
+    Args:
+        directory: Where the file lies; it and the file are made when something is stored.
+
+    Raises:
+        StoreError: From every method, when the file cannot be read or written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE_NAME
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored."""
+        return self._path.exists()
+
+    def latest(self, subjects: Iterable[str]) -> dict[str, str]:
+        """Return the last sentence of each subject that has one."""
+        query = "SELECT subject, sentence FROM summaries WHERE subject IN ({}) ORDER BY made_ns"
+        return dict(self._select(query, subjects))
+
+    def made_by(self, maker: str, subjects: Iterable[str]) -> set[str]:
+        """Return the subjects that this maker wrote of, or that were imported."""
+        query = "SELECT subject FROM summaries WHERE subject IN ({}) AND (maker = ? OR maker GLOB 'imported *')"
+        return {row[0] for row in self._select(query, subjects, maker)}
+
+    def makers(self, subjects: Iterable[str]) -> dict[str, str]:
+        """Return who wrote the last sentence of each subject that has one."""
+        query = "SELECT subject, maker FROM summaries WHERE subject IN ({}) ORDER BY made_ns"
+        return dict(self._select(query, subjects))
+
+    def failures(self, maker: str, subjects: Iterable[str]) -> dict[str, Failure]:
+        """Return what went wrong with the subjects that this maker has failed at and not yet written of."""
+        query = "SELECT subject, message, attempts, failed_ns FROM failures WHERE subject IN ({}) AND maker = ?"
+        return {row[0]: Failure(*row[1:]) for row in self._select(query, subjects, maker)}
+
+    def put(self, maker: str, written: Sequence[Written]) -> None:
+        """Store sentences as the last ones of their subjects; their failures are forgotten."""
+        if not written:
+            return
+        now = time.time_ns()
+
+        def store(connection: sqlite3.Connection) -> None:
+            connection.executemany(
+                "INSERT OR REPLACE INTO summaries VALUES (?, ?, ?, ?, ?, ?)",
+                [(one.subject, maker, one.sentence, one.input_tokens, one.output_tokens, now) for one in written],
+            )
+            connection.executemany(
+                "DELETE FROM failures WHERE subject = ? AND maker = ?", [(one.subject, maker) for one in written]
+            )
+
+        self._write(store)
+
+    def prefer(self, maker: str, subjects: Iterable[str]) -> None:
+        """Make the sentences that a maker wrote of these subjects earlier the last ones."""
+        rows = [(time.time_ns(), subject, maker) for subject in subjects]
+        if rows:
+            query = "UPDATE summaries SET made_ns = ? WHERE subject = ? AND maker = ?"
+            self._write(lambda connection: connection.executemany(query, rows))
+
+    def fail(self, maker: str, messages: Mapping[str, str]) -> None:
+        """Record what went wrong, by subject."""
+        if messages:
+            now = time.time_ns()
+            query = (
+                "INSERT INTO failures VALUES (?, ?, ?, 1, ?) ON CONFLICT (subject, maker) DO UPDATE SET"
+                " message = excluded.message, attempts = attempts + 1, failed_ns = excluded.failed_ns"
+            )
+            rows = [(subject, maker, message, now) for subject, message in messages.items()]
+            self._write(lambda connection: connection.executemany(query, rows))
+
+    def note_speed(self, model: str, pieces: int, seconds: float) -> None:
+        """Record how long a model took for so many pieces, in place of what was recorded."""
+        row = (model, pieces, seconds)
+        self._write(lambda connection: connection.execute("INSERT OR REPLACE INTO speeds VALUES (?, ?, ?)", row))
+
+    def seconds_a_piece(self, model: str) -> float | None:
+        """Return how long a model took for a piece in the last run; None if that is not known."""
+        rows = self._read(
+            lambda connection: connection.execute(
+                "SELECT seconds / pieces FROM speeds WHERE model = ? AND pieces > 0", (model,)
+            ).fetchall()
+        )
+        return float(rows[0][0]) if rows else None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            if self._connection is not None:
+                with suppress(sqlite3.Error):
+                    self._connection.close()
+                self._connection = None
+
+    # Inside
+
+    def _select(self, query: str, subjects: Iterable[str], *more: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over subjects, whose ``{}`` they fill."""
+        unique = list(dict.fromkeys(subjects))
+
+        def select(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            found: list[tuple[Any, ...]] = []
+            for start in range(0, len(unique), _A_QUERY):
+                some = unique[start : start + _A_QUERY]
+                found += connection.execute(query.format(",".join("?" * len(some))), (*some, *more))
+            return found
+
+        return self._read(select) if unique else []
+
+    def _read(self, work: Callable[[sqlite3.Connection], list[Result]]) -> list[Result]:
+        with self._lock, _sqlite_errors(f"read {self._path}"):
+            return work(self._connected()) if self.exists else []
+
+    def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        with self._lock, _sqlite_errors(f"write {self._path}"):
+            connection = self._connected()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                work(connection)
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            make_own_directory(self._path.parent)
+            connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+            try:
+                connection.execute("PRAGMA trusted_schema = OFF")  # the file may have come with the repository
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")  # enough with a write-ahead log
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+
+@contextmanager
+def _sqlite_errors(action: str) -> Iterator[None]:
+    hint = (
+        "Another process may be using it; if it is damaged, move it away: it is begun anew, but its summaries are lost."
+    )
+    try:
+        with storage_errors(action):
+            yield
+    except sqlite3.Error as error:
+        raise StoreError(f"Cannot {action}: {error}", hint=hint) from error

@@ -1,0 +1,100 @@
+"""A generation in which only what some chunks say differs: files, graph and all else stay those of the one before."""
+
+import numpy as np
+import pytest
+
+from coderag.errors import IndexLockedError, StoreError
+from coderag.stores.graph_tables import empty_graph
+
+TREE = {"a.py": ["one two", "two three"], "b.py": ["three"], "c.py": ["four"]}
+
+
+def make_first(world, store):
+    with store.writer() as writer:
+        world.add(writer, TREE)
+        return world.commit(writer, TREE, root_hash="root", graph=empty_graph())
+
+
+def replace_chunks(world, store, tree, **options):
+    with store.writer() as writer:
+        writer.remove(tree)
+        world.add(writer, tree)
+        return writer.commit_chunks(**options)
+
+
+def test_the_chunks_are_others_and_the_files_the_same(world, store):
+    first = make_first(world, store)
+    second = replace_chunks(world, store, {"a.py": ["one two five", "six"]})
+    now = {**TREE, "a.py": ["one two five", "six"]}
+    world.check(second, now)
+    world.check(first, TREE)  # which a reader may still have open
+    assert second.pointer.generation == first.pointer.generation + 1
+    assert second.files() == first.files()
+
+
+def test_tables_that_stay_are_not_written_again(world, store):
+    first = make_first(world, store)
+    second = replace_chunks(world, store, {"b.py": ["five"]})
+    for name in ("files", "nodes", "edges", "facts"):
+        assert second.pointer.tables[name] == first.pointer.tables[name]
+    assert second.pointer.tables["chunks"] != first.pointer.tables["chunks"]
+    kept = ("root_hash", "embedding", "files", "edges", "chunks")
+    assert [getattr(second.pointer, name) for name in kept] == [getattr(first.pointer, name) for name in kept]
+    assert second.facts().num_rows == 0
+
+
+def test_files_may_get_other_vectors(world, store):
+    first = make_first(world, store)
+    content, place = first.file_vectors()
+    second = replace_chunks(world, store, {"b.py": ["five"]}, vectors=(content[::-1].copy(), place))
+    np.testing.assert_array_equal(second.file_vectors()[0][1:], content[::-1][1:])
+    np.testing.assert_array_equal(second.file_vectors()[1], place)
+    assert second.files() == first.files()
+
+
+def test_arrays_go_with_it_and_need_no_chunks(world, store):
+    make_first(world, store)
+    with store.writer() as writer:
+        made = writer.commit_chunks(arrays={"some": np.arange(3)})
+    assert made.arrays()["some"].tolist() == [0, 1, 2]
+    world.check(made, TREE)
+
+
+def test_words_that_no_chunk_has_may_join_the_vocabulary(world, store):
+    first = make_first(world, store)
+    with store.writer() as writer:
+        writer.learn(["two", "new"])
+        second = writer.commit_chunks()
+    assert second.terms() == [*first.terms(), "new"]
+    world.check(second, TREE)
+
+
+def test_after_many_of_them_the_index_is_whole_and_old_files_are_gone(world, store):
+    make_first(world, store)
+    for number in range(30):
+        replace_chunks(world, store, {"b.py": [f"word{number}"]})
+    world.check(store.open(), {**TREE, "b.py": ["word29"]})
+    assert len(list((store.directory / "v1").glob("lexical-*"))) <= 10
+
+
+def test_there_must_be_a_generation(store):
+    with store.writer() as writer, pytest.raises(StoreError, match="no generation"):
+        writer.commit_chunks()
+
+
+def test_what_is_not_committed_never_happened(world, store):
+    first = make_first(world, store)
+    with store.writer() as writer:
+        writer.remove(["b.py"])
+        world.add(writer, {"b.py": ["five"]})
+    assert store.pointer() == first.pointer
+    world.check(store.open(), TREE)
+
+
+def test_a_brief_writer_is_told_from_others_by_those_who_wait_for_none(world, store, monkeypatch):
+    monkeypatch.setattr("coderag.stores.index_writer._BRIEF_S", 0.2)
+    make_first(world, store)
+    with store.writer(is_brief=True), pytest.raises(IndexLockedError), store.writer():
+        pass  # waited a fifth of a second in vain
+    with store.writer():
+        pass
