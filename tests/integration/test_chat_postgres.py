@@ -1,0 +1,146 @@
+"""Conversations on a PostgreSQL server: a real one, started for these tests where its programs are installed."""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from coderag.app import CodeRAG
+from coderag.errors import ConfigurationError, StoreError
+from tests.support.chats import answer_in, events_of, make_shop
+
+
+def program(name):
+    """Return where a program of PostgreSQL is; Debian has them outside of the path."""
+    found = shutil.which(name)
+    return found or next((str(path) for path in sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
+    initdb, postgres = program("initdb"), program("postgres")
+    if not (initdb and postgres):
+        pytest.skip("PostgreSQL's initdb and postgres are not installed")
+    folder = tmp_path_factory.mktemp("postgres")
+    data, port, account = folder / "data", free_port(), {}
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        account = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+        for parent in (folder, *folder.parents):
+            with suppress(PermissionError):
+                parent.chmod(parent.stat().st_mode | 0o111)
+        shutil.chown(folder, "nobody", "nogroup")
+    made = subprocess.run(
+        [initdb, "-D", data, "-U", "chat", "-A", "trust", "-E", "UTF8", "--no-sync"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        **account,
+    )
+    if made.returncode:
+        pytest.skip(f"PostgreSQL cannot be set up here: {made.stderr[-300:]}")
+    command = [postgres, "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", "", "-F"]
+    with (folder / "log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **account)
+    try:
+        url = f"postgresql://chat@127.0.0.1:{port}/postgres"
+        wait_for(url, process)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_for(url, process):
+    import psycopg
+
+    end = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < end:
+        with suppress(psycopg.OperationalError), psycopg.connect(url, connect_timeout=2):
+            return
+    pytest.skip("PostgreSQL does not start here")
+
+
+@pytest.fixture
+def shop(server, tmp_path):
+    rag = make_shop(tmp_path / tmp_path.name.replace("_", "-"), chat={"memory": "postgres", "url": server})
+    yield rag
+    for info in rag.chat_threads().list():
+        rag.chat_threads().delete(info.id)
+
+
+def again(rag):
+    return CodeRAG(rag.root, settings=rag.settings)
+
+
+def test_a_conversation_goes_on_in_another_process_and_leaves_nothing_beside_the_index(shop):
+    chat = shop.chat()
+    chat.ask("who calls round_up")
+    assert "def round_up" in again(shop).chat(chat.thread).ask("where is it defined?").text
+    assert [(info.id, info.turns) for info in shop.chat_threads().list()] == [(chat.thread, 2)]
+    assert not (shop.root / ".coderag/chat.sqlite").exists()
+
+
+def test_threads_are_exported_and_deleted(shop):
+    shop.chat("one").ask("who calls round_up")
+    shop.chat("two").ask("where is the checkout")
+    assert "> who calls round_up" in shop.chat_threads().export("one")
+    assert shop.chat_threads().delete("one")
+    assert [info.id for info in shop.chat_threads().list()] == ["two"]
+
+
+def test_another_repository_on_the_same_server_has_its_own_conversations(shop, server, tmp_path):
+    shop.chat("same").ask("who calls round_up")
+    other = make_shop(tmp_path / "other", chat={"memory": "postgres", "url": server})
+    assert other.chat_threads().list() == []
+    assert asyncio.run(other.chat("same").aturns()) == []
+
+
+def test_only_the_newest_checkpoint_is_kept(shop, server):
+    import psycopg
+
+    chat = shop.chat("long")
+    for _ in range(5):
+        chat.ask("who calls round_up")
+    with psycopg.connect(server) as connection:
+        rows = connection.execute("SELECT count(*) FROM checkpoints WHERE thread_id LIKE '%%/long'").fetchone()
+    assert rows == (1,)
+    assert len(asyncio.run(chat.aturns())) == 10
+
+
+async def test_a_conversation_that_goes_on_elsewhere_is_not_disturbed(shop):
+    chat = shop.chat("shared")
+    async for _ in chat.astream("who calls round_up"):
+        with pytest.raises(StoreError, match="shared is being continued elsewhere"):
+            await events_of(again(shop).chat("shared"), "where is the checkout")
+        assert answer_in(await events_of(again(shop).chat("other"), "where is the checkout"))
+        break
+    await chat.aclose()
+
+
+def test_a_server_that_is_not_there_is_an_error_without_the_password(tmp_path):
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
+    url = f"postgresql://chat:hunter2@127.0.0.1:{free_port()}/chats"
+    chat = make_shop(tmp_path / "shop", chat={"memory": "postgres", "url": url}).chat()
+    with pytest.raises(StoreError, match=r"PostgreSQL server on 127\.0\.0\.1") as caught:
+        chat.ask("who calls round_up")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_an_address_that_is_none_is_a_configuration_error(tmp_path):
+    rag = make_shop(tmp_path / "shop", chat={"memory": "postgres", "url": "localhost/chats"})
+    with pytest.raises(ConfigurationError, match=r"chat\.url"):
+        rag.chat_threads().list()
