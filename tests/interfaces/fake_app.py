@@ -5,18 +5,19 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING
 
-from coderag.errors import IndexNotFoundError, InvalidQueryError
+from coderag.errors import IndexNotFoundError, InvalidQueryError, ModelError
 from coderag.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
 from coderag.retrieval.explanation import ExplainedPiece, Explanation
 from coderag.retrieval.text_matches import TextMatch, TextMatches
 from coderag.schema import (
     Answer,
+    AnswerEvent,
     AssembledContext,
     Citation,
     ContextItem,
@@ -334,6 +335,21 @@ class FakeCodeRAG:
         citations = [good, bad] if self.behaviour == "weak" else [good]
         evidence = "weak" if self.behaviour == "weak" else "found"
         return Answer(query, "general", ANSWER, citations, 1, len(citations), evidence, [make_hit()])  # type: ignore[arg-type]
+
+    async def astream(
+        self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
+    ) -> AsyncIterator[AnswerEvent]:
+        answer = self.ask(query, token_budget=token_budget, filters=filters)
+        for node in ("analyze", "retrieve", "budget"):
+            yield AnswerEvent("stage", node)
+        for line in answer.text.splitlines(keepends=True):
+            yield AnswerEvent("draft", line[:5])
+            if self.behaviour == "interrupted":
+                raise KeyboardInterrupt
+            if self.behaviour == "broken off":
+                raise ModelError("the reply broke off")
+            yield AnswerEvent("text", line)
+        yield AnswerEvent("answer", answer=answer)
 
     def status(self) -> IndexStatus:
         self._begin("status", None)

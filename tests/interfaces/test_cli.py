@@ -219,13 +219,13 @@ def test_ask_prints_markdown_and_the_verdict_on_its_citations(coderag) -> None:
     assert result.stdout.startswith(
         "The login checks the password with `verify` [src/auth/session.py:10-14].\n\n```python\n"
     )
-    assert result.stdout.endswith("```\n\ncitations: 1/1 verified\n")
+    assert result.stdout.endswith("```\n\n1 of 1 claim verified\n")
     assert result.stderr == ""
 
 
 def test_ask_says_what_is_weak_and_what_is_not_verified(coderag) -> None:
     result = coderag("ask", "login", behaviour="weak")
-    assert result.stdout.endswith("citations: 1/2 verified\n")
+    assert result.stdout.endswith("1 of 2 claims verified\n")
     weak = "evidence: weak (these are the nearest, not a sure answer)"
     assert result.stderr == f"not verified: src/old.py:1-2: the file has changed\n{weak}\n"
     nothing = coderag("ask", "login", behaviour="nothing")
@@ -236,7 +236,7 @@ def test_ask_json_keys(coderag) -> None:
     result = json_of(coderag("ask", "login", "--json"))
     assert list(result) == [
         "query", "intent", "text", "citations", "verified", "total", "evidence", "hits", "generator",
-        "confidence", "not_indexed",
+        "confidence", "not_indexed", "shape", "claims", "missing", "flagged", "redacted",
     ]  # fmt: skip
     assert list(result["citations"][0]) == [
         "path", "start_line", "end_line", "hash", "verified", "reason", "moved_from",
@@ -363,7 +363,7 @@ def test_status_json_keys(coderag) -> None:
     assert list(result) == [
         "root", "directory", "generation", "created", "embedding", "files", "chunks", "symbols", "lines", "languages",
         "outcomes", "skipped", "failed", "notes", "added", "changed", "removed", "configured",
-        "edges", "linked", "fresh",
+        "edges", "linked", "summarised", "to_summarise", "summarised_by", "fresh",
     ]  # fmt: skip
     assert result["fresh"] is False
     assert len(result["added"]) == 12
@@ -385,7 +385,7 @@ def test_version(coderag) -> None:
     assert result.stdout == coderag("-V").stdout
 
 
-@pytest.mark.parametrize("command", ["init", "index", "search", "context", "ask", "status"])
+@pytest.mark.parametrize("command", ["init", "index", "search", "context", "ask", "status", "doctor"])
 def test_every_command_has_help_with_its_common_options(coderag, command) -> None:
     text = coderag(command, "--help").stdout
     assert all(option in text for option in ("--json", "--repo", "-C", "--debug", "--help"))

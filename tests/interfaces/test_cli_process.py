@@ -32,6 +32,8 @@ posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals, pipes or term
         ["--version"],
         ["search", "--help"],
         ["init", "--help"],
+        ["doctor", "--help"],
+        ["prompts", "copy", "--help"],
         ["graph", "--help"],
         ["graph", "impact", "--help"],
         ["nonsense"],
@@ -167,7 +169,7 @@ def test_a_terminal_shows_progress_and_the_answer_rendered(environment, tmp_path
     assert "writing" in shown
     assert "not indexed yet: indexing" in shown
     assert "```" not in shown
-    assert "citations: 1/1 verified" in shown
+    assert "1 of 1 claim verified" in shown
 
 
 @posix

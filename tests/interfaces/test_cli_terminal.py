@@ -93,8 +93,8 @@ def test_hostile_text_is_shown_not_obeyed(screen, command, monkeypatch) -> None:
 def test_an_answer_is_rendered(screen) -> None:
     _, stdout, stderr = screen("ask", "login")
     assert "```" not in stdout
-    assert "citations: 1/1 verified" in stdout
-    assert "citations" not in stderr
+    assert "1 of 1 claim verified" in stdout
+    assert "verified" not in stderr
 
 
 def test_the_first_question_shows_progress_apart_from_the_answer(screen) -> None:

@@ -46,10 +46,10 @@ def find_models(address: str) -> FoundModels | None:
 
 def ollama_address(root: Path) -> str:
     """Return where an Ollama would be: where the settings say, or ``OLLAMA_HOST``, or on this machine."""
-    from coderag.models.providers import OLLAMA_ADDRESS
+    from coderag.addresses import OWN_ADDRESSES
     from coderag.settings import environment_key
 
-    return _configured(root) or _with_port(environment_key(_HOST_VARIABLE)) or OLLAMA_ADDRESS
+    return _configured(root) or _with_port(environment_key(_HOST_VARIABLE)) or OWN_ADDRESSES["ollama"]
 
 
 def choose(found: FoundModels, given: Collection[str]) -> dict[str, str]:
@@ -110,9 +110,9 @@ def sections_of(chosen: Mapping[str, str], address: str) -> dict[str, dict[str, 
 
 
 def _is_default(address: str) -> bool:
-    from coderag.models.providers import OLLAMA_ADDRESS
+    from coderag.addresses import OWN_ADDRESSES
 
-    return address == OLLAMA_ADDRESS
+    return address == OWN_ADDRESSES["ollama"]
 
 
 def _check_provider(section: str, provider: str) -> None:
@@ -127,7 +127,7 @@ def _check_provider(section: str, provider: str) -> None:
 
 def _configured(root: Path) -> str:
     """Return the address of an Ollama that the settings name; empty if they name none or cannot be read."""
-    from coderag.models.providers import server_address
+    from coderag.addresses import server_address
     from coderag.settings import Settings
 
     try:

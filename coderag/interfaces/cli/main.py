@@ -9,12 +9,13 @@ import typer
 
 from coderag import __version__
 from coderag.interfaces._errors import exit_codes
-from coderag.interfaces.cli import ask, context, graph, index, init, search, status
+from coderag.interfaces.cli import ask, chat, context, doctor, enrich, graph, index, init, search, status
 from coderag.interfaces.cli._faults import InterruptedByUserError, report
 from coderag.interfaces.cli._group import LightGroup, show_help_alone
 from coderag.interfaces.cli._options import DebugOption
 from coderag.interfaces.cli._streams import flush_stdout, set_encodings
 from coderag.interfaces.cli.eval import eval_
+from coderag.interfaces.cli.prompts import prompts
 
 
 class CodeRAGGroup(LightGroup):
@@ -59,10 +60,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (init.init, index.index, search.search, context.context, ask.ask, status.status):
+for command in (
+    init.init, index.index, search.search, context.context, ask.ask, chat.chat, status.status, doctor.doctor, enrich.enrich
+):  # fmt: skip
     app.command()(command)
 app.add_typer(graph.graph)
 app.add_typer(eval_)
+app.add_typer(prompts)
 
 
 def _print_version(wanted: bool) -> None:

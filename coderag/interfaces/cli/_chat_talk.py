@@ -1,0 +1,121 @@
+"""A conversation at the command line: what is asked, what came of it, and the thread that it goes on in."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from coderag.errors import ModelError
+from coderag.interfaces.cli._answer import AnswerPrinter
+from coderag.interfaces.cli._chat_asking import agrees, can_ask, no_typing
+from coderag.interfaces.cli._streams import Output
+from coderag.schema import AnswerEvent
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.chat import Approval, Chat, ChatTurn
+    from coderag.chat_state import ChatContext
+    from coderag.schema import Answer
+
+
+class Talk:
+    """Asks the questions of a conversation one after the other, each in an event loop of its own.
+
+    Args:
+        rag: The engine, which has an index.
+        chat: The conversation.
+        output: Where answers go.
+        yes: Whether long prompts are sent without asking.
+        debug: Whether errors show their tracebacks.
+
+    Attributes:
+        model: Name of the language model; empty without one.
+        turns: What was said, as last read.
+        answer: The last one of this process in this thread; None before.
+        ended: Whether the person wants no more.
+    """
+
+    def __init__(self, rag: "CodeRAG", chat: "Chat", output: Output, *, yes: bool, debug: bool) -> None:
+        self.rag = rag
+        self.output = output
+        self.yes = yes
+        self.debug = debug
+        self.ended = False
+        model = self.context.query.language_model
+        self.model = model.name if model else ""
+        self._printer = None if output.as_json else AnswerPrinter(output, rag.root)
+        self.go_on_with(chat)
+
+    def go_on_with(self, chat: "Chat") -> None:
+        """Go on with another conversation."""
+        self.chat = chat
+        self.answer: Answer | None = None
+        self.turns: Sequence[ChatTurn] = ()
+        self.read_turns()
+
+    @property
+    def context(self) -> "ChatContext":
+        """What the conversation works with, with the index as it is now."""
+        return self.rag.chat_context()
+
+    @property
+    def cited(self) -> Sequence[str]:
+        """The places that have numbers now, number 1 first."""
+        return next((turn.cited for turn in reversed(self.turns) if turn.cited), ())
+
+    def read_turns(self) -> None:
+        """Read what was said, in another process as well."""
+        self.turns = asyncio.run(self.chat.aturns())
+
+    def unanswered(self) -> str:
+        """Return the last question if it has no answer; else nothing."""
+        return asyncio.run(self.chat.aunanswered())
+
+    def ask(self, text: str) -> "Answer":
+        """Return the answer to a question; unless JSON is wanted, it was printed.
+
+        Raises:
+            ModelError: The language model failed, or a long prompt was not agreed to where nobody can be asked.
+            KeyboardInterrupt: Ctrl-C; the question has no answer then.
+        """
+        from coderag.chat import Approval
+
+        result = self._step(text, None)
+        while isinstance(result, Approval):
+            result = self._step("", self._approves(result))
+        self.answer = result
+        self.read_turns()
+        return result
+
+    def _step(self, text: str, approve: bool | None) -> "Answer | Approval":
+        """Go on to the answer, or to what has to be approved first."""
+        with no_typing() if self.output.for_people and can_ask() else nullcontext():
+            return asyncio.run(self._events(text, approve))
+
+    async def _events(self, text: str, approve: bool | None) -> "Answer | Approval":
+        result: Answer | Approval | None = None
+        try:
+            async for event in self.chat.astream(text, approve=approve):
+                if not isinstance(event, AnswerEvent):
+                    result = event
+                    continue
+                result = event.answer
+                if self._printer:
+                    self._printer.show(event)
+        finally:
+            if self._printer:
+                self._printer.close()
+            await self.chat.aclose()
+        assert result is not None, "the last event is the answer, or an approval"
+        return result
+
+    def _approves(self, approval: "Approval") -> bool:
+        cost = "" if approval.cost is None else f" It costs about {approval.cost:.4f}."
+        if self.yes:
+            self.output.note(f"{approval.reason.removesuffix('.')}: agreed by --yes.{cost}")
+            return True
+        if self._printer is None or not can_ask():
+            hint = "Agree with --yes, or raise chat.confirm_tokens."
+            raise ModelError(f"the language model was not asked: {approval.reason}{cost}", hint=hint)
+        self.output.note(f"{approval.reason}{cost}")
+        return agrees("Send it? Without it, the answer is made from the evidence.")
