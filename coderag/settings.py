@@ -6,6 +6,7 @@ files ``${NAME}`` takes a value from the environment. This is the only module th
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from coderag.errors import ConfigurationError
+from coderag.key_destinations import refuse_steered_keys
 from coderag.schema import ChunkStrategy
 from coderag.settings_file import (
     FILE_NAMES,
@@ -353,7 +355,8 @@ class Settings(BaseSettings):
             arguments: Values that win over all others, as in the constructor.
 
         Raises:
-            ConfigurationError: A file, key or value cannot be used; the message says which file, line and key.
+            ConfigurationError: A file, key or value cannot be used, or a key would go where only a file of the repository
+                says; the message says which file, line and key.
         """
         files = read_settings_files(root)
         for file in files:
@@ -361,15 +364,18 @@ class Settings(BaseSettings):
         check_environment(ENVIRONMENT_PREFIX, _known_names(cls))
         merged = SettingsFile.merge(files)
         try:
-            return _with_file_source(merged)(**arguments)
+            settings = _with_file_source(merged)(**arguments)
         except ValidationError as error:
             raise ConfigurationError(
-                _explain(error, files, arguments), hint="See 'coderag init --help' for the keys."
+                _explain(error, files, arguments),
+                hint="`coderag init` in an empty folder writes a file that explains every key.",
             ) from error
         except SettingsError as error:  # a list or a whole section given as broken JSON in the environment
             names = " or ".join(broken_variables(ENVIRONMENT_PREFIX))
             hint = """Lists and sections are JSON there, such as ["*.sql", "data/"]."""
             raise ConfigurationError(f"environment variable {names}: not valid JSON", hint=hint) from error
+        refuse_steered_keys(settings, files, partial(_is_given, arguments))
+        return settings
 
 
 def _with_file_source(values: Mapping[str, Any]) -> type[Settings]:
@@ -451,6 +457,11 @@ def _place(keys: tuple[str, ...], files: list[SettingsFile], arguments: Mapping[
         return f"environment variable {variable}: {name}"
     place = next((f"{file.path.name}, line {line}: " for file in reversed(files) if (line := file.line_of(keys))), "")
     return f"{place}{name}"
+
+
+def _is_given(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
+    """Whether a setting stands in the arguments or has a variable of its own."""
+    return _reaches(arguments, keys) or ENVIRONMENT_PREFIX + "__".join(keys).upper() in os.environ
 
 
 def _reaches(values: Any, keys: tuple[str, ...]) -> bool:  # noqa: ANN401  # as deep as the values go

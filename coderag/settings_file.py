@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,18 @@ _COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """One settings file: its values, the line of each key, and the keys with something from the environment."""
+    """One settings file.
+
+    Attributes:
+        values: As nested sections.
+        lines: 1-based, of every key.
+        filled_in: What was written at the keys with something from the environment.
+    """
 
     path: Path
     values: Mapping[str, Any]
     lines: Mapping[tuple[str, ...], int]
-    filled_in: frozenset[tuple[str, ...]] = frozenset()
+    filled_in: Mapping[tuple[str, ...], str] = field(default_factory=dict)
 
     def line_of(self, keys: tuple[str, ...]) -> int | None:
         """Return the 1-based line of a key, or of the nearest key above it that is in this file; None if none is."""
@@ -45,6 +51,11 @@ class SettingsFile:
         for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None
         return isinstance(value, str) and bool(value.strip()) and keys not in self.filled_in
+
+    def is_taken(self, keys: tuple[str, ...]) -> bool:
+        """Whether all that is at a key comes from one variable of the environment."""
+        written = _PLACEHOLDER.fullmatch(self.filled_in.get(keys, "").strip())
+        return written is not None and not written["escape"]
 
     @staticmethod
     def merge(files: "list[SettingsFile]") -> dict[str, Any]:
@@ -95,7 +106,7 @@ def _read(path: Path) -> SettingsFile:
     _refuse_aliases(document, path)
     lines = dict(_key_lines(document, (), path))
     values = {key: value for key, value in _value(document, path).items() if value is not None}  # an empty section
-    return SettingsFile(path, values, lines, frozenset(_filled_in_keys(document, ())))
+    return SettingsFile(path, values, lines, dict(_filled_in(document, ())))
 
 
 def _refuse_aliases(document: yaml.Node, path: Path) -> None:
@@ -135,13 +146,13 @@ def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[
             yield from _key_lines(value, (*above, str(index)), path)
 
 
-def _filled_in_keys(node: yaml.Node, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the keys of sections whose text has a ``${NAME}`` that is to be replaced."""
+def _filled_in(node: yaml.Node, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the keys of sections whose text has a ``${NAME}`` that is to be replaced, and that text."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _filled_in_keys(value, (*above, str(key.value)))
+            yield from _filled_in(value, (*above, str(key.value)))
     elif isinstance(node, yaml.ScalarNode) and any(not match["escape"] for match in _PLACEHOLDER.finditer(node.value)):
-        yield above
+        yield above, node.value
 
 
 def _value(node: yaml.Node, path: Path) -> Any:  # noqa: ANN401  # whatever the YAML holds

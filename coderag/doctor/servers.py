@@ -5,22 +5,21 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
+from coderag.addresses import server_address
 from coderag.doctor.probes import Finding, Probe
 from coderag.doctor.setup import Setup
 from coderag.errors import ConfigurationError, ModelUnavailableError
-from coderag.models.keys import read_key
 from coderag.models.llms.listing import is_listed, models_at
-from coderag.models.llms.servers import model_of, remote_of
+from coderag.models.llms.servers import OLLAMA_MODEL, model_of, remote_of
 from coderag.models.ollama_models import describe_model, use_of
-from coderag.models.providers import OLLAMA_ADDRESS, OLLAMA_MODEL, OPENAI_ADDRESS, server_address
+from coderag.models.providers import embedding_remote
 from coderag.models.remote_errors import Remote
 
 LISTING_S: Final = 10.0
 """Seconds for a server to say what it has; it computes nothing for that."""
 
 _NAMES_SHOWN = 5
-_EMBEDDING_SERVERS = {"ollama": (OLLAMA_ADDRESS, OLLAMA_MODEL, ""), "openai": (OPENAI_ADDRESS, "", "OPENAI_API_KEY")}
-"""Of providers whose servers list their models: address, model and the variable of the key where the settings have none."""
+_LIST_EMBEDDING_MODELS = ("ollama", "openai")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +42,10 @@ class Served:
 def embedding_server(setup: Setup) -> Served | None:
     """Return the server of the embedding model, if it is on one that lists its models."""
     settings = setup.settings.embedding
-    if settings.provider not in _EMBEDDING_SERVERS:
+    if settings.provider not in _LIST_EMBEDDING_MODELS:
         return None
-    own, model, variable = _EMBEDDING_SERVERS[settings.provider]
-
-    def remote() -> Remote:
-        if not (settings.model or model):
-            message = f"embedding.model is not set, and the provider '{settings.provider}' has no default"
-            raise ConfigurationError(message, hint="Set it, for example to text-embedding-3-small.")
-        address = server_address(settings.base_url or own, "embedding.base_url")
-        variables = [variable] if variable else []
-        key = read_key("embedding", settings.api_key, settings.api_key_file, address, own, *variables)
-        limit = setup.limit_s(LISTING_S)
-        return Remote(settings.provider, settings.model or model, address, "embedding", limit, key)
-
-    return Served(remote, settings.provider, embeds=True)
+    limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_S)})
+    return Served(lambda: embedding_remote(limited), settings.provider, embeds=True)
 
 
 def llm_server(setup: Setup) -> Served:
@@ -76,7 +64,7 @@ def reranker_server(setup: Setup) -> Served | None:
     def remote() -> Remote:
         address = server_address(settings.base_url, "reranker.base_url")
         limit = setup.limit_s(LISTING_S)
-        return Remote("ollama", settings.model or "qwen2.5-coder", address, "reranker", limit)
+        return Remote("ollama", settings.model or OLLAMA_MODEL, address, "reranker", limit)
 
     return Served(remote, settings.provider, window=settings.context_window)
 

@@ -5,16 +5,42 @@ those must not be sent a key that the reader keeps for somebody else.
 """
 
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Final
 
 from pydantic import SecretStr
 
+from coderag.addresses import OWN_ADDRESSES, is_same_server, server_address
 from coderag.errors import ConfigurationError, ModelAuthenticationError
 from coderag.models.remote_errors import Remote
-from coderag.settings import environment_key
+from coderag.settings import EmbeddingSettings, LLMSettings, environment_key
 from coderag.settings_file import is_readable_by_others
 
+KEY_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
+    "ollama": (),
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+"""Where the clients of a provider look for its key; the first that is set counts."""
+
 _LONGEST = 10_000  # bytes of a key file; the longest keys are tokens of some thousand letters
+
+
+def remote_with_key(section: str, settings: EmbeddingSettings | LLMSettings, model: str) -> Remote:
+    """Return the server that a section of the settings names, with its key. Key files are read each time: keys may change.
+
+    Raises:
+        ConfigurationError: The address or the key cannot be used.
+        ModelAuthenticationError: A provider's own address without a key.
+    """
+    own, variables = OWN_ADDRESSES[settings.provider], KEY_VARIABLES[settings.provider]
+    address = server_address(settings.base_url.strip() or own, f"{section}.base_url")
+    key = read_key(section, settings.api_key, settings.api_key_file, address, own, *variables)
+    remote = Remote(settings.provider, model, address, section, settings.timeout_s, key)
+    if variables and not key and is_same_server(address, own):
+        raise _missing_key(remote, *variables)
+    return remote
 
 
 def read_key(section: str, key: SecretStr, file: str, address: str, default_address: str, *variables: str) -> str:
@@ -40,30 +66,14 @@ def read_key(section: str, key: SecretStr, file: str, address: str, default_addr
     return ""
 
 
-def require_key(remote: Remote, *variables: str) -> None:
-    """Make sure that there is a key for a provider's own address.
-
-    Raises:
-        ModelAuthenticationError: There is none.
-    """
-    if not remote.secret:
-        section = remote.section
-        message = f"{remote.provider} at {remote.address} needs a key, and {section}.api_key is not set"
-        hint = (
-            f"Set the environment variable {' or '.join(variables)}, name a file that holds the key in"
-            f" {section}.api_key_file, or set {section}.api_key, for example to ${{{variables[0]}}}."
-        )
-        raise ModelAuthenticationError(message, hint=hint)
-
-
-def is_same_server(address: str, other: str) -> bool:
-    """Whether two addresses are of one server: scheme, host and port."""
-    return _origin(address) == _origin(other)
-
-
-def _origin(address: str) -> tuple[str, str | None, int]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+def _missing_key(remote: Remote, *variables: str) -> ModelAuthenticationError:
+    section = remote.section
+    message = f"{remote.provider} at {remote.address} needs a key, and {section}.api_key is not set"
+    hint = (
+        f"Set the environment variable {' or '.join(variables)}, name a file that holds the key in"
+        f" {section}.api_key_file, or set {section}.api_key, for example to ${{{variables[0]}}}."
+    )
+    return ModelAuthenticationError(message, hint=hint)
 
 
 def _read_file(name: str, setting: str) -> str:

@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from coderag.addresses import OWN_ADDRESSES, is_same_server, is_this_machine
 from coderag.errors import ConfigurationError
 from coderag.models.batched_embedding import ModelIdentity, RequestLimits
 from coderag.models.dense import DenseModel, EmbeddedDense, ProviderDense
 from coderag.models.extras import require_extra
-from coderag.models.keys import read_key, require_key
+from coderag.models.keys import remote_with_key
 from coderag.models.local_models import MOST_TEXTS, model2vec_model, sentence_transformers_model
 from coderag.models.model_folders import fingerprint, model_folder, model_title
 from coderag.models.prefixes import configured_prefixes, prefixes_of
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
 OLLAMA_MODEL: Final = "nomic-embed-text"
-OLLAMA_ADDRESS: Final = "http://localhost:11434"
-OPENAI_ADDRESS: Final = "https://api.openai.com/v1"
 VOYAGE_MODEL: Final = "voyage-code-3"
-VOYAGE_ADDRESS: Final = "https://api.voyageai.com/v1"
 
 EXTRAS: Final = {
     "openai": "llama_index.embeddings.openai_like",
@@ -44,11 +41,6 @@ EXTRAS: Final = {
 }
 """Providers that are extras, and a module of each."""
 
-_KEY_VARIABLES: dict[str, tuple[str, ...]] = {
-    "ollama": (),
-    "openai": ("OPENAI_API_KEY",),
-    "voyage": ("VOYAGE_API_KEY",),
-}
 _DEFAULT_MODELS = {"ollama": OLLAMA_MODEL, "voyage": VOYAGE_MODEL}
 _BATCH_SIZES = {"ollama": 32, "openai": 32, "voyage": 128}
 _VOYAGE_TEXTS, _VOYAGE_TOKENS = 1_000, 120_000  # a request. Source: docs.voyageai.com/docs/embeddings
@@ -105,25 +97,18 @@ def model_name(settings: EmbeddingSettings) -> str:
     return model if options == (None, None) else f"{model}@{_short_hash(*options)}"
 
 
-def server_address(base_url: str, setting: str) -> str:
-    """Return an address, checked.
+def embedding_remote(settings: EmbeddingSettings) -> Remote:
+    """Return the server of the embedding model, with its key.
 
     Raises:
-        ConfigurationError: It is none, or holds a password; `setting` is named, the address is not repeated then.
+        ConfigurationError: There is no model's name; or as `remote_with_key`.
+        ModelAuthenticationError: As there.
     """
-    hint = "Write it as http://localhost:11434 or https://example.org/v1."
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        message = f"{setting} is not the address of a server"
-        raise ConfigurationError(message, hint=hint)
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        message = f"{setting} may not hold a user name, a password or a query"
-        raise ConfigurationError(message, hint=hint)
-    return base_url.rstrip("/")
+    model = settings.model or _DEFAULT_MODELS.get(settings.provider, "")
+    if not model:
+        message = f"embedding.model is not set, and the provider '{settings.provider}' has no default"
+        raise ConfigurationError(message, hint="Set it, for example to text-embedding-3-small.")
+    return remote_with_key("embedding", settings, model)
 
 
 def ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, Any]:
@@ -162,7 +147,7 @@ def _embedded(settings: EmbeddingSettings) -> EmbeddedDense:
 def _ollama(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
     from coderag.models.embeddings.ollama import OllamaEmbedding  # noqa: PLC0415  # takes seconds
 
-    remote = _remote(settings, OLLAMA_ADDRESS)
+    remote = embedding_remote(settings)
     model = OllamaEmbedding(
         model_name=remote.model,
         base_url=remote.address,
@@ -176,13 +161,8 @@ def _ollama(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> Remo
 
 
 def _openai(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
-    if not settings.model:
-        message = "embedding.model is not set, and the provider 'openai' has no default"
-        raise ConfigurationError(message, hint="Set it, for example to text-embedding-3-small.")
-    remote = _remote(settings, OPENAI_ADDRESS)
-    own = remote.address == OPENAI_ADDRESS
-    if own:
-        require_key(remote, *_KEY_VARIABLES["openai"])
+    remote = embedding_remote(settings)
+    own = is_same_server(remote.address, OWN_ADDRESSES["openai"])
     from coderag.models.embeddings.openai import OpenAICompatibleEmbedding  # noqa: PLC0415  # an extra
 
     model = OpenAICompatibleEmbedding(
@@ -204,9 +184,7 @@ def _voyage(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> Remo
 
     from coderag.models.embeddings.voyage import VoyageEmbedding  # noqa: PLC0415  # takes seconds
 
-    remote = _remote(settings, VOYAGE_ADDRESS)
-    if remote.address == VOYAGE_ADDRESS:
-        require_key(remote, *_KEY_VARIABLES["voyage"])
+    remote = embedding_remote(settings)
     key = {"Authorization": f"Bearer {remote.secret}"} if remote.secret else {}
     client = httpx.Client(
         base_url=remote.address,
@@ -265,37 +243,9 @@ def _side_by_side(settings: EmbeddingSettings, remote: Remote) -> int:
     return settings.concurrency or (1 if is_this_machine(remote.address) else SIDE_BY_SIDE)
 
 
-def _remote(settings: EmbeddingSettings, default_address: str) -> Remote:
-    address = server_address(settings.base_url or default_address, "embedding.base_url")
-    return Remote(
-        provider=settings.provider,
-        model=settings.model or _DEFAULT_MODELS.get(settings.provider, ""),
-        address=address,
-        section="embedding",
-        timeout_s=settings.timeout_s,
-        secret=read_key(
-            "embedding",
-            settings.api_key,
-            settings.api_key_file,
-            address,
-            default_address,
-            *_KEY_VARIABLES[settings.provider],
-        ),
-    )
-
-
 def _connection_headers(address: str) -> dict[str, str]:
     """Have connections on this machine closed at once: LlamaIndex's models cannot be, and a new one costs nothing."""
     return {"Connection": "close"} if is_this_machine(address) else {}
-
-
-def is_this_machine(address: str) -> bool:
-    """Whether an address is of the machine that CodeRAG runs on."""
-    host = urlsplit(address).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _short_hash(*parts: object) -> str:

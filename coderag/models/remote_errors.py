@@ -308,7 +308,8 @@ def _fault_told_by_client(error: Any) -> Fault | None:  # noqa: ANN401  # of a c
     if type(error).__name__ not in {"ResponseError", "APIError"} and not hasattr(error, "status_code"):
         return None
     if getattr(error, "status_code", 0) >= 300:
-        return _status_fault(error)
+        is_answer = hasattr(error, "response")  # Ollama's has the words alone
+        return _status_fault(error) if is_answer else Fault("status", error.status_code, one_line(str(error)))
     body = getattr(error, "body", None)
     return Fault("cut", detail=_said_by(json.dumps(body)) if isinstance(body, dict) else one_line(str(error)))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from coderag.errors import ModelError
-from coderag.schema import Completion, ModelPrompt
+from coderag.schema import Completion, CutOff, ModelPrompt
 from coderag.token_counts import count_tokens
 
 if TYPE_CHECKING:
@@ -75,14 +75,17 @@ class StreamingModel(ABC):
     async def stream(self, prompt: ModelPrompt) -> AsyncGenerator[str, None]:
         """Yield the reply in pieces as they come; the first is not blank.
 
-        A reply that reached ``llm.max_output_tokens`` just ends there, and a warning is logged.
+        A reply that reached ``llm.max_output_tokens`` ends with a `CutOff`, and a warning is logged.
 
         Raises:
             ModelError: The prompt is too long, the model failed or refused, or the reply broke off or is empty.
         """
-        async with aclosing(self._pieces(prompt, _Reply())) as pieces:
+        reply = _Reply()
+        async with aclosing(self._pieces(prompt, reply)) as pieces:
             async for piece in pieces:
                 yield piece
+        if reply.finish == "length":
+            yield CutOff()
 
     async def complete(self, prompt: ModelPrompt) -> Completion:
         """Return the whole reply, which is not blank. Raises as `stream`."""
@@ -90,7 +93,8 @@ class StreamingModel(ABC):
         async with aclosing(self._pieces(prompt, reply)) as pieces:
             text = "".join([piece async for piece in pieces]).rstrip()
         asked = reply.input_tokens or count_tokens(prompt.text)
-        return Completion(text, asked, reply.output_tokens or count_tokens(text))
+        written = reply.output_tokens or count_tokens(text)
+        return Completion(text, asked, written, cut=reply.finish == "length")
 
     async def _pieces(self, prompt: ModelPrompt, reply: _Reply) -> AsyncGenerator[str, None]:
         self._check_length(prompt.text)

@@ -7,12 +7,12 @@ from typing import Any
 from llama_index.llms.openai_like import OpenAILike
 from openai import NOT_GIVEN, DefaultAsyncHttpxClient
 
+from coderag.addresses import OWN_ADDRESSES, is_same_server
 from coderag.errors import ConfigurationError
-from coderag.models.keys import is_same_server
 from coderag.models.llms.base import Chunk, Finish, chat_messages
 from coderag.models.llms.remote import ChatRequest
 from coderag.models.llms.servers import chosen_temperature, connection
-from coderag.models.providers import NO_KEY, OPENAI_ADDRESS
+from coderag.models.providers import NO_KEY
 from coderag.settings import LLMSettings
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
@@ -32,7 +32,7 @@ async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
 
 def _model(request: ChatRequest, client: DefaultAsyncHttpxClient) -> OpenAILike:
     remote, settings = request.remote, request.settings
-    own = is_same_server(remote.address, OPENAI_ADDRESS)
+    own = is_same_server(remote.address, OWN_ADDRESSES["openai"])
     try:
         return OpenAILike(
             model=remote.model,

@@ -5,9 +5,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from coderag.addresses import OWN_ADDRESSES, is_same_server, is_this_machine, server_address
 from coderag.errors import ConfigurationError
-from coderag.models.keys import is_same_server, read_key, require_key
-from coderag.models.providers import OLLAMA_ADDRESS, OPENAI_ADDRESS, is_this_machine, server_address
+from coderag.models.keys import remote_with_key
 from coderag.models.remote_errors import Remote
 from coderag.settings import LLMSettings
 
@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
 OLLAMA_MODEL: Final = "qwen2.5-coder"
 
-_ADDRESSES = {
-    "ollama": OLLAMA_ADDRESS,
-    "openai": OPENAI_ADDRESS,
-    "anthropic": "https://api.anthropic.com",
-    "gemini": "https://generativelanguage.googleapis.com",
-}
-_KEY_VARIABLES: dict[str, tuple[str, ...]] = {
-    "ollama": (),
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-}
 _KEY_HEADERS = {"openai": "authorization", "anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 _EXAMPLES = {"openai": "gpt-5.4-mini", "anthropic": "claude-sonnet-5", "gemini": "gemini-3.7-flash"}
 
@@ -60,23 +48,12 @@ def address_of(settings: LLMSettings) -> str:
     Raises:
         ConfigurationError: It is none.
     """
-    return server_address(settings.base_url.strip() or _ADDRESSES[settings.provider], "llm.base_url")
+    return server_address(settings.base_url.strip() or OWN_ADDRESSES[settings.provider], "llm.base_url")
 
 
 def remote_of(settings: LLMSettings, model: str) -> Remote:
-    """Return the server that the settings name, with its key. Key files are read each time, so that keys can change.
-
-    Raises:
-        ConfigurationError: The address or the key cannot be used.
-        ModelAuthenticationError: A provider's own address without a key.
-    """
-    provider, address = settings.provider, address_of(settings)
-    own, variables = _ADDRESSES[provider], _KEY_VARIABLES[provider]
-    key = read_key("llm", settings.api_key, settings.api_key_file, address, own, *variables)
-    remote = Remote(provider, model, address, "llm", settings.timeout_s, key)
-    if variables and is_same_server(address, own):
-        require_key(remote, *variables)
-    return remote
+    """Return the server that the settings name, with its key. Raises as `remote_with_key`."""
+    return remote_with_key("llm", settings, model)
 
 
 def chosen_temperature(settings: LLMSettings) -> dict[str, float]:
@@ -125,7 +102,7 @@ def certificates() -> "ssl.SSLContext":
 
 
 def _only_needed(remote: Remote) -> "Callable[[httpx.Request], httpx.Request]":
-    own = is_same_server(remote.address, _ADDRESSES[remote.provider])
+    own = is_same_server(remote.address, OWN_ADDRESSES[remote.provider])
 
     def authorise(request: "httpx.Request") -> "httpx.Request":
         for name in [] if own else [name for name in request.headers if name.lower() not in _NEEDED_HEADERS]:

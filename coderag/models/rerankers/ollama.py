@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx
 
-from coderag.models.providers import ollama_options, server_address
+from coderag.addresses import server_address
+from coderag.models.llms.servers import OLLAMA_MODEL
+from coderag.models.providers import ollama_options
 from coderag.models.remote_errors import Fault, Remote, model_error, remote_errors
 from coderag.models.text_window import CountedWindow
 from coderag.prompting import PACKAGED, Prompts
@@ -47,7 +49,7 @@ class OllamaReranker:
     def __init__(
         self, settings: RerankerSettings, clock: Callable[[], float] = time.monotonic, prompts: Prompts = PACKAGED
     ) -> None:
-        model = settings.model or "qwen2.5-coder"
+        model = settings.model or OLLAMA_MODEL
         self.name = f"{settings.provider}/{model}"
         self.candidates = settings.candidates
         self._settings = settings

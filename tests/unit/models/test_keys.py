@@ -3,8 +3,9 @@ import os
 import pytest
 from pydantic import SecretStr
 
+from coderag.addresses import is_same_server
 from coderag.errors import ConfigurationError
-from coderag.models.keys import is_same_server, read_key
+from coderag.models.keys import read_key
 from coderag.models.providers import make_dense_model
 from coderag.settings import EmbeddingSettings
 

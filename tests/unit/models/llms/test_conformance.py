@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from coderag.errors import ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.schema import ModelPrompt
+from coderag.schema import CutOff, ModelPrompt
 from coderag.state import LanguageModel
 from tests.loopback import Reply
 
@@ -128,11 +128,23 @@ async def test_an_empty_reply_is_an_error(case, text):
     assert len(case.server.requests) == 1
 
 
-async def test_a_reply_that_became_too_long_is_kept_and_a_warning_says_so(case, caplog):
-    case.server.next(case.server.streamed("The session ", "is opened", finish="length"))
+async def test_a_reply_that_became_too_long_is_kept_and_says_so(case, caplog):
+    too_long = case.server.streamed("The session ", "is opened", finish="length")
+    case.server.next(too_long, too_long)
+    model = case.model(max_output_tokens=500)
     with caplog.at_level(logging.WARNING):
-        assert await pieces_of(case.model(max_output_tokens=500)) == ["The session ", "is opened"]
+        *pieces, last = await pieces_of(model)
+    assert pieces == ["The session ", "is opened"]
+    assert isinstance(last, CutOff)
+    assert not last
     assert "cut off at 500 tokens (llm.max_output_tokens)" in caplog.text
+    completion = await model.complete(PROMPT)
+    assert (completion.text, completion.cut) == ("The session is opened", True)
+
+
+async def test_a_reply_that_came_to_its_end_is_not_cut(case):
+    assert not any(isinstance(piece, CutOff) for piece in await pieces_of(case.model()))
+    assert not (await case.model().complete(PROMPT)).cut
 
 
 async def test_a_model_that_thinks_too_long_to_answer_is_told_from_an_empty_answer(case):

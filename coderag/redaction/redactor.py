@@ -1,28 +1,21 @@
-"""Secrets are removed from what a model's server is sent: keys, tokens, private keys, passwords (docs/security.md).
-
-Each is replaced by what it was, ``[secret removed: GitHub Token]``, and each line of a private key by that alone, so that
-lines keep their numbers. Nothing is looked up anywhere: whether a key is valid is not asked.
-"""
+"""Find the secrets of a text and replace them."""
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
-from coderag.private_keys import INLINE_KEY, key_lines
-from coderag.schema import Completion, ModelPrompt
-from coderag.state import LanguageModel
+from coderag.redaction.private_keys import INLINE_KEY, key_lines
 
 if TYPE_CHECKING:
-    from coderag.secret_patterns import SecretRule
+    from coderag.redaction.patterns import SecretRule
 
 _MARKER = re.compile(r"\[secret removed: [A-Za-z0-9 ()]{1,40}\]")
 _TAIL = re.compile(r"[\w-]*(?:\.[\w-]{8,}={0,2})*")
 """What follows where a pattern ends at the least length of a token, or before the last part of one."""
 
 _PIECE = 2_500  # characters of a line that patterns are tried on at once: generated files have lines of megabytes
-_PROMPTS_KEPT = 4  # whoever counts the secrets of a prompt sends it next
 _OVERLAP = 600  # a secret at the border of two pieces is in one of them whole
 
 
@@ -110,44 +103,10 @@ class Redactor:
 @cache
 def redactor() -> Redactor:
     """Return the redactor with all that is known; the first time, it takes 0.3 s to import detect-secrets."""
-    from coderag.secret_assignments import assignment_rules  # noqa: PLC0415
-    from coderag.secret_patterns import detector_rules, provider_rules  # noqa: PLC0415
+    from coderag.redaction.assignments import assignment_rules  # noqa: PLC0415
+    from coderag.redaction.patterns import detector_rules, provider_rules  # noqa: PLC0415
 
     return Redactor([*provider_rules(), *detector_rules(), *assignment_rules()])
-
-
-class RedactingModel:
-    """A language model that is shown no secrets.
-
-    Args:
-        model: The model.
-
-    Attributes:
-        name, context_window: The model's.
-    """
-
-    def __init__(self, model: LanguageModel) -> None:
-        self.name = model.name
-        self.context_window = model.context_window
-        self._model = model
-
-    def redact_prompt(self, prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
-        """Return a prompt as the model is sent it, and how many secrets were removed."""
-        return _redacted_prompt(prompt)
-
-    def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
-        """Yield the reply in pieces as they come. Raises as the model."""
-        return self._model.stream(self.redact_prompt(prompt)[0])
-
-    async def complete(self, prompt: ModelPrompt) -> Completion:
-        """Return the whole reply. Raises as the model."""
-        return await self._model.complete(self.redact_prompt(prompt)[0])
-
-
-@lru_cache(_PROMPTS_KEPT)
-def _redacted_prompt(prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
-    system, user = redactor().redact(prompt.system), redactor().redact(prompt.user)
-    return ModelPrompt(user=user.text, system=system.text), system.secrets + user.secrets
 
 
 def _marker(kind: str) -> str:

@@ -223,4 +223,4 @@ async def test_a_model_is_shown_no_secret_of_either_part_of_the_prompt():
 
 def test_the_detector_is_imported_when_it_is_used_first():
     code = "import coderag.redaction, sys; sys.exit('detect_secrets' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False).returncode == 0

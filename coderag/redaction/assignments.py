@@ -6,7 +6,7 @@ placeholder or a reference stays, so that code about passwords can still be read
 
 import re
 
-from coderag.secret_patterns import SecretRule
+from coderag.redaction.patterns import SecretRule
 
 _STRONG = (
     "api[_-]?key|auth[_-]?key|service[_-]?key|account[_-]?key|access[_-]?key|secret[_-]?key|signing[_-]?key|encryption[_-]?key|"

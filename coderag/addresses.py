@@ -1,0 +1,56 @@
+"""Addresses of models' servers: which are a provider's own, which are of this machine, which are of one server."""
+
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from coderag.errors import ConfigurationError
+
+OWN_ADDRESSES: Final = {
+    "ollama": "http://localhost:11434",
+    "openai": "https://api.openai.com/v1",
+    "voyage": "https://api.voyageai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+"""Where a provider's models are unless the settings name another address."""
+
+
+def server_address(base_url: str, setting: str) -> str:
+    """Return an address, checked.
+
+    Raises:
+        ConfigurationError: It is none, or holds a password; `setting` is named, the address is not repeated then.
+    """
+    hint = "Write it as http://localhost:11434 or https://example.org/v1."
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        message = f"{setting} is not the address of a server"
+        raise ConfigurationError(message, hint=hint)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        message = f"{setting} may not hold a user name, a password or a query"
+        raise ConfigurationError(message, hint=hint)
+    return base_url.rstrip("/")
+
+
+def is_same_server(address: str, other: str) -> bool:
+    """Whether two addresses are of one server: scheme, host and port."""
+    return _origin(address) == _origin(other)
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether an address is of the machine that CodeRAG runs on."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _origin(address: str) -> tuple[str, str | None, int]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
