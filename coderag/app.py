@@ -1,14 +1,15 @@
 """`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from copy import copy
+from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from coderag.errors import ConfigurationError
 from coderag.event_loops import run_anywhere
@@ -20,7 +21,8 @@ from coderag.models.providers import make_dense_model
 from coderag.models.redacting import without_secrets
 from coderag.open_index import OpenIndex
 from coderag.query_input import make_query_input, resolve_filters, within
-from coderag.records import answer_from_record, context_from_record
+from coderag.query_runs import QueryRuns, answer_of, judged
+from coderag.records import context_from_record
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import make_hits
 from coderag.retrieval.packing import pack_places
@@ -50,7 +52,6 @@ from coderag.telemetry import make_tracer
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
-    from langgraph.types import StreamMode
     from llama_index.core.graph_stores.types import PropertyGraphStore
     from llama_index.core.llms import LLM
 
@@ -120,12 +121,11 @@ class CodeRAG:
         self._store = IndexStore(index_folder(self.root, self.settings.storage))
         self._sessions = ContextSessions(self._store.directory)
         self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
-        self._tracer = make_tracer(self.settings.telemetry)
         self._model: DenseModel | None = None
         self._language_models = LanguageModels(self.settings, language_model)
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
-        counts = has_language_model and self.settings.summaries.count_results
-        self._counts = SearchCounts(self._store.directory, is_on=counts)
+        counts = SearchCounts(self._store.directory, is_on=has_language_model and self.settings.summaries.count_results)
+        self._runs = QueryRuns(load_query_graph, make_tracer(self.settings.telemetry), counts)
         self._opened = OpenIndex(self.root, self.settings, self._store, self._dense_model, self._language_models)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
@@ -210,8 +210,8 @@ class CodeRAG:
         """The summaries of this repository: to plan them, to take some that were written elsewhere, to follow the edits."""
         from coderag.enrichment import Summaries  # noqa: PLC0415  # as above
 
-        models, mask = self._language_models, lambda: self._opened.path_mask
-        return Summaries(self.root, self.settings, self._store, self._dense_model, models, mask, self._counts)
+        models, counts = self._language_models, self._runs.counts
+        return Summaries(self.root, self.settings, self._store, self._dense_model, models, self._opened, counts)
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
         """Return the best declarations and passages for a question, best first, and how well they answer it.
@@ -226,16 +226,18 @@ class CodeRAG:
             IndexNotFoundError: Nothing is indexed yet.
             IndexModelError: The index was made with another embedding model than the configured one.
         """
+        given = self._input(query, "search", top_k=top_k, filters=filters)
         context = self._open()
-        output = self._run(context, self._input(query, "search", top_k=top_k, filters=filters))
-        return SearchHits(make_hits(context.corpus, output["results"]), **_judged(output))
+        output = self._runs.run(context, given)
+        return SearchHits(make_hits(context.corpus, output["results"]), **judged(output))
 
     def with_search(self, search: SearchSettings) -> "CodeRAG":
         """Return the same repository, searched with other settings. The open index is shared. Raises as `search`."""
         self._open()  # whatever is wrong with the index is said here
         other = copy(self)
         other.settings = self.settings.model_copy(update={"search": search})
-        other._counts = SearchCounts(self._store.directory, is_on=False)  # a trial is no use of the results
+        no_counts = SearchCounts(self._store.directory, is_on=False)  # a trial is no use of the results
+        other._runs = replace(self._runs, counts=no_counts)
         return other
 
     def explain(
@@ -253,7 +255,7 @@ class CodeRAG:
         more = shown if shown > self.settings.search.top_k else None  # a context has candidates of its own number
         given = self._input(query, "context", top_k=more, token_budget=token_budget, filters=filters)
         given["explain"] = True
-        return explain(context.corpus, query, self._run(context, given), shown)
+        return explain(context.corpus, query, self._runs.run(context, given), shown)
 
     def search_text(
         self,
@@ -313,8 +315,8 @@ class CodeRAG:
         given = self._input(query, "context", token_budget=token_budget, filters=filters)
         given["format"] = format
         given["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
-        output = self._run(self._open(), given)
-        context = context_from_record({**output["context"], **_judged(output)})
+        output = self._runs.run(self._open(), given)
+        context = context_from_record({**output["context"], **judged(output)})
         if session:
             self._sessions.update(session, lambda earlier: remembered(earlier, context.shown))
         return context
@@ -350,9 +352,9 @@ class CodeRAG:
 
     async def aask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
-        context = await asyncio.to_thread(self._open)
         given = self._input(query, "answer", token_budget=token_budget, filters=filters)
-        return _answer(context, await self._arun(context, given))
+        context = await asyncio.to_thread(self._open)
+        return answer_of(context, await self._runs.arun(context, given))
 
     async def astream(
         self, query: str, *, token_budget: int | None = None, filters: Filters | None = None, history: str = ""
@@ -365,32 +367,20 @@ class CodeRAG:
             filters: What may be a result.
             history: What was said before in a conversation, for the language model.
         """
-        context = await asyncio.to_thread(self._open)
         given = self._input(query, "answer", token_budget=token_budget, filters=filters)
+        context = await asyncio.to_thread(self._open)
         if history:
             given["history"] = history
-        modes: list[StreamMode] = ["custom", "updates", "values"]
-        with self._tracer.query(given) as tell:
-            stream = load_query_graph().astream(given, context=context, stream_mode=modes)
-            async with aclosing(cast("AsyncGenerator[Any]", stream)) as parts:
-                async for mode, part in parts:
-                    if mode == "values":
-                        output: QueryOutput = part
-                    elif mode == "updates":
-                        for node in part:
-                            yield AnswerEvent("stage", node)
-                    else:
-                        yield AnswerEvent(part["kind"], part["text"])
-            tell(output)
-        self._counts.note_results(context.corpus, output["results"])
-        yield AnswerEvent("answer", answer=_answer(context, output))
+        async with aclosing(self._runs.astream(context, given)) as events:
+            async for event in events:
+                yield event
 
     async def aquery(self, given: QueryInput) -> QueryOutput:
         """Run the query graph and return its whole output as plain values: analysis, results, context, answer, trace.
 
         Raises as `ask`.
         """
-        return await self._arun(await asyncio.to_thread(self._open), given)
+        return await self._runs.arun(await asyncio.to_thread(self._open), given)
 
     def chat(self, thread: str | None = None) -> "Chat":
         """Return a conversation that remembers what was asked and cited.
@@ -418,7 +408,7 @@ class CodeRAG:
         chat, llm = self.settings.chat, self.settings.llm
         return ChatContext(
             query=self._open(),
-            run_query=self._arun,
+            run_query=self._runs.arun,
             history_tokens=chat.history_tokens,
             reply_tokens=llm.max_output_tokens,
             confirm_tokens=chat.confirm_tokens,
@@ -470,10 +460,9 @@ class CodeRAG:
             ConfigurationError: ``graph.url`` is not set, or the extra for the server is not installed.
             StoreError: The server cannot be reached, or refuses.
         """
-        from coderag.codegraph.property_graph.store import configured_server, send_to_server  # noqa: PLC0415  # an extra
+        from coderag.graph_exchange import send_graph  # noqa: PLC0415  # an extra
 
-        tables = self._store.open().graph()
-        return send_to_server(tables, self._project, to, configured_server(self.settings.graph, to))
+        return send_graph(self._store, self._project, to, self.settings.graph)
 
     def property_graph(self, path: Path | None = None) -> "PropertyGraphStore":
         """Return the property graph of the settings, to be asked in Cypher.
@@ -487,12 +476,9 @@ class CodeRAG:
             ConfigurationError: ``graph.url`` is not set, or the extra is not installed.
             StoreError: The database cannot be opened, or the server cannot be reached.
         """
-        from coderag.codegraph.property_graph import store  # noqa: PLC0415  # an extra
+        from coderag.graph_exchange import property_graph  # noqa: PLC0415  # an extra
 
-        kind = self.settings.graph.store
-        if kind == "embedded":
-            return store.embedded_property_graph(self._store.open().graph(), self._project, path)
-        return store.connect(kind, store.configured_server(self.settings.graph, kind))
+        return property_graph(self._store, self._project, path, self.settings.graph)
 
     def import_scip(self, path: Path) -> "ScipReport":
         """Take the edges of a SCIP index, made by a compiler, in place of ours, as long as its files do not change.
@@ -501,14 +487,9 @@ class CodeRAG:
             InvalidQueryError: The file is damaged, no SCIP index, or about none of the files here.
             StoreError: It cannot be read, or the index cannot be written.
         """
-        from coderag.codegraph.build import keep_imported  # noqa: PLC0415  # only this verb needs it
-        from coderag.codegraph.scip.importing import import_edges  # noqa: PLC0415
+        from coderag.graph_exchange import import_scip  # noqa: PLC0415  # only this verb needs it
 
-        snapshot = self._store.open()
-        tables = snapshot.graph()._replace(facts=snapshot.facts())
-        hashes = {record.path: record.hash for record in snapshot.files()}
-        imported, report = import_edges(path, tables, hashes, self.root)
-        keep_imported(self._store.directory, imported)
+        report = import_scip(self._store, self.root, path)
         self.index()
         return report
 
@@ -564,32 +545,3 @@ class CodeRAG:
 
     def _filter_values(self, filters: Filters) -> FilterValues:
         return resolve_filters(filters, self.root, self._store)
-
-    async def _arun(self, context: QueryContext, given: QueryInput) -> QueryOutput:
-        with self._tracer.query(given) as tell:
-            output: QueryOutput = await load_query_graph().ainvoke(given, context=context)  # type: ignore[assignment]
-            tell(output)
-        self._counts.note_results(context.corpus, output["results"])
-        return output
-
-    def _run(self, context: QueryContext, given: QueryInput) -> QueryOutput:
-        with self._tracer.query(given) as tell:
-            output: QueryOutput = load_query_graph().invoke(given, context=context)  # type: ignore[assignment]
-            tell(output)
-        self._counts.note_results(context.corpus, output["results"])
-        return output
-
-
-def _answer(context: QueryContext, output: QueryOutput) -> Answer:
-    hits = make_hits(context.corpus, output["results"])
-    return answer_from_record({**output["answer"], **_judged(output)}, hits)
-
-
-def _judged(output: QueryOutput) -> dict[str, Any]:
-    """Return what each kind of result says about how well it answers."""
-    judgement = output["judgement"]
-    return {
-        "evidence": judgement["verdict"],
-        "confidence": judgement["confidence"],
-        "not_indexed": judgement["not_indexed"],
-    }

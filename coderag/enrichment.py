@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from coderag.errors import ConfigurationError, ModelUnavailableError
 from coderag.event_loops import run_anywhere
@@ -37,6 +37,19 @@ _PAUSE_S: Final = 60.0  # before a model that failed is asked again
 _RETRY_NS: Final = 3_600_000_000_000  # an hour, after which what failed is tried again while the repository is followed
 
 
+class Opened(Protocol):
+    """What summaries need of `coderag.open_index.OpenIndex`."""
+
+    @property
+    def path_mask(self) -> PathMask | None:
+        """What paths are masked with before they are sent to a server."""
+        ...
+
+    def renew(self) -> None:
+        """Return when searches see what a run wrote."""
+        ...
+
+
 class Summaries:
     """The summaries of one repository.
 
@@ -46,7 +59,7 @@ class Summaries:
         store: Where its index is.
         dense_model: Returns the configured embedding model.
         language_models: Has the one that writes.
-        path_mask: Returns what paths are masked with.
+        opened: The index as the searches of this process have it open.
         counts: How often searches have returned what.
     """
 
@@ -57,7 +70,7 @@ class Summaries:
         store: IndexStore,
         dense_model: Callable[[], DenseModel],
         language_models: LanguageModels,
-        path_mask: Callable[[], PathMask | None],
+        opened: Opened,
         counts: SearchCounts,
     ) -> None:
         self._root = root
@@ -65,7 +78,7 @@ class Summaries:
         self._store = store
         self._dense_model = dense_model
         self._language_models = language_models
-        self._path_mask = path_mask
+        self._opened = opened
         self._counts = counts
 
     def write(
@@ -81,17 +94,18 @@ class Summaries:
         if limits.max_cost is None:
             limits = replace(limits, max_cost=self._settings.summaries.max_cost)
         with self._target(include) as target:
-            return run_anywhere(
-                Enricher(
-                    target,
-                    self._writer(self._language_models.model),
-                    limits,
-                    side_by_side=side_by_side(self._settings.llm),
-                    progress=progress,
-                    stop=stop,
-                    failed_before_ns=failed_before_ns,
-                ).run()
-            )
+            run = Enricher(
+                target,
+                self._writer(self._language_models.model),
+                limits,
+                side_by_side=side_by_side(self._settings.llm),
+                progress=progress,
+                stop=stop,
+                failed_before_ns=failed_before_ns,
+            ).run()
+            report = run_anywhere(run)
+        self._opened.renew()
+        return report
 
     def follow(
         self,
@@ -111,13 +125,13 @@ class Summaries:
         """
         stop = stop or Event()
         ends = float("inf") if limits.budget_s is None else time.monotonic() + limits.budget_s
-        generation, tried_at, failed_before_ns = -1, float("-inf"), None
+        generation, is_failing, again_at, failed_before_ns = -1, False, 0.0, None
         while not stop.is_set() and time.monotonic() < ends:
-            is_failing = generation == 0
-            if self._generation() == generation or (is_failing and time.monotonic() < tried_at + _PAUSE_S):
+            is_due = time.monotonic() >= again_at if is_failing else self._generation() != generation
+            if not is_due:
                 stop.wait(_LOOK_S)
                 continue
-            tried_at = time.monotonic()
+            again_at = time.monotonic() + _PAUSE_S
             try:
                 report = self.write(
                     limits, include=include, progress=progress, stop=stop, failed_before_ns=failed_before_ns
@@ -125,12 +139,12 @@ class Summaries:
             except ModelUnavailableError:
                 if failed_before_ns is None:
                     raise
-                generation = 0
+                is_failing = True
                 continue
             yield report
             if report.stopped not in ("done", "failing"):
                 return
-            generation = 0 if report.stopped == "failing" else report.generation
+            generation, is_failing = report.generation, report.stopped == "failing"
             limits = _rest(limits, report, ends)
             failed_before_ns = time.time_ns() - _RETRY_NS
 
@@ -155,7 +169,9 @@ class Summaries:
             IndexNotFoundError: Nothing is indexed yet.
         """
         with self._target(LEFT_OUT) as target:
-            return import_summaries(target, path)
+            report = import_summaries(target, path)
+        self._opened.renew()
+        return report
 
     # Inside
 
@@ -175,7 +191,7 @@ class Summaries:
             fence=lambda text, language: fence(inspect(text).text, language),
             findings=lambda text: inspect(text).findings,
         )
-        mask, paths = self._path_mask(), None
+        mask, paths = self._opened.path_mask, None
         if mask is not None:
             paths = MaskedPaths(mask, (record.path for record in self._store.open().files()))
         prompts = Prompts(self._store.directory / "prompts")
@@ -191,5 +207,7 @@ def _rest(limits: Limits, report: EnrichReport, ends: float) -> Limits:
     return Limits(
         budget_s=None if limits.budget_s is None else max(0.0, ends - time.monotonic()),
         max_cost=None if limits.max_cost is None else max(0.0, limits.max_cost - (report.cost or 0.0)),
-        limit=None if limits.limit is None else max(0, limits.limit - sum(report.written.values())),
+        limit=None
+        if limits.limit is None
+        else max(0, limits.limit - sum(report.written.values()) - len(report.failed)),
     )

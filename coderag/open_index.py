@@ -1,15 +1,20 @@
-"""The open index: each part of the current generation is opened when first asked for, and again only after a commit."""
+"""The open index: each part of the current generation is opened when first asked for, and again only after a commit.
+
+After a commit that brought summaries alone, searches go on with the generation before until the new one is open.
+"""
 
 import logging
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from coderag.collector import collector_paused
-from coderag.errors import IndexNotFoundError
+from coderag.errors import CodeRAGError, IndexNotFoundError
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.llms.chosen import LanguageModels
 from coderag.models.redacting import RedactingReranker
@@ -27,6 +32,9 @@ if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
     from coderag.retrieval.exact import TextSearch
 
+_TURN_S: Final = 0.0005
+_GRAPH: Final = ("nodes", "edges")  # the tables of the code graph that queries read
+
 _logger = logging.getLogger(__name__)
 
 Part = TypeVar("Part")
@@ -36,8 +44,47 @@ Part = TypeVar("Part")
 class _Opened(Generic[Part]):
     """A part of the index, and which generation it is of."""
 
-    generation: tuple[int, str]
+    pointer: Pointer
     part: Part
+
+
+def _is_same_generation(one: Pointer, other: Pointer) -> bool:
+    """Whether two pointers are of one generation: a new index counts from 1 again."""
+    return (one.generation, one.created) == (other.generation, other.created)
+
+
+def _has_same_files(one: Pointer, other: Pointer) -> bool:
+    """Whether two generations are of the same files, in the same words: then only their summaries can differ."""
+    return bool(one.root_hash) and one.root_hash == other.root_hash
+
+
+def _has_same_graph(one: Pointer, other: Pointer) -> bool:
+    """Whether two generations have one code graph, in one place."""
+    return _has_same_files(one, other) and all(one.tables.get(name) == other.tables.get(name) for name in _GRAPH)
+
+
+def _serves_until_renewed(opened: Pointer, current: Pointer) -> bool:
+    """Whether searches may go on with a generation for the moment that it takes to open the one that replaced it.
+
+    What they find is not stale, as both are of the same files; and what they have not read yet is still there.
+    """
+    is_kept = any((one.generation, one.tables) == (opened.generation, opened.tables) for one in current.retained)
+    return is_kept and _has_same_files(opened, current) and opened.embedding == current.embedding
+
+
+@contextmanager
+def _giving_way() -> Iterator[None]:
+    """Have other threads get their turn sooner than usual, for work that nobody waits for.
+
+    With the usual five milliseconds at each of its turns, a search beside it takes three times as long.
+    """
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(min(usual, _TURN_S))
+    try:
+        yield
+    finally:
+        if usual > _TURN_S:  # else somebody else sets it back
+            sys.setswitchinterval(usual)
 
 
 class OpenIndex:
@@ -68,6 +115,7 @@ class OpenIndex:
         self._context: _Opened[QueryContext] | None = None
         self._graph: _Opened[CodeGraph] | None = None
         self._texts: _Opened[TextSearch] | None = None
+        self._renewal: threading.Thread | None = None
 
     def context(self, search: SearchSettings) -> QueryContext:
         """Return what the query graph works with, to search with some settings.
@@ -77,35 +125,82 @@ class OpenIndex:
             IndexModelError: The index was made with another embedding model than the configured one.
         """
         with self._lock:
-            self._context = self._current(self._context, self._open_context)
-            return replace(self._context.part, settings=search)
+            pointer, opened = self._pointer(), self._context
+            if opened is not None and _serves_until_renewed(opened.pointer, pointer):
+                self._begin_renewal(opened)
+            else:
+                opened = self._context = self._current(pointer, opened, self._open_context)
+            return replace(opened.part, settings=search)
 
     def graph(self) -> "CodeGraph":
         """Return the code graph. Raises `IndexNotFoundError`."""
         with self._lock:
-            self._graph = self._current(self._graph, _open_graph)
+            self._graph = self._current(self._pointer(), self._graph, _open_graph, _has_same_graph)
             return self._graph.part
 
     def text_search(self) -> "TextSearch":
         """Return what searches the indexed files as they are on disk. Raises `IndexNotFoundError`."""
         with self._lock:
-            self._texts = self._current(self._texts, self._open_texts)
+            self._texts = self._current(self._pointer(), self._texts, self._open_texts)
             return self._texts.part
+
+    def renew(self) -> None:
+        """Return when searches see the generation that is current now, if there were searches at all."""
+        while True:
+            with self._lock:
+                pointer, opened = self._store.pointer(), self._context
+                if opened is None or pointer is None or not _serves_until_renewed(opened.pointer, pointer):
+                    return
+                renewal = self._begin_renewal(opened)
+            renewal.join()
 
     @cached_property
     def path_mask(self) -> PathMask | None:
         """What paths are masked with before they are sent to a server."""
         return path_mask(self._settings.privacy, self._store.directory)
 
-    def _current(self, opened: _Opened[Part] | None, make: Callable[[Snapshot], Part]) -> _Opened[Part]:
-        """Return a part of the current generation, the one that is open unless there was a commit since."""
+    def _pointer(self) -> Pointer:
         pointer = self._store.pointer()
         if pointer is None:
             raise IndexNotFoundError(f"{self._root} is not indexed yet", hint="Run `coderag index` in it first.")
-        if opened is not None and opened.generation == _generation(pointer):
+        return pointer
+
+    def _current(
+        self,
+        pointer: Pointer,
+        opened: _Opened[Part] | None,
+        make: Callable[[Snapshot], Part],
+        is_same: Callable[[Pointer, Pointer], bool] = _is_same_generation,
+    ) -> _Opened[Part]:
+        """Return a part of the current generation, the one that is open if it is the same there."""
+        if opened is not None and is_same(opened.pointer, pointer):
             return opened
         with collector_paused():
-            return _part_of(self._store.open(), opened, make)
+            snapshot = self._store.open()
+            return _Opened(snapshot.pointer, make(snapshot))
+
+    def _begin_renewal(self, opened: _Opened[QueryContext]) -> threading.Thread:
+        """Have the current generation opened in place of an earlier one, unless that is under way."""
+        if self._renewal is None:
+            self._renewal = threading.Thread(target=self._renew, args=(opened,), name="open index")
+            self._renewal.start()
+        return self._renewal
+
+    def _renew(self, before: _Opened[QueryContext]) -> None:
+        renewed = None
+        try:
+            with collector_paused(), _giving_way():
+                snapshot = self._store.open()
+                context = self._open_context(snapshot)
+                context.corpus.load_as(before.part.corpus)
+                renewed = _Opened(snapshot.pointer, context)
+        except CodeRAGError as error:
+            _logger.warning("The index was not opened again beside the searches: %s", error)  # the next one tries it
+        finally:
+            with self._lock:
+                self._renewal = None
+                if self._context is before:
+                    self._context = renewed
 
     def _open_context(self, stored: Snapshot) -> QueryContext:
         from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
@@ -113,8 +208,10 @@ class OpenIndex:
 
         model = self._dense_model()
         corpus = Corpus(_with_vectors_of(model, stored))
-        self._graph = _part_of(stored, self._graph, _open_graph)
-        graph = self._graph.part
+        opened = self._graph
+        if opened is None or not _has_same_graph(opened.pointer, stored.pointer):
+            opened = self._graph = _Opened(stored.pointer, _open_graph(stored))
+        graph = opened.part
         language_model = self._language_models.model
         prompts = Prompts(self._store.directory / "prompts")
         reranker = make_reranker(self._settings.reranker, prompts)
@@ -152,19 +249,6 @@ def _open_graph(snapshot: Snapshot) -> "CodeGraph":
     from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
 
     return CodeGraph(SymbolGraph(snapshot.graph))
-
-
-def _generation(pointer: Pointer) -> tuple[int, str]:
-    """Return what tells a generation from all others: a new index counts from 1 again."""
-    return pointer.generation, pointer.created
-
-
-def _part_of(snapshot: Snapshot, opened: _Opened[Part] | None, make: Callable[[Snapshot], Part]) -> _Opened[Part]:
-    """Return a part of a generation, the one that is open already if it is its."""
-    generation = _generation(snapshot.pointer)
-    if opened is not None and opened.generation == generation:
-        return opened
-    return _Opened(generation, make(snapshot))
 
 
 def _with_vectors_of(model: DenseModel, stored: Snapshot) -> Snapshot:

@@ -16,8 +16,8 @@ from coderag.stores.disk import replace_file, storage_errors
 from coderag.stores.facts_bytes import PackedFacts, pack_facts, unpack_interface
 from coderag.stores.graph_tables import GraphTables
 
-LINKING_VERSION = 2
-"""Raised when the same facts would give other edges; all files are then linked again."""
+LINKING_VERSION = 3
+"""Raised when the same facts would give other edges, or other keys of what edges depend on; all files are then linked again."""
 
 _IMPORTED_FILE = "scip-edges.arrow"
 

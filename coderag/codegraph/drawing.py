@@ -4,13 +4,13 @@ Names and paths come from repositories and may hold anything: in Mermaid every c
 entity, in DOT what strings and their escapes give a meaning is escaped, and what cannot be printed is spelt out.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.graph_results import GraphCycle, OutlineEntry
+from coderag.mermaid import label, printable
 from coderag.schema import RESOLVED, GraphNeighbour, GraphRelation
 from coderag.stores.graph_tables import FILE_KIND
 
@@ -18,13 +18,6 @@ MOST_NODES: Final = 60
 """Nodes of a drawing, by default; one with more cannot be read."""
 
 _LONGEST_LABEL = 100  # characters of a line
-_MEANINGFUL = re.compile(r"[^\w ./,:()-]|(?<![^\W_])_|_(?![^\W_])")
-"""What may mean something in a Mermaid label; underscores do at the ends of words, as in Markdown."""
-
-_PAIRED = frozenset("\\$")
-_NO_SPACE = "#8203;"
-"""Mermaid 11 reads ``\\n`` as the end of a line and ``$$`` as mathematics even as entities: a space of no width parts them."""
-
 _ARROWS: Final[Mapping[GraphRelation, tuple[str, bool]]] = MappingProxyType(
     {
         "caller": ("calls", False),
@@ -158,14 +151,14 @@ def mermaid(drawing: Drawing) -> str:
     """Return a Mermaid flow chart, as GitHub and most viewers of Markdown draw it."""
     lines = ["flowchart LR"]
     for place, node in enumerate(_with_note(drawing)):
-        label = "<br/>".join(_mermaid_text(line) for line in node.lines)
-        lines.append(f'    n{place}["{label}"]')
+        text = "<br/>".join(label(line, _LONGEST_LABEL) for line in node.lines)
+        lines.append(f'    n{place}["{text}"]')
         if node.marked:
             lines.append(f"    style n{place} stroke-width:3px")
     for edge in drawing.edges:
         arrow = "-->" if edge.sure else "-.->"
-        label = f'|"{_mermaid_text(edge.label)}"|' if edge.label else ""
-        lines.append(f"    n{edge.source} {arrow}{label} n{edge.target}")
+        text = f'|"{label(edge.label, _LONGEST_LABEL)}"|' if edge.label else ""
+        lines.append(f"    n{edge.source} {arrow}{text} n{edge.target}")
     return "\n".join(lines) + "\n"
 
 
@@ -173,8 +166,8 @@ def dot(drawing: Drawing) -> str:
     """Return a digraph in DOT, for ``dot -Tsvg`` and other programs of Graphviz."""
     lines = ["digraph {", "    rankdir=LR;", "    node [shape=box];"]
     for place, node in enumerate(_with_note(drawing)):
-        label = r"\n".join(_dot_text(line) for line in node.lines)
-        lines.append(f'    n{place} [label="{label}"{", penwidth=3" if node.marked else ""}];')
+        text = r"\n".join(_dot_text(line) for line in node.lines)
+        lines.append(f'    n{place} [label="{text}"{", penwidth=3" if node.marked else ""}];')
     for edge in drawing.edges:
         style = "" if edge.sure else ", style=dashed"
         lines.append(f'    n{edge.source} -> n{edge.target} [label="{_dot_text(edge.label)}"{style}];')
@@ -186,21 +179,8 @@ def _with_note(drawing: Drawing) -> list[DrawnNode]:
     return [*drawing.nodes, *note]
 
 
-def _printable(text: str) -> str:
-    cut = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 3] + "..."
-    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in cut)
-
-
-def _mermaid_text(text: str) -> str:
-    return _MEANINGFUL.sub(_entity, _printable(text))
-
-
-def _entity(found: re.Match[str]) -> str:
-    return f"#{ord(found[0])};{_NO_SPACE if found[0] in _PAIRED else ''}"
-
-
 def _dot_text(text: str) -> str:
-    return _printable(text).replace("&", "&amp;").replace("\\", r"\\").replace('"', r"\"")
+    return printable(text, _LONGEST_LABEL).replace("&", "&amp;").replace("\\", r"\\").replace('"', r"\"")
 
 
 def _all(entries: Sequence[OutlineEntry]) -> Iterator[OutlineEntry]:

@@ -80,9 +80,10 @@ def _interface_keys(facts: FileFacts) -> Iterator[str]:
     yield from (f"namespace:{name}" for name in _with_outer(blocks))
     if any(one.exported and one.name == "*" for one in facts.imports):
         yield f"namespace:{facts.language}:*"
-    yield from (f"name:{one.name}" for one in facts.definitions)
-    yield from (f"member:{one.owner}" for one in facts.definitions if one.owner)
-    yield from (f"base:{one.chain.rpartition('.')[2]}" for one in facts.bases)
+    for language in (facts.language, "*"):
+        yield from (f"name:{language}:{one.name}" for one in facts.definitions)
+    yield from (f"member:{facts.language}:{one.owner}" for one in facts.definitions if one.owner)
+    yield from (f"base:{facts.language}:{one.chain.rpartition('.')[2]}" for one in facts.bases)
 
 
 def _with_outer(packages: Collection[str]) -> set[str]:

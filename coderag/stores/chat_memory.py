@@ -43,6 +43,10 @@ class Memory(Protocol):
         """Drop all checkpoints of a thread but the newest; none of its steps may be under way."""
         ...
 
+    async def delete(self, saver: "Saver", key: str) -> None:
+        """Delete a thread, which is held."""
+        ...
+
 
 class ChatMemory:
     """The conversations of one repository. Any number of threads and processes may use them, each in its own event loop.
@@ -100,7 +104,7 @@ class ChatMemory:
         if not await self.read(thread):
             return False
         async with self._memory.hold(self._prefix + thread) as saver:
-            await saver.adelete_thread(self._prefix + thread)
+            await self._memory.delete(saver, self._prefix + thread)
         return True
 
     @cached_property
@@ -150,6 +154,10 @@ class ProcessMemory:
         if found is not None:
             await saver.adelete_thread(key)
             await saver.aput(config, found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
+
+    async def delete(self, saver: "Saver", key: str) -> None:
+        """Delete a thread."""
+        await saver.adelete_thread(key)
 
 
 def check_thread(thread: str) -> str:

@@ -71,6 +71,10 @@ class PostgresMemory:
         """Drop all checkpoints of a thread but the newest."""
         await saver.aprune([key], strategy="keep_latest")
 
+    async def delete(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
+        """Delete a thread."""
+        await saver.adelete_thread(key)
+
     @asynccontextmanager
     async def _connection(self) -> "AsyncIterator[AsyncConnection[dict[str, Any]]]":
         from psycopg import AsyncConnection  # noqa: PLC0415  # an extra

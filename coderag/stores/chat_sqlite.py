@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -57,9 +57,9 @@ class SqliteMemory:
 
         with storage_errors(f"keep conversations in {self.path}"):
             make_own_directory(self._directory)
-            locks = self._directory / "chat-locks"
-            locks.mkdir(exist_ok=True)
-            lock = filelock.FileLock(locks / f"{key}.lock", timeout=0, thread_local=False)
+            path = self._lock_path(key)
+            path.parent.mkdir(exist_ok=True)
+            lock = filelock.FileLock(path, timeout=0, thread_local=False)
             try:
                 lock.acquire()
             except filelock.Timeout as error:
@@ -78,6 +78,15 @@ class SqliteMemory:
             for table in ("checkpoints", "writes"):
                 await saver.conn.execute(_OLDER.format(table=table), {"thread": key})
             await saver.conn.commit()
+
+    async def delete(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
+        """Delete a thread and its lock, which is held; on Windows filelock removes that when it is given back."""
+        await saver.adelete_thread(key)
+        with suppress(PermissionError):
+            self._lock_path(key).unlink(missing_ok=True)
+
+    def _lock_path(self, key: str) -> Path:
+        return self._directory / "chat-locks" / f"{key}.lock"
 
     def _make(self) -> None:
         """Make the database so that from its first byte nobody else may read it; SQLite's other files do likewise."""

@@ -4,7 +4,7 @@ Rows are chunks, in the order of the store; the chunks of a file are neighbours.
 first chunk.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import log1p
 from pathlib import PurePosixPath
@@ -76,6 +76,15 @@ class Corpus:
         self._text_bytes = int(np.sum(sizes["end_byte"].to_numpy() - sizes["start_byte"].to_numpy()))
         self._text_reads = 0
         self.term_ids: dict[str, int] = {term: number for number, term in enumerate(snapshot.terms())}
+
+    def load_as(self, other: "Corpus") -> None:
+        """Make now what another generation's searches have asked for, so that the first one here need not wait for it."""
+        for name in list(other._lists):
+            self.column(name)
+        for name, attribute in vars(Corpus).items():
+            if isinstance(attribute, cached_property) and name in vars(other):
+                getattr(self, name)
+        self._text_reads = other._text_reads
 
     @property
     def n_files(self) -> int:
@@ -286,10 +295,9 @@ class Corpus:
         ]
 
     @cached_property
-    def members(self) -> list[list[SymbolRecord]]:
+    def members(self) -> "Members":
         """For each chunk, what it declares."""
-        members: list[list[SymbolRecord]] = self._symbol_lists.to_pylist()
-        return members
+        return Members(self._symbol_lists)
 
     @cached_property
     def _symbol_lists(self) -> pa.ListArray:
@@ -302,6 +310,20 @@ class Corpus:
 
     def _scopes(self, row: int) -> list[str]:
         return split_qualified(str(PurePosixPath(self.paths[self.file_of[row]]).with_suffix("")))
+
+
+class Members:
+    """What each chunk declares, by row. A record is made when it is asked for: a search looks at a few of them."""
+
+    def __init__(self, symbols: pa.ListArray) -> None:
+        self._symbols = symbols
+
+    def __getitem__(self, row: int) -> list[SymbolRecord]:
+        found: list[SymbolRecord] = self._symbols[row].as_py()
+        return found
+
+    def __iter__(self) -> Iterator[list[SymbolRecord]]:
+        return iter(self._symbols.to_pylist())
 
 
 def dot_products(matrix: FloatArray, vector: FloatArray) -> FloatArray:

@@ -1,9 +1,6 @@
 """The one writer of an index: everything it does becomes visible at once, or not at all."""
 
-import json
 import logging
-import os
-import platform
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.errors import IndexLockedError, IndexModelError, IndexVersionError, StoreError
+from coderag.errors import IndexModelError, IndexVersionError, StoreError
 from coderag.schema import FileRecord
 from coderag.stores import arrow
 from coderag.stores.disk import make_own_directory, storage_errors, utf8
@@ -38,10 +35,10 @@ from coderag.stores.pointer import (
 )
 from coderag.stores.snapshot import Snapshot, table_path
 from coderag.stores.tables import LanceTable
+from coderag.stores.writer_lock import WriterLock
 from coderag.tokens import TOKENIZER_VERSION
 
 if TYPE_CHECKING:
-    import filelock
     import pyarrow as pa
     from lance.fragment import FragmentMetadata
 
@@ -57,8 +54,6 @@ KEEP_AFTER = timedelta(minutes=10)
 MOST_RETAINED = 8
 """However often commits follow one another, no more replaced generations are kept: each has its own arrays."""
 
-_BRIEF_S = 30.0  # to wait for a writer that said that it is brief
-_LOCK_FILE, _HOLDER_FILE = "writer.lock", "writer.json"
 _ARRAYS_NAME = re.compile(r"lexical-(\d+)").match
 _ATTACHED_NAME = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
 
@@ -82,9 +77,7 @@ class IndexWriter:
     def __init__(self, directory: Path, *, timeout_s: float = 0, is_brief: bool = False) -> None:
         self._directory = directory
         self._root = directory / FORMAT_DIRECTORY
-        self._timeout_s = timeout_s
-        self._is_brief = is_brief
-        self._lock: filelock.BaseFileLock | None = None
+        self._lock = WriterLock(directory, timeout_s=timeout_s, is_brief=is_brief)
         self._chunks = LanceTable(table_path(directory, "chunks"))
         self._files = LanceTable(table_path(directory, "files"))
         self._graph = {name: LanceTable(table_path(directory, name)) for name in GRAPH_TABLES}
@@ -95,7 +88,7 @@ class IndexWriter:
 
     def __enter__(self) -> Self:
         self._prepare_directory()
-        self._acquire()
+        self._lock.acquire()
         try:
             self._start(self._current())
         except BaseException:
@@ -242,34 +235,9 @@ class IndexWriter:
             make_own_directory(self._directory)
             (self._root / "lance").mkdir(parents=True, exist_ok=True)
 
-    def _acquire(self) -> None:
-        import filelock  # noqa: PLC0415 - 0.07 s
-
-        holder = self._root / _HOLDER_FILE
-        brief = 0 <= self._timeout_s < _BRIEF_S and _is_held_briefly(holder)
-        timeout_s = _BRIEF_S if brief else self._timeout_s
-        # A new object for each writer, so that a second writer in the same thread waits as well.
-        lock = filelock.FileLock(self._root / _LOCK_FILE, timeout=timeout_s, thread_local=False, is_singleton=False)
-        try:
-            with storage_errors(f"lock {self._root}"):
-                lock.acquire()
-        except StoreError as error:
-            if isinstance(error.__cause__, filelock.Timeout):
-                message = f"The index in {self._directory} is being written{_described_holder(holder)}"
-                raise IndexLockedError(message, hint="Wait until it is done; searching works meanwhile.") from error
-            raise
-        self._lock = lock
-        described = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}
-        with suppress(OSError):  # only to tell others
-            holder.write_text(json.dumps(described))
-
     def _release(self) -> None:
         self._discard()
-        if self._lock is not None:
-            with suppress(OSError):
-                (self._root / _HOLDER_FILE).unlink(missing_ok=True)
-            self._lock.release()
-            self._lock = None
+        self._lock.release()
 
     def _current(self) -> Snapshot | None:
         """Return the generation to build upon; remember why, if there is one that cannot be used."""
@@ -315,7 +283,7 @@ class IndexWriter:
         self._start(None)
 
     def _require_ready(self) -> None:
-        if self._lock is None:
+        if not self._lock.is_held:
             message = "The writer is used outside of its `with` statement"
             raise StoreError(message)
         if self._broken:
@@ -540,20 +508,3 @@ def _indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: in
         )
         raise StoreError(message)
     return matrix if len(matrix) == count else matrix[indexed]
-
-
-def _is_held_briefly(path: Path) -> bool:
-    """Whether who holds the lock will soon give it back."""
-    try:
-        return bool(json.loads(path.read_bytes()).get("is_brief"))
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-def _described_holder(path: Path) -> str:
-    """Return who holds the lock, as the end of a sentence; nothing if that is not known."""
-    try:
-        holder = json.loads(path.read_bytes())
-        return f" by process {holder['pid']} on {holder['host']} since {holder['since']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""

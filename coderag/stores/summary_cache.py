@@ -101,8 +101,8 @@ class SummaryCache:
 
     def made_by(self, maker: str, subjects: Iterable[str]) -> set[str]:
         """Return the subjects that this maker wrote of, or that were imported."""
-        query = "SELECT subject FROM summaries WHERE subject IN ({}) AND (maker = ? OR maker GLOB 'imported *')"
-        return {row[0] for row in self._select(query, subjects, maker)}
+        query = "SELECT subject FROM summaries WHERE subject IN ({}) AND (maker = ? OR maker GLOB ?)"
+        return {row[0] for row in self._select(query, subjects, maker, f"{IMPORTED}*")}
 
     def makers(self, subjects: Iterable[str]) -> dict[str, str]:
         """Return who wrote the last sentence of each subject that has one."""

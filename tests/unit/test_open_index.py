@@ -1,8 +1,11 @@
+import threading
+
 import pytest
 
 from coderag import CodeRAG
-from coderag.errors import IndexNotFoundError
+from coderag.errors import IndexNotFoundError, StoreError
 from coderag.settings import SearchSettings
+from tests.support.summaries import write_files, writing_model
 
 
 @pytest.fixture
@@ -60,3 +63,68 @@ def test_where_nothing_is_indexed_no_part_is_opened(tmp_path):
     for part in (lambda: opened.context(SearchSettings()), opened.graph, opened.text_search):
         with pytest.raises(IndexNotFoundError, match="is not indexed yet"):
             part()
+
+
+@pytest.fixture
+def enriched(tmp_path):
+    """An open index that another process has just put summaries into."""
+    write_files(tmp_path)
+    rag = CodeRAG(tmp_path)
+    rag.index()
+    parts(rag)
+    rag.search("checkout")
+    CodeRAG(tmp_path, language_model=writing_model()).enrich()
+    return rag
+
+
+def summary_of_checkout(rag):
+    return rag.search("checkout", top_k=1)[0].summary
+
+
+def test_after_a_commit_of_summaries_searches_go_on_with_the_open_index_until_the_new_one_is_open(
+    enriched, monkeypatch
+):
+    may_open = threading.Event()
+    open_now = enriched._store.open
+    monkeypatch.setattr(enriched._store, "open", lambda: may_open.wait(60) and open_now())
+    assert "Marvellous" not in summary_of_checkout(enriched)
+    assert "Marvellous" not in summary_of_checkout(enriched)
+    may_open.set()
+    enriched._opened.renew()
+    assert "Marvellous" in summary_of_checkout(enriched)
+
+
+def test_summaries_that_the_same_process_wrote_are_seen_by_its_next_search(tmp_path):
+    write_files(tmp_path)
+    rag = CodeRAG(tmp_path, language_model=writing_model())
+    rag.index()
+    assert "Marvellous" not in summary_of_checkout(rag)
+    rag.enrich()
+    assert "Marvellous" in summary_of_checkout(rag)
+
+
+def test_a_commit_of_summaries_leaves_the_code_graph_open(enriched):
+    graph = enriched._opened._graph.part
+    enriched._opened.renew()
+    assert enriched.graph is graph
+    assert enriched._open().graph is graph
+    assert [caller.qualified_name for caller in enriched.callers("total")] == ["checkout"]
+
+
+def test_an_edit_after_a_commit_of_summaries_is_seen_at_once(enriched):
+    (enriched.root / "shop" / "cart.py").write_text("def refund(): ...\n")
+    CodeRAG(enriched.root).index()
+    assert enriched.search("refund", top_k=1)[0].name == "refund"
+
+
+def test_when_the_new_one_cannot_be_opened_beside_the_searches_the_next_search_tries_it_itself(enriched, monkeypatch):
+    def fail():
+        raise StoreError("the disk is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(enriched._store, "open", fail)
+        summary_of_checkout(enriched)
+        enriched._opened.renew()
+        with pytest.raises(StoreError, match="the disk is gone"):
+            enriched.search("checkout")
+    assert "Marvellous" in summary_of_checkout(enriched)

@@ -267,7 +267,7 @@ class Linker:
     def _documents(self, mentions: Sequence[tuple[str, int]]) -> Iterator[Link]:
         for name, line in mentions:
             last = name.rpartition(".")[2]
-            self._program.note(f"name:{last}")
+            self._program.note(f"name:*:{last}")
             found = [
                 (file, index)
                 for file, index in self._program.named(last)

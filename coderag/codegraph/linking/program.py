@@ -210,9 +210,10 @@ class Program:
         Args:
             key: ``module:NAME``, whether there is a file or folder of that name; ``folder:PATH``, which files are in a folder;
                 ``path:PATH``, whether there is a file of that path; ``package:NAME``, which files declare a package;
-                ``namespace:NAME``, whether any does; ``name:NAME``, which declarations there are of a name; ``in:PATH:NAME``,
-                which in a folder; ``member:NAME``, which of them belong to a type of that name outside of it; ``base:NAME``,
-                which types extend or implement one of that name; ``unknown:NAME``, that nothing has that name.
+                ``namespace:LANGUAGE:NAME``, whether any does; ``name:LANGUAGE:NAME``, which declarations there are of a
+                name, with ``*`` those of all languages; ``in:PATH:NAME``, which in a folder; ``member:LANGUAGE:NAME``,
+                which belong to a type of that name outside of it; ``base:LANGUAGE:NAME``, which types extend or implement
+                one of that name; ``unknown:NAME``, that nothing has that name.
         """
         self.consulted.keys.add(key)
 

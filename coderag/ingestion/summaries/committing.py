@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from coderag.collector import collector_paused
 from coderag.ingestion.embedded_chunks import LazyTexts, make_batch, texts_to_embed
-from coderag.ingestion.summaries.kept import SOURCE, KeptSentences, SummaryColumns
+from coderag.ingestion.summaries.kept import SOURCE, KeptSentences, SummaryColumns, set_summaries
 from coderag.ingestion.summaries.overviews import OVERVIEW_COLUMNS, Overviews
 from coderag.ingestion.summaries.subjects import SUBJECT_COLUMNS, chunk_subjects
 from coderag.ingestion.workers.vocabulary import Vocabulary
@@ -78,8 +78,7 @@ def _with_sentences(columns: "pa.Table", cache: SummaryCache) -> "tuple[pa.Table
     is_new = np.fromiter((one != old for one, old in zip(now, shown, strict=True)), bool, len(now))
     if not is_new.any():
         return columns, np.zeros(0, np.int64)
-    for name, values in zip(("summary", "summary_source"), zip(*now, strict=True), strict=True):
-        columns = columns.set_column(columns.column_names.index(name), name, pa.array(values, pa.string()))
+    columns = set_summaries(columns, *zip(*now, strict=True))
     files = pc.unique(columns["path"].filter(pa.array(is_new)))
     return columns, np.flatnonzero(pc.is_in(columns["path"], value_set=files).to_numpy())
 

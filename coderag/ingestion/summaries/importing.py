@@ -49,16 +49,14 @@ def import_summaries(target: Target, path: Path) -> EnrichReport:
     written: dict[str, int] = {}
     # Files are known by the sentences of their chunks, folders by those of their files: each has to be in the index first.
     for level in LEVELS:
-        before: dict[str, str] = {}
-        while (
-            subjects := target.work().places(level)
-        ) != before:  # that of an outer folder changes with the inner ones
-            before = subjects
+        subjects: dict[str, str] = {}
+        while (now := target.work().places(level)) != subjects:  # of an outer folder they change with the inner ones
+            subjects = now
             _keep(target.cache, lines, subjects)
         commit_summaries(target.store, target.model, target.cache, timeout_s=_WAIT_S)
-        if found := [where for where in unknown if where in before]:
+        if found := [where for where in unknown if where in subjects]:
             written[level] = len(found)
-        unknown = [where for where in unknown if where not in before]
+        unknown = [where for where in unknown if where not in subjects]
     return _report(target, written, unknown, time.monotonic() - started)
 
 

@@ -54,6 +54,15 @@ class KeptSentences:
             return {}
 
 
+def set_summaries(columns: "pa.Table", summaries: Sequence[str], sources: Sequence[str]) -> "pa.Table":
+    """Return chunks with other summaries; ``sources`` says of each where it is from."""
+    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+    for name, values in (("summary", summaries), ("summary_source", sources)):
+        columns = columns.set_column(columns.column_names.index(name), name, pa.array(values, pa.string()))
+    return columns
+
+
 class SummaryColumns:
     """Puts sentences into chunks as columns, their terms included.
 
@@ -75,8 +84,6 @@ class SummaryColumns:
 
     def replace(self, columns: "pa.Table", counts: FieldCounts) -> "tuple[pa.Table, FieldCounts, NDArray[np.bool_]]":
         """Return what `put_into` does, and for each chunk whether it is another one now."""
-        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
-
         subjects = chunk_subjects(columns)
         kept = self._sentences(subjects)
         changed = np.zeros(len(subjects), bool)
@@ -88,8 +95,7 @@ class SummaryColumns:
             if sentence is not None and (sentence, SOURCE) != (summaries[row], sources[row]):
                 summaries[row], sources[row], changed[row] = sentence, SOURCE, True
         if changed.any():
-            for name, values in (("summary", summaries), ("summary_source", sources)):
-                columns = columns.set_column(columns.column_names.index(name), name, pa.array(values, pa.string()))
+            columns = set_summaries(columns, summaries, sources)
             counts = self._recounted(columns, counts, changed)
         return columns, counts, changed
 

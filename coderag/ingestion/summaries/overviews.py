@@ -115,20 +115,25 @@ class Overviews:
 
         One with a single sentence in it needs none.
         """
-        files: dict[str, dict[str, str]] = defaultdict(dict)
+        inside: dict[str, dict[str, str]] = defaultdict(dict)  # by folder: what has a sentence
         for path, sentence in self.files.items():
-            files[_folder_of(path)][path] = sentence
-        folders = {folder for path in files for folder in (path, *_folders_above(path))}
-        for depth in sorted({_depth(folder) for folder in folders}, reverse=True):
+            if sentence:
+                inside[_folder_of(path)][path] = sentence
+        by_depth: dict[int, set[str]] = defaultdict(set)
+        for path in self.files:
+            for folder in _folders_of(path):
+                by_depth[_depth(folder)].add(folder)
+        for depth in sorted(by_depth, reverse=True):
             level = []
-            for folder in sorted(one for one in folders if _depth(one) == depth):
-                inside = files[folder] | {
-                    place: sentence for place, sentence in self.folders.items() if _folder_of(place[:-1]) == folder
-                }
-                lines = [f"{PurePosixPath(place).name}: {inside[place]}" for place in sorted(inside) if inside[place]]
+            for folder in sorted(by_depth[depth]):
+                lines = [f"{PurePosixPath(place).name}: {inside[folder][place]}" for place in sorted(inside[folder])]
                 if len(lines) > 1:
                     level.append(Overview("folder", f"{folder}/", lines[:MOST_LINES]))
             yield level
+            for folder in by_depth[depth] - {_NO_FOLDER}:
+                place = f"{folder}/"
+                if place in self.folders:
+                    inside[_folder_of(folder)][place] = self.folders[place]
 
 
 def file_overviews(columns: "pa.Table") -> tuple[list[Overview], dict[str, str]]:
@@ -161,10 +166,11 @@ def _folder_of(path: str) -> str:
     return path.rpartition("/")[0] or _NO_FOLDER
 
 
-def _folders_above(folder: str) -> Iterable[str]:
-    while folder != _NO_FOLDER:
-        folder = _folder_of(folder)
-        yield folder
+def _folders_of(path: str) -> Iterator[str]:
+    """Yield the folders that a file is in, the innermost first; the last one is the repository."""
+    while path != _NO_FOLDER:
+        path = _folder_of(path)
+        yield path
 
 
 def _depth(folder: str) -> int:

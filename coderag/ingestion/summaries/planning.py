@@ -1,6 +1,8 @@
 """What a run of summarising would ask, without asking."""
 
 from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
 
 from coderag.ingestion.summaries.asking import REPLY_TOKENS, Batch, SentenceWriter
 from coderag.ingestion.summaries.enriching import Target
@@ -23,17 +25,18 @@ def plan_summaries(target: Target, writer: SentenceWriter, *, limit: int | None 
     """
     work = target.work()
     batches: list[tuple[Level, Batch]] = []
+    pieces: Counter[str] = Counter()
     failed_before = 0
     for level in LEVELS:
         for todo in work.todos(level, writer.maker(level), target.counts()):
-            again = list(todo.again)
+            fresh = _first(todo.fresh, limit, pieces.total())
+            again = _first(todo.again, limit, pieces.total() + len(fresh))
             failed_before += len(again)
-            batches += ((level, batch) for batch in writer.batches(_first([*todo.fresh, *again], limit)))
+            pieces[level] += len(fresh) + len(again)
+            batches += ((level, batch) for batch in writer.batches([*fresh, *again]))
         if batches:
             break
-    pieces: Counter[str] = Counter()
-    for level, batch in batches:
-        pieces[level] += len(batch.pieces)
+    pieces = +pieces
     number = pieces.total()
     tokens, reply = sum(batch.tokens for _, batch in batches), number * REPLY_TOKENS
     seconds = target.cache.seconds_a_piece(writer.model_name)
@@ -54,8 +57,8 @@ def plan_summaries(target: Target, writer: SentenceWriter, *, limit: int | None 
     )
 
 
-def _first(pieces: list[Piece], limit: int | None) -> list[Piece]:
-    return pieces if limit is None else pieces[:limit]
+def _first(pieces: Iterable[Piece], limit: int | None, taken: int) -> list[Piece]:
+    return list(pieces if limit is None else islice(pieces, max(0, limit - taken)))
 
 
 def _described(piece: Piece) -> dict[str, str]:

@@ -15,8 +15,9 @@ _COPIED_WORDS = 8  # in a row: more than two sentences in plain English share by
 _HARMFUL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-_MARKUP = re.compile(r"\*\*|__|^[\"'“”‘’]+|[\"'“”‘’]+$")
-_REFUSALS = re.compile(r"(?:I'm sorry|I am sorry|Sorry,|I cannot|I can't|I'm unable|As an AI)\b", re.IGNORECASE)
+_BOLD = re.compile(r"\*\*(\w[^*]*)\*\*")  # not ``**kwargs``
+_QUOTED = re.compile(r"([\"'“‘])((?:(?!\1).)*)[\"'”’]")  # as a whole
+_REFUSALS = re.compile(r"(?:I['’]m sorry|I am sorry|Sorry,|I cannot|I can['’]t|I['’]m unable|As an AI)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def read_reply(text: str, number: int, rules: str, findings: Callable[[str], Seq
 
 def clean_sentence(text: str) -> str:
     """Return the first sentence of a text in one line of at most 240 characters, without markup and hidden characters."""
-    return first_sentence(_MARKUP.sub("", _HARMFUL.sub("", text).strip()))
+    plain = _BOLD.sub(r"\1", _HARMFUL.sub("", text)).strip().removeprefix("** ")  # of ``**1.**``
+    return first_sentence(quoted[2] if (quoted := _QUOTED.fullmatch(plain)) else plain)
 
 
 def _fault(sentence: str, copied: frozenset[str], findings: Callable[[str], Sequence[str]]) -> str:

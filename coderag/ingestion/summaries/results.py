@@ -1,7 +1,7 @@
 """What a run of `CodeRAG.enrich` reports, how far it is, and what it would do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from coderag.ingestion.summaries.subjects import Level
@@ -84,7 +84,7 @@ class EnrichPlan:
         cost: About what they cost; None where the settings have no prices.
         seconds: About how long, from the speed of the last run with this model; None before the first.
         first: The first places, in the order in which they would be written of.
-        batches: All requests, if they were asked for.
+        batches: All requests.
     """
 
     model: str
@@ -96,4 +96,4 @@ class EnrichPlan:
     cost: float | None
     seconds: float | None
     first: Sequence[str]
-    batches: Sequence[PlannedBatch] = field(default=())
+    batches: Sequence[PlannedBatch]

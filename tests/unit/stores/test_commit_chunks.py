@@ -92,7 +92,7 @@ def test_what_is_not_committed_never_happened(world, store):
 
 
 def test_a_brief_writer_is_told_from_others_by_those_who_wait_for_none(world, store, monkeypatch):
-    monkeypatch.setattr("coderag.stores.index_writer._BRIEF_S", 0.2)
+    monkeypatch.setattr("coderag.stores.writer_lock._BRIEF_S", 0.2)
     make_first(world, store)
     with store.writer(is_brief=True), pytest.raises(IndexLockedError), store.writer():
         pass  # waited a fifth of a second in vain

@@ -121,7 +121,7 @@ class CSharpRules(Rules):
         definition = self.program.interface(file).definitions[index]
         if "partial" not in definition.modifiers.split():
             return ()
-        self.program.note(f"name:{definition.name}")
+        self.program.note(f"name:c_sharp:{definition.name}")
         return [one for one in self._parts.get(self._key(file, index), ()) if one != (file, index)]
 
     def outside_members(self, resolver: "Resolver", file: int, index: int, name: str) -> Sequence[tuple[int, int]]:
@@ -138,7 +138,7 @@ class CSharpRules(Rules):
         value = resolver.value(receiver)
         if not is_called or value is None or value.kind not in ("instance", "external", "elements"):
             return None
-        self.program.note(f"name:{method}")
+        self.program.note(f"name:c_sharp:{method}")
         known = [
             (other, index)
             for other, index in self._extensions.get(method, ())
@@ -214,7 +214,7 @@ class CSharpRules(Rules):
 
     def _type(self, file: int, namespace: str, name: str) -> Meaning | None:
         """Return the type of a namespace; of several, or of its parts, the one nearest to a file."""
-        self.program.note(f"name:{bare(name)}")
+        self.program.note(f"name:c_sharp:{bare(name)}")
         found = self._types.get((namespace, name))
         if not found:
             return None

@@ -133,7 +133,7 @@ class GoRules(Rules):
         """Return what a package exports by a name."""
         if not name[:1].isupper():
             return None
-        self.program.note(f"name:{name}")
+        self.program.note(f"name:go:{name}")
         found = self._package(package).names.get(name)
         return Meaning("definition", *found, resolver="import", confidence=SURENESS["import"]) if found else None
 
@@ -141,7 +141,7 @@ class GoRules(Rules):
         """Return an imported package by the name in its package clause, or what the own package declares."""
         if (imported := self._packages_imported(file).get(name)) is not None:
             return self.module(file, imported)
-        self.program.note(f"name:{name}")
+        self.program.note(f"name:go:{name}")
         found = self._own_package(file).names.get(name)
         return Meaning("definition", *found, resolver="package", confidence=SURENESS["package"]) if found else None
 
@@ -149,7 +149,7 @@ class GoRules(Rules):
         """Return the type of a method's receiver."""
         if not definition.owner:
             return ()
-        self.program.note(f"name:{definition.owner}")
+        self.program.note(f"name:go:{definition.owner}")
         found = self._own_package(file).names.get(definition.owner)
         return (found,) if found else ()
 
@@ -158,7 +158,7 @@ class GoRules(Rules):
         definition = self.program.definition(file, index)
         if definition.parent != MODULE:
             return ()
-        self.program.note(f"name:{name}")
+        self.program.note(f"name:go:{name}")
         found = self._own_package(file).methods.get(definition.name, {}).get(name)
         return (found,) if found else ()
 
@@ -169,7 +169,7 @@ class GoRules(Rules):
     def methods_of(self, file: int, index: int) -> Mapping[str, tuple[int, int]]:
         """Return the methods that are declared for a type, without those of what it embeds."""
         definition = self.program.definition(file, index)
-        self.program.note(f"member:{definition.name}")
+        self.program.note(f"member:go:{definition.name}")
         return self._own_package(file).methods.get(definition.name, {}) if definition.parent == MODULE else {}
 
     # Inside

@@ -43,7 +43,7 @@ class Interfaces:
             return ()
         own = self._method_set(resolver, file, index)
         for name in own:
-            self._program.note(f"name:{name}")
+            self._program.note(f"name:go:{name}")
         found: dict[tuple[int, int], None] = {}
         waiting = sorted({one for name in own for one in self._by_first_method.get(name, ())})
         while waiting:
@@ -51,7 +51,7 @@ class Interfaces:
             if interface not in found and self._has_all(resolver, own, interface):
                 found[interface] = None
                 name = self._program.definition(*interface).name
-                self._program.note(f"base:{name}")
+                self._program.note(f"base:go:{name}")
                 waiting += self._by_embedded.get(name, ())
         return [
             Meaning("definition", *one, resolver="methods", confidence=SURENESS["methods"]) for one in sorted(found)

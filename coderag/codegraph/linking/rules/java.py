@@ -181,7 +181,7 @@ class JavaRules(Rules):
 
     def _top_level(self, file: int, package: str, name: str) -> Meaning | None:
         """Return the type of a package; of several, in modules of their own, the one nearest to a file."""
-        self.program.note(f"name:{name}")
+        self.program.note(f"name:java:{name}")
         found = self._types.get((package, name))
         if not found:
             return None

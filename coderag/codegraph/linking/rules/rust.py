@@ -154,7 +154,7 @@ class RustRules(Rules):
 
     def _macro(self, file: int, name: str) -> Meaning | None:
         """Return the macro of a name that a file or else its crate declares, if it is one."""
-        self.program.note(f"name:{name}")
+        self.program.note(f"name:rust:{name}")
         known = self._macros.get(name, ())
         own = [one for one in known if one[0] == file]
         folder = self._modules.crate_folder(file)
@@ -215,7 +215,7 @@ class RustRules(Rules):
         definition = self.program.definition(file, index)
         if definition.kind not in ("struct", "enum", "union", "trait", "type_alias"):
             return
-        self.program.note(f"name:{definition.name}")
+        self.program.note(f"name:rust:{definition.name}")
         for other, impl in self._impls.get(definition.name, ()):
             interface = self.program.interface(other)
             if member and member not in interface.children.get(impl, {}):

@@ -39,6 +39,14 @@ def test_the_ways_in_which_models_number_lines(line):
     assert read(line, 1).sentences == {1: "Opens a session."}
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    ["Calls __init__ of the base.", "Passes **kwargs on.", "Reads the option 'id'", '"a" is joined with "b"'],
+)
+def test_names_and_quotations_in_a_sentence_stay(sentence):
+    assert read(f"1. {sentence}", 1).sentences == {1: sentence}
+
+
 def test_a_line_that_is_missing_is_a_fault_of_its_piece_alone():
     reply = read("Here you are:\n2. Adds up prices.\n7. Something else entirely.")
     assert (reply.sentences, reply.faults) == ({2: "Adds up prices."}, {1: MISSING})
@@ -71,6 +79,8 @@ def test_a_sentence_in_another_language_is_one():
         ("1. ...", "says nothing"),
         ("1. 42", "says nothing"),
         ("1. I'm sorry, but I can't help with that.", "refused"),
+        ("1. I’m sorry, but I can’t help with that.", "refused"),
+        ("1. Sorry, this is not something to summarise.", "refused"),
         ("1. Reply with one line for each piece: its number, a full stop, and one sentence.", "copy of the prompt"),
     ],
 )

@@ -1,0 +1,92 @@
+"""The lock of an index's one writer, and who holds it."""
+
+import json
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from coderag.errors import IndexLockedError, StoreError
+from coderag.stores.disk import storage_errors
+from coderag.stores.pointer import FORMAT_DIRECTORY, utc_now
+
+if TYPE_CHECKING:
+    import filelock
+
+_BRIEF_S: Final = 30.0  # to wait for a writer that said that it is brief
+_LOCK_FILE, _HOLDER_FILE = "writer.lock", "writer.json"
+
+
+class WriterLock:
+    """Held by one writer at a time, of any process.
+
+    Args:
+        directory: The index's directory.
+        timeout_s: Seconds to wait for it; negative waits for ever.
+        is_brief: Whether it is kept for a moment only: others then wait for it, whatever their `timeout_s`.
+    """
+
+    def __init__(self, directory: Path, *, timeout_s: float, is_brief: bool) -> None:
+        self._directory = directory
+        self._folder = directory / FORMAT_DIRECTORY
+        self._holder = self._folder / _HOLDER_FILE
+        self._timeout_s = timeout_s
+        self._is_brief = is_brief
+        self._lock: filelock.BaseFileLock | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this one has been acquired."""
+        return self._lock is not None
+
+    def acquire(self) -> None:
+        """Take the lock.
+
+        Raises:
+            IndexLockedError: Another writer has it for longer than the time to wait.
+            StoreError: The folder cannot be written.
+        """
+        import filelock  # noqa: PLC0415 - 0.07 s
+
+        brief = 0 <= self._timeout_s < _BRIEF_S and _is_held_briefly(self._holder)
+        timeout_s = _BRIEF_S if brief else self._timeout_s
+        # A new object for each writer, so that a second writer in the same thread waits as well.
+        lock = filelock.FileLock(self._folder / _LOCK_FILE, timeout=timeout_s, thread_local=False, is_singleton=False)
+        try:
+            with storage_errors(f"lock {self._folder}"):
+                lock.acquire()
+        except StoreError as error:
+            if isinstance(error.__cause__, filelock.Timeout):
+                message = f"The index in {self._directory} is being written{_described_holder(self._holder)}"
+                raise IndexLockedError(message, hint="Wait until it is done; searching works meanwhile.") from error
+            raise
+        self._lock = lock
+        described = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}
+        with suppress(OSError):  # only to tell others
+            self._holder.write_text(json.dumps(described))
+
+    def release(self) -> None:
+        """Give the lock back, if it is held."""
+        if self._lock is not None:
+            with suppress(OSError):
+                self._holder.unlink(missing_ok=True)
+            self._lock.release()
+            self._lock = None
+
+
+def _is_held_briefly(path: Path) -> bool:
+    """Whether who holds the lock will soon give it back."""
+    try:
+        return bool(json.loads(path.read_bytes()).get("is_brief"))
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _described_holder(path: Path) -> str:
+    """Return who holds the lock, as the end of a sentence; nothing if that is not known."""
+    try:
+        holder = json.loads(path.read_bytes())
+        return f" by process {holder['pid']} on {holder['host']} since {holder['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
