@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
+    from coderag.chat import Approval, Chat
     from coderag.errors import CodeRAGError
     from coderag.index_plan import IndexPlan
     from coderag.schema import (
         Answer,
+        AnswerEvent,
         AssembledContext,
         Citation,
         Filters,
@@ -26,7 +28,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "AnswerEvent",
+    "Approval",
     "AssembledContext",
+    "Chat",
     "Citation",
     "CodeRAG",
     "CodeRAGError",
@@ -45,6 +50,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Approval": "coderag.chat",
+    "Chat": "coderag.chat",
     "CodeRAG": "coderag.app",
     "CodeRAGError": "coderag.errors",
     "IndexPlan": "coderag.index_plan",

@@ -13,7 +13,7 @@ from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState
 from coderag.errors import InvalidQueryError, ModelError, RetrievalError
 from coderag.event_loops import run_anywhere
 from coderag.records import answer_from_record
-from coderag.retrieval.analysis import MAX_QUERY_BYTES
+from coderag.retrieval.analysis import check_length
 from coderag.retrieval.hits import make_hits
 from coderag.schema import Answer, AnswerEvent
 from coderag.stores.chat_memory import ChatMemory, check_thread
@@ -50,7 +50,7 @@ class ChatTurn:
     Attributes:
         text: As the person typed it, or the answer in Markdown.
         question: Of the person: the question that stands alone, which was searched for; empty if lines were shown.
-        cited: Of an answer: its places as ``path:start-end``; number 1 is the first.
+        cited: Of an answer: its places as ``path:10-42`` or ``path:10``; number 1 is the first.
         created: When the question was asked, ISO 8601.
     """
 
@@ -160,7 +160,7 @@ class Chat:
         from langgraph.types import Command  # noqa: PLC0415  # 0.1 s
 
         if approve is None:
-            _check(text)
+            check_length(text)
         given = ChatInput(text=text.strip(), asked=datetime.now(UTC).isoformat(timespec="milliseconds"))
         context = await asyncio.to_thread(self._context)
         async with self._memory.conversation(self.thread) as (saver, config):
@@ -223,15 +223,6 @@ class ChatThreads:
     def delete(self, thread: str) -> bool:
         """Delete a conversation for good; return whether there was one. Raises `StoreError`."""
         return run_anywhere(self._memory.delete(check_thread(thread)))
-
-
-def _check(text: str) -> None:
-    if not text.strip():
-        raise InvalidQueryError("the question is empty", hint="Ask for a name, a behaviour or a place in the code.")
-    size = len(text.encode("utf-8", "replace"))
-    if size > MAX_QUERY_BYTES:
-        hint = "Ask about the part that matters, or search for a snippet of it."
-        raise InvalidQueryError(f"the question has {size:,} bytes; the limit is {MAX_QUERY_BYTES:,}", hint=hint)
 
 
 def _steps(mode: str, chunk: Mapping[str, Any]) -> "list[AnswerEvent]":

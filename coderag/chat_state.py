@@ -20,7 +20,7 @@ class CitedPlace(TypedDict):
     """What an answer cited.
 
     Attributes:
-        place: As ``path:start-end``.
+        place: As ``path:10-42``, of one line as ``path:10``.
         name: Qualified name of the declaration there; that of its file for other lines.
         kind: A `coderag.schema.Kind`; empty where it is not known.
     """

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from coderag.errors import InvalidQueryError
+from coderag.retrieval.analysis import check_question
 from coderag.retrieval.filters import filter_values
 from coderag.schema import Filters
 from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
@@ -17,8 +18,9 @@ def make_query_input(
     """Return the input of the query graph; what is None is left to the settings.
 
     Raises:
-        InvalidQueryError: A number is out of its bounds.
+        InvalidQueryError: The question cannot be searched for, or a number is out of its bounds.
     """
+    check_question(query)
     given = QueryInput(query=query, goal=goal)
     if top_k is not None:
         given["top_k"] = within("top_k", top_k, 1, MOST_RESULTS)

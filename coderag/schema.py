@@ -464,8 +464,13 @@ class Citation:
 
     @property
     def location(self) -> str:
-        """The place as ``path:start-end``."""
-        return f"{self.path}:{self.start_line}-{self.end_line}"
+        """The place as ``path:10-42``, of one line as ``path:10``."""
+        return location_of(self.path, self.start_line, self.end_line)
+
+
+def location_of(path: str, start_line: int, end_line: int) -> str:
+    """Return lines of a file as ``path:10-42``, one line as ``path:10``."""
+    return f"{path}:{start_line}" if start_line == end_line else f"{path}:{start_line}-{end_line}"
 
 
 AnswerShape = Literal["explanation", "definition", "usages", "flow", "comparison", "not_found"]
@@ -563,8 +568,16 @@ class Completion:
 
     Attributes:
         input_tokens, output_tokens: As the server counted them, else as CodeRAG does.
+        cut: Whether the reply reached the limit of its length and just ends there.
     """
 
     text: str
     input_tokens: int
     output_tokens: int
+    cut: bool = False
+
+
+class CutOff(str):
+    """The last piece of a streamed reply that reached the limit of its length; it has no text."""
+
+    __slots__ = ()

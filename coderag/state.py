@@ -250,6 +250,8 @@ class LanguageModel(Protocol):
     def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
         """Yield the reply in pieces as they come; at least one is not blank.
 
+        A reply that reached the limit of its length ends with a `CutOff`, from models that can tell.
+
         Raises:
             ModelError: The prompt is too long, the model failed, or the reply broke off or is empty.
         """

@@ -13,6 +13,7 @@ from coderag.settings import Settings
 from coderag.state import LanguageModel
 from coderag.tokens import content_words, expand, text_terms
 
+from .answer_evidence import evidence_of
 from .repository import Repository
 from .runs import AnswerCheck
 
@@ -37,11 +38,19 @@ class Judge(Protocol):
         ...
 
 
-def claims_of(text: str) -> list[str]:
-    """Return the statements of an answer in Markdown: its sentences and list entries, without code and citations."""
-    prose = _FENCE.sub("\n\n", text)
-    cleaned = (" ".join(_CITATION.sub("", part).split()).strip("#>*-|— ") for part in _BREAK.split(prose))
-    return [part for part in cleaned if part and len(content_words(part)) >= _SHORTEST_CLAIM]
+def claims_of(answer: Answer) -> list[str]:
+    """Return the claims that an answer shows; of one without a list of them, its sentences and list entries.
+
+    Code, citations, and what says too little to be judged are left out.
+    """
+    shown = [claim.text for claim in answer.claims if claim.shown]
+    parts = map(_without_code, shown) if answer.claims else _BREAK.split(_without_code(answer.text))
+    cleaned = (" ".join(_CITATION.sub("", part).split()).strip("#>*-|— ") for part in parts)
+    return [part for part in cleaned if len(content_words(part)) >= _SHORTEST_CLAIM]
+
+
+def _without_code(text: str) -> str:
+    return _FENCE.sub("\n\n", text)
 
 
 class WordJudge:
@@ -95,14 +104,13 @@ class AnswerChecker:
     judge: Judge
 
     def check(self, answer: Answer) -> AnswerCheck:
-        """Return how many citations hold, and how many claims the cited lines support.
+        """Return how many citations hold, and how many claims the evidence supports.
 
         Raises:
             ModelError: The judge is a model, and it failed.
         """
-        claims = claims_of(answer.text)
-        evidence = self._evidence(answer)
-        supported = self.judge.supported(claims, evidence) if claims else []
+        claims = claims_of(answer)
+        supported = self.judge.supported(claims, evidence_of(answer, self.repository)) if claims else []
         return AnswerCheck(
             text=answer.text,
             verified=sum(citation.verified for citation in answer.citations),
@@ -111,14 +119,6 @@ class AnswerChecker:
             claims=len(claims),
             judge=self.judge.name,
             generator=answer.generator,
-        )
-
-    def _evidence(self, answer: Answer) -> str:
-        """Return the cited lines, each below its place; those of a citation that does not hold are no evidence."""
-        cited = dict.fromkeys((one.path, one.start_line, one.end_line) for one in answer.citations if one.verified)
-        return "\n\n".join(
-            "\n".join([f"{path}:{first}-{last}", *self.repository.lines(path)[first - 1 : last]])
-            for path, first, last in cited
         )
 
 

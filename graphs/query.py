@@ -1,7 +1,8 @@
 """The query graph: analyze, look up or retrieve, rerank, widen once, expand, budget, answer."""
 
-from typing import Literal
+from typing import Final, Literal
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -17,6 +18,10 @@ from coderag.state import QueryContext, QueryInput, QueryOutput, QueryState
 
 LOOKUP_INTENTS = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests", "find_similar"})
 """Intents that the symbol table or the code graph may answer; hybrid retrieval adds the rest."""
+
+# A parent with the durability "sync" hands that down, and LangGraph 1.2.22 then waits for a checkpoint that this graph does
+# not make (AttributeError: _put_checkpoint_fut). The name is private to LangGraph; `tests/unit/subagent` runs all three.
+_WITHOUT_CHECKPOINTS: Final[RunnableConfig] = {"configurable": {"__pregel_durability": "async"}}
 
 
 def route_intent(state: QueryState) -> Literal["lookup", "retrieve"]:
@@ -51,7 +56,7 @@ def build() -> CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOut
     builder.add_conditional_edges("budget", route_goal, {"answer": "answer", "__end__": END})
     builder.add_edge("answer", END)
     # A parent's checkpointer keeps what comes out; the steps take milliseconds, and are run again rather than stored.
-    return builder.compile(name="query", checkpointer=False)
+    return builder.compile(name="query", checkpointer=False).with_config(_WITHOUT_CHECKPOINTS)
 
 
 graph = build()

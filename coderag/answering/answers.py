@@ -24,6 +24,7 @@ _CHANGED: Final = " *(not verified: changed since it was indexed)*"
 class _Extracted:
     """An answer from the evidence itself, checked."""
 
+    shape: AnswerShape
     text: str
     claims: Sequence[AnswerClaim]
     citations: Sequence[Citation]
@@ -58,7 +59,7 @@ async def write_answer(context: QueryContext, state: QueryState, emit: Emit) -> 
         total=len(extracted.claims),
         evidence=state["evidence"],
         hits=[],
-        shape=shape_of(state),
+        shape=extracted.shape,
         claims=extracted.claims,
         missing=extracted.missing,
     )
@@ -117,7 +118,7 @@ def _extract(context: QueryContext, state: QueryState, checker: CitationChecker)
         if not citation.verified:
             text = text.replace(f"`{citation.location}`", f"`{citation.location}`{_CHANGED}")
     claims = [_checked(claim.text, claim.cited, lines, citations) for claim in draft.claims]
-    return _Extracted(text, claims, citations, draft.missing)
+    return _Extracted(draft.shape, text, claims, citations, draft.missing)
 
 
 def _checked(text: str, cited: Sequence[Lines], lines: Sequence[Lines], citations: Sequence[Citation]) -> AnswerClaim:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coderag.schema import AnswerShape, location_of
+
 
 @dataclass(frozen=True, slots=True)
 class Lines:
@@ -15,8 +17,8 @@ class Lines:
 
     @property
     def location(self) -> str:
-        """The place as ``path:start-end``."""
-        return f"{self.path}:{self.start_line}-{self.end_line}"
+        """The place as ``path:10-42``, of one line as ``path:10``."""
+        return location_of(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,11 @@ class Draft:
     """An answer in Markdown whose citations are not checked yet.
 
     Attributes:
+        shape: In which it is written.
         missing: What was asked for and not found, a sentence each.
     """
 
     text: str
     claims: Sequence[DraftClaim]
+    shape: AnswerShape
     missing: Sequence[str] = ()

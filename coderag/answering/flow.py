@@ -1,26 +1,20 @@
 """How code leads from one place to another: the calls that the code graph knows, drawn and told step by step."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Literal
 
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, PERHAPS, Call, Declared, Index
 from coderag.answering.extractive.reach import Reach, Steps
 from coderag.answering.shapes import Ends, flow_ends
+from coderag.mermaid import label
 from coderag.schema import GraphNeighbour
 from coderag.state import QueryContext, QueryState
 from coderag.stores.pieces import Piece
 
 _MEETING_DEPTH = 3  # calls from what leads to both ends to either
 _LONGEST_LABEL = 60
-_MEANINGFUL: Final = re.compile(r"[^\w ./,:()-]|(?<![^\W_])_|_(?![^\W_])")
-"""What may mean something in a label; underscores do at the ends of words, as in Markdown."""
-
-_PAIRED: Final = frozenset("\\$")
-_NO_SPACE: Final = "#8203;"
-"""Mermaid 11 reads ``\\n`` as the end of a line and ``$$`` as mathematics even as entities: a space of no width parts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ def draw(flow: Flow) -> str:
     lines = ["flowchart TD"]
     for number, one in enumerate(flow.declared):
         where = f"{one.path.rpartition('/')[2]}:{one.start_line}"
-        lines.append(f'    n{number}["{_label(one.name)}<br/>{_label(where)}"]')
+        lines.append(f'    n{number}["{label(one.name, _LONGEST_LABEL)}<br/>{label(where, _LONGEST_LABEL)}"]')
     for number, step in enumerate(flow.steps, 1):
         arrow = "-->" if step.sure else "-.->"
         lines.append(f'    n{step.source} {arrow}|"{number}: line {step.line.start_line}"| n{step.target}')
@@ -170,14 +164,3 @@ def _flow(steps: Steps, found: Found, asked: Ends | None) -> Flow:
         for call, line in steps
     ]
     return Flow(declared, made, found, asked)
-
-
-def _label(text: str) -> str:
-    """Return a name as a label: every sign that may mean something to Mermaid is an entity."""
-    printable = "".join(sign if sign.isprintable() else " " for sign in text)
-    cut = printable if len(printable) <= _LONGEST_LABEL else f"{printable[: _LONGEST_LABEL - 3]}..."
-    return _MEANINGFUL.sub(_entity, cut)
-
-
-def _entity(found: re.Match[str]) -> str:
-    return f"#{ord(found[0])};{_NO_SPACE if found[0] in _PAIRED else ''}"

@@ -31,7 +31,7 @@ def analyze(query: str, project: str = "") -> Analysis:
     Raises:
         InvalidQueryError: The question is empty or longer than `MAX_QUERY_BYTES`.
     """
-    _check(query)
+    check_question(query)
     if is_report(query):
         return _report(query, project)
     entities = find_entities(query)
@@ -102,7 +102,8 @@ def _without_project(query: str, project: str) -> str:
     return shorter if any(word.lower() not in STOP_WORDS for word in raw_tokens(shorter)) else query
 
 
-def _check(query: str) -> None:
+def check_length(query: str) -> None:
+    """Raise `InvalidQueryError` if a question is empty or too long."""
     if not query.strip():
         raise InvalidQueryError("the question is empty", hint="Ask for a name, a behaviour or a place in the code.")
     size = len(query.encode("utf-8", "replace"))
@@ -111,6 +112,11 @@ def _check(query: str) -> None:
             f"the question has {size:,} bytes; the limit is {MAX_QUERY_BYTES:,}",
             hint="Ask about the part that matters, or search for a snippet of it.",
         )
+
+
+def check_question(query: str) -> None:
+    """Raise `InvalidQueryError` if a question is empty or too long, or has no words to search for."""
+    check_length(query)
     if not query_terms(query):
         raise InvalidQueryError(
             f"the question {query.strip()[:40]!r} has no words to search for", hint="Name something in the code."

@@ -1,6 +1,5 @@
 """What a CodeRAG node writes into its parent's state: plain values, so that any checkpointer can keep them."""
 
-from collections.abc import Iterable
 from typing import NotRequired
 
 from typing_extensions import TypedDict  # as LangGraph, so that a state can inherit `MessagesState` and ours
@@ -61,8 +60,3 @@ def answer_citations(answer: Answer) -> list[CodeCitation]:
         | ({"reason": one.reason} if one.reason else {})
         for one in answer.citations
     ]
-
-
-def locations(citations: Iterable[CodeCitation]) -> list[str]:
-    """Return citations as ``path:start-end``."""
-    return [f"{one['path']}:{one['start_line']}-{one['end_line']}" for one in citations]

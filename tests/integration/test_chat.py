@@ -263,6 +263,7 @@ def test_threads_are_listed_exported_and_deleted(shop):
 def test_what_was_deleted_is_gone_from_the_file(shop):
     shop.chat("secret").ask("where is zanzibarquux rounded")
     shop.chat_threads().delete("secret")
+    assert list((shop.root / ".coderag/chat-locks").iterdir()) == []
     files = [path.read_bytes() for path in (shop.root / ".coderag").glob("chat.sqlite*")]
     assert not any(b"zanzibarquux" in content for content in files)
 

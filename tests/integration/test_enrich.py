@@ -134,11 +134,11 @@ def test_only_as_many_pieces_are_asked_for_as_the_limit_says(root):
 def test_searches_are_counted_only_where_a_model_may_use_it_and_the_settings_agree(root):
     for rag in (indexed(root), indexed(root, writing_model(), summaries={"count_results": False})):
         rag.search("total of the cart")
-        assert not rag._counts.read()
+        assert not rag._runs.counts.read()
     rag = CodeRAG(root, language_model=writing_model())
     rag.search("total of the cart", top_k=1)
     rag.with_search(rag.settings.search).search("total of the cart", top_k=1)
-    assert sum(rag._counts.read().values()) == 1
+    assert sum(rag._runs.counts.read().values()) == 1
 
 
 def test_as_many_requests_run_side_by_side_as_the_settings_say(root):
@@ -507,6 +507,13 @@ def test_a_plan_has_the_exact_prompts_and_sends_nothing(root):
 def test_a_plan_needs_no_model(root):
     plan = indexed(root).summaries.plan(limit=3)
     assert (plan.model, plan.pieces) == ("", {"chunk": 3})
+
+
+def test_a_plan_counts_what_failed_before_within_its_limit(root):
+    rag = indexed(root, ScriptedModel(lambda _: "nothing of the kind\nthat was asked for"))
+    assert len(rag.enrich().failed) == 7
+    plan = rag.summaries.plan(limit=3)
+    assert (plan.pieces, plan.failed_before) == ({"chunk": 3}, 3)
 
 
 def test_summaries_from_a_file_come_in_by_id_and_by_place_and_stay(root, tmp_path):

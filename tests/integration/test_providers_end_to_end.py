@@ -89,6 +89,14 @@ def test_a_citation_that_the_model_invents_does_not_count_as_verified(repository
     assert "[98]" not in answer.text
 
 
+def test_a_language_model_that_the_server_does_not_have_is_an_error_that_says_so(repository, server):
+    rag = CodeRAG(repository, llm={"provider": "ollama", "base_url": server.url, "model": "nosuch"})
+    rag.index()
+    with pytest.raises(ModelUnavailableError, match=r"has no model nosuch \(status 404\)") as caught:
+        rag.ask("how is a session opened")
+    assert "ollama pull nosuch" in caught.value.hint
+
+
 def test_both_models_may_be_on_the_server(repository, server):
     rag = with_ollama(repository, server, llm={"provider": "ollama", "base_url": server.url})
     rag.index()

@@ -9,7 +9,7 @@ from coderag.state import QueryContext, QueryState
 from coderag.stores.pieces import related_pieces, result_pieces
 from tests.support.graphs import run
 
-PLACE = re.compile(r"`([^`\n]+):(\d+)-(\d+)`")
+PLACE = re.compile(r"`([^`\n]+?):(\d+)(?:-(\d+))?`")
 """A citation in the text of an answer."""
 
 FILES = {
@@ -63,7 +63,7 @@ def extracted(context: QueryContext, query: str, **given: Any) -> Draft:
 
 def places(draft: Draft) -> set[tuple[str, int, int]]:
     """Return the places that the text of an answer cites."""
-    return {(path, int(start), int(end)) for path, start, end in PLACE.findall(draft.text)}
+    return {(path, int(start), int(end or start)) for path, start, end in PLACE.findall(draft.text)}
 
 
 def cited(draft: Draft) -> set[tuple[str, int, int]]:

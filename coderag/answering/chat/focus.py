@@ -5,7 +5,7 @@ from typing import Any
 
 from coderag.answering.chat.references import spoken
 from coderag.chat_state import CitedPlace
-from coderag.schema import NAMED_BY_FILE, SymbolRecord
+from coderag.schema import NAMED_BY_FILE, SymbolRecord, location_of
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import split_qualified
 
@@ -19,7 +19,7 @@ def cited_places(corpus: Corpus, citations: Sequence[Mapping[str, Any]]) -> list
     """
     return [
         _cited(
-            f"{citation['path']}:{citation['start_line']}-{citation['end_line']}",
+            location_of(citation["path"], citation["start_line"], citation["end_line"]),
             declaration_at(corpus, citation["path"], citation["moved_from"] or citation["start_line"]),
         )
         for citation in citations

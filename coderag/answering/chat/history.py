@@ -45,20 +45,35 @@ def history_text(exchanges: Sequence[Exchange], limit: int) -> str:
     The oldest turns are dropped first, each as a whole; a line tells what they cited. Of a newest turn that is too long alone,
     the end of the answer is cut off.
     """
-    blocks = [_block(exchange) for exchange in exchanges]
-    sizes = [count_tokens(f"{block}\n\n") for block in blocks]
-    first = len(blocks)
-    left = limit - (int(limit * _CITED_SHARE) if sum(sizes) > limit else 0)
-    while first and sizes[first - 1] <= left:
-        first -= 1
-        left -= sizes[first]
-    kept = blocks[first:]
-    if not kept and blocks:
-        first = len(blocks) - 1
+    newest = _newest(exchanges, limit)
+    for_cited = int(limit * _CITED_SHARE)
+    left = limit - (for_cited if sum(size for _, size in newest) > limit else 0)
+    kept: list[str] = []
+    for block, size in newest:
+        if size > left:
+            break
+        kept.insert(0, block)
+        left -= size
+    dropped = len(exchanges) - len(kept)
+    if not kept and exchanges:
+        dropped = len(exchanges) - 1
         kept = [cut] if (cut := _cut_to(exchanges[-1], left)) else []
-    dropped = _cited_line(exchanges[:first], int(limit * _CITED_SHARE))
-    text = "\n\n".join([*([dropped] if dropped else []), *kept])
+    cited = _cited_line(exchanges[:dropped], for_cited)
+    text = "\n\n".join([*([cited] if cited else []), *kept])
     return text if count_tokens(text) <= limit else "\n\n".join(kept)
+
+
+def _newest(exchanges: Sequence[Exchange], limit: int) -> list[tuple[str, int]]:
+    """Return the exchanges for a prompt with their tokens, the newest first, up to the one that is beyond the limit."""
+    blocks: list[tuple[str, int]] = []
+    left = limit
+    for exchange in reversed(exchanges):
+        block = _block(exchange)
+        blocks.append((block, count_tokens(f"{block}\n\n")))
+        left -= blocks[-1][1]
+        if left < 0:
+            break
+    return blocks
 
 
 def _block(exchange: Exchange, lines: int | None = None) -> str:

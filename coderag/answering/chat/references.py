@@ -164,7 +164,10 @@ def _place(number: int, noun: str, cited: Sequence[CitedPlace]) -> CitedPlace:
 
 def _counted(noun: str, cited: Sequence[CitedPlace]) -> list[CitedPlace]:
     if noun in ("file", "module"):
-        return list({path_of(place["place"]): place for place in reversed(cited)}.values())[::-1]
+        files: dict[str, CitedPlace] = {}
+        for place in cited:
+            files.setdefault(path_of(place["place"]), place)
+        return list(files.values())
     kinds = _KINDS.get(noun)
     return [place for place in cited if kinds is None or place["kind"] in kinds]
 
@@ -187,5 +190,5 @@ def spoken(place: CitedPlace) -> str:
 
 
 def path_of(place: str) -> str:
-    """Return the path of ``path:start-end``."""
+    """Return the path of a place."""
     return place.rpartition(":")[0]

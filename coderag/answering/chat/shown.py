@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from coderag.answering.chat.focus import declaration_at
 from coderag.answering.citations import CitationChecker
 from coderag.answering.draft import Lines
-from coderag.schema import NAMED_BY_FILE, Answer, AssembledContext, Citation, ContextItem, SymbolRecord
+from coderag.schema import NAMED_BY_FILE, Answer, AssembledContext, Citation, ContextItem, SymbolRecord, location_of
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece
 
@@ -40,7 +40,8 @@ def shown_answer(
     items = [item for section in context.sections for item in section.items]
     shown = [_block(item, declaration_at(corpus, item.path, item.start_line)) for item in items]
     left_out = [
-        f"- `{left.path}:{left.start_line}-{left.end_line}` did not fit: `{left.fetch}`" for left in context.omitted
+        f"- `{location_of(left.path, left.start_line, left.end_line)}` did not fit: `{left.fetch}`"
+        for left in context.omitted
     ]
     text = "\n\n".join([*shown, *(["\n".join(left_out)] if left_out else []), *_warnings(citations)])
     return _answer(query, f"{text}\n", citations)
@@ -67,7 +68,7 @@ def _answer(query: str, text: str, citations: Sequence[Citation]) -> Answer:
 
 def _block(item: ContextItem, declared: SymbolRecord | None) -> str:
     fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(item.text))])
-    place = f"`{item.path}:{item.start_line}-{item.end_line}`"
+    place = f"`{location_of(item.path, item.start_line, item.end_line)}`"
     named = f"**`{declared['qualified_name']}`** ({declared['kind'].replace('_', ' ')}), " if declared else ""
     heading = f"{named}{place}"
     return f"{heading}\n\n{fence}{item.language}\n{item.text}\n{fence}"

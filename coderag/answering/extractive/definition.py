@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from coderag.answering.extractive.index import TYPES, Declared, Index
-from coderag.answering.extractive.pieces import also, show
+from coderag.answering.extractive.pieces import also, show, whole
 from coderag.answering.extractive.relations import Groups, users_of
 from coderag.answering.extractive.writer import (
     Writer,
@@ -63,7 +63,7 @@ def _declaration(writer: Writer, index: Index, pieces: Sequence[Piece], longest:
     said = f"{'.' if others else ':'} {summary}" if summary else "."
     what = f"{a_kind(best.kind)}{of_lines}"
     writer.say(f"**{code(best.name)}** is declared as {what} in {writer.cite(lines)}{others}{said}\n")
-    show(writer, best, longest)
+    show(writer, whole(index, best), longest)
     if declared:
         users = users_of(index, declared)
         _relatives(writer, index, declared, users)
@@ -93,11 +93,17 @@ def _relatives(writer: Writer, index: Index, declared: Declared, users: Groups) 
     if shown:
         writer.heading("Relatives")
     for title, found in shown:
-        names = list(dict.fromkeys(code(one.qualified_name) for one in found))
+        names = list(dict.fromkeys(_relative(declared, one) for one in found))
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         lines = [line for one in found[:_MOST_NAMES] if (line := index.line(one.evidence, one.line))]
         places = ", ".join(dict.fromkeys(map(writer.cite, lines)))
         writer.say(f"- {title} {', '.join(names[:_MOST_NAMES])}{more} — {places}")
+
+
+def _relative(declared: Declared, one: GraphNeighbour) -> str:
+    """Return the name of a relative, with its file if it has the same name."""
+    name = code(one.qualified_name)
+    return f"{name} of {code(one.path)}" if one.qualified_name == declared.name and one.path else name
 
 
 def _members(writer: Writer, index: Index, declared: Declared, *, fields: bool) -> None:
@@ -110,7 +116,7 @@ def _members(writer: Writer, index: Index, declared: Declared, *, fields: bool) 
         signature = index.signature(member) or (head.text if head else member.name)
         summary = first_sentence(index.summary(member))
         where = f" — {writer.cite(head)}" if head else ""
-        writer.say(f"- {code_line(signature)}{f': {summary}' if summary else ''}{where}")
+        writer.say(f"- {code_line(signature.rstrip(' :{'))}{f': {summary}' if summary else ''}{where}")
     if len(members) > _MOST_MEMBERS:
         writer.say(f"- and {len(members) - _MOST_MEMBERS} more: {command('outline', declared.path)}")
 

@@ -35,7 +35,7 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], 
     writer, index = Writer(), Index(context)
     shape = shape_of(state)
     if shape == "not_found":
-        return writer.draft(write_not_found(writer, index, state, results))
+        return writer.draft(shape, write_not_found(writer, index, state, results))
     _verdict(writer, state)
     missing = _write(writer, index, shape, state, results, related)
     if missing is None:
@@ -43,8 +43,9 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], 
         for sentence in missing:
             writer.say(f"*{sentence}*\n")
         if not _write_nearly_named(writer, index, shape, state):
+            shape = "explanation"
             write_explanation(writer, index, state, results, related)
-    return writer.draft(missing)
+    return writer.draft(shape, missing)
 
 
 def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:

@@ -71,7 +71,7 @@ def also(writer: Writer, index: Index, pieces: Sequence[Piece], title: str) -> N
     for piece in pieces:
         why = reason(index, piece)
         name = "" if shown_name(piece) == piece.path else code(shown_name(piece))
-        said = ": ".join(part for part in (name, why) if part)
+        said = ": ".join(part for part in (name, why) if part) or code_line(piece.text.strip().split("\n")[0])
         writer.say(f"- {f'{said} — ' if said else ''}{writer.cite(lines_of(piece))}")
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Draft, DraftClaim, Lines
-from coderag.schema import NAMED_BY_FILE
+from coderag.schema import NAMED_BY_FILE, AnswerShape
 from coderag.stores.pieces import Piece
 
 _BACKTICKS: Final = re.compile(r"`+")
@@ -15,6 +15,10 @@ _SPACES: Final = re.compile(r"\s+")
 _MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?:\s+|$)|(?<=[。！？])|\n\s*\n")
 _HEADING: Final = re.compile(r"^\s*#+\s.*$", re.MULTILINE)
+_ROLE: Final = re.compile(r"(?<!\w):(?:\w+:)?\w+:`~?(?=\w)")
+"""What is before a name in reStructuredText, such as ``:meth:``, with the backtick."""
+
+_MARKERS: Final = re.compile(r"^\s*(?:[->]\s*|\d+\.\s)*")
 _KINDS: Final = MappingProxyType({"block": "part", "impl": "implementation"})
 _LONGEST_CODE_SPAN = 120
 _LONGEST_SENTENCE = 240
@@ -37,7 +41,7 @@ class Writer:
         """Write a line, or several: a statement, if lines have been cited for it."""
         self._lines.append(text)
         if self._cited:
-            self._claims.append(DraftClaim(text.strip().lstrip("-> ").strip(), tuple(dict.fromkeys(self._cited))))
+            self._claims.append(DraftClaim(_MARKERS.sub("", text).strip(), tuple(dict.fromkeys(self._cited))))
             self._cited = []
 
     def heading(self, text: str) -> None:
@@ -50,10 +54,10 @@ class Writer:
         fence = "`" * max(3, ticks + 1)
         self._lines += [f"{indent}{line}".rstrip() for line in (f"{fence}{language}", *lines, fence)]
 
-    def draft(self, missing: Sequence[str] = ()) -> Draft:
-        """Return what was written."""
+    def draft(self, shape: AnswerShape, missing: Sequence[str] = ()) -> Draft:
+        """Return what was written, in a shape."""
         text = re.sub(r"\n{3,}", "\n\n", "\n".join(self._lines).strip())
-        return Draft(f"{text}\n", self._claims, missing)
+        return Draft(f"{text}\n", self._claims, shape, missing)
 
 
 def lines_of(piece: Piece) -> Lines:
@@ -90,7 +94,7 @@ def cell(text: str) -> str:
 def prose(text: str) -> str:
     """Return words of the repository on one line, with their code spans but without any other markup."""
     line = _SPACES.sub(" ", "".join(sign if sign.isprintable() else " " for sign in text)).strip()
-    parts = re.split(r"(`+[^`]+`+)", line)
+    parts = re.split(r"(`+[^`]+`+)", _ROLE.sub("`", line))
     kept = [part if number % 2 else _escaped(part) for number, part in enumerate(parts)]
     return "".join(kept)
 

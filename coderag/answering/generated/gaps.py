@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from coderag.tokens import content_words
+
 _MARK: Final = re.compile(r"^[\W_]*(?:not found|missing)[*_]*\s*[:：][\s*_]*", re.IGNORECASE)
 """How the rules ask for such a statement, in any language."""
 
@@ -31,8 +33,17 @@ _PATTERNS: Final = tuple(
         r"(?:в|из) (?:предоставленн\w+|данн\w+) \w+[^.]{0,40}\bне\b|\bне (?:указан|найден|показан|упомянут)\w*",
     )
 )
-_TURN = re.compile(r"\b(?:but|however|although|though|while|aber|jedoch|mais|pero|mas)\b|但|しかし", re.IGNORECASE)
+_TURN = re.compile(
+    r"\b(?:but|however|although|though|while|contradicts?|except|apart from|aber|jedoch|mais|pero|mas)\b|但|しかし",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,;:—–]\s+")
+_DEPENDENT = re.compile(
+    r"(?:or|nor|and|how|where|why|what|which|who|when|whether|that|such|like|including)\b", re.IGNORECASE
+)
+_MOST_BESIDE = 1  # words beside the names of code in an enumeration
 
+_CODE = re.compile(r"`[^`]*`")
 _COURTESY: Final = re.compile(
     r"^\W*(?:let me know|i hope (?:this|that)|hope (?:this|that) helps|feel free to|please (?:let|feel)|i['’]d be happy"
     r"|if you (?:have|need|want|would)\b.*\b(?:let me|feel free|ask|happy)|happy to help"
@@ -55,4 +66,18 @@ def says_missing(statement: str) -> bool:
     """Return whether a statement says that something is not in the evidence, and nothing else."""
     if _MARK.match(statement):
         return True
-    return not _TURN.search(statement) and any(pattern.search(statement) for pattern in _PATTERNS)
+    clauses = _CLAUSE.split(statement)
+    return (
+        not _TURN.search(statement)
+        and all(_is_gap(one) or not _says(one) for one in clauses)
+        and any(map(_is_gap, clauses))
+    )
+
+
+def _is_gap(clause: str) -> bool:
+    return any(pattern.search(clause) for pattern in _PATTERNS)
+
+
+def _says(clause: str) -> bool:
+    """Return whether a clause says something of code, and does not only name it."""
+    return "`" in clause and not _DEPENDENT.match(clause) and len(content_words(_CODE.sub("", clause))) > _MOST_BESIDE

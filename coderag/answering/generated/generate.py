@@ -12,8 +12,10 @@ from coderag.answering.generated.masked_stream import unmasked
 from coderag.answering.generated.reply import ReplyChecker
 from coderag.answering.generated.verification import ClaimChecker
 from coderag.redaction import RedactingModel
-from coderag.schema import AnswerClaim, AnswerShape, Citation, ModelPrompt
+from coderag.schema import AnswerClaim, AnswerShape, Citation, CutOff, ModelPrompt
 from coderag.state import LanguageModel, QueryContext, QueryState
+
+_CUT = "*The model's reply reached the limit of its length, `llm.max_output_tokens`, and ends here.*"
 
 Emit = Callable[[Literal["draft", "text"], str], None]
 """Takes what is written, as `coderag.schema.AnswerEvent` has it; all that it gets as text, joined, is the answer's."""
@@ -70,7 +72,11 @@ async def generate(  # what the answer is made of
         return f"```mermaid\n{drawn}\n```" if drawn else ""
 
     reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), shown, diagram)
+    cut = False
     async for piece in _words(model, prompt, context):
+        if isinstance(piece, CutOff):
+            cut = True
+            break
         added = reply.feed(piece)
         if added is None:
             emit("draft", piece)
@@ -80,6 +86,7 @@ async def generate(  # what the answer is made of
     emit("text", reply.close())
     if reply.shows_claims:
         emit("text", reply.draw())
+        emit("text", reply.append(_CUT if cut else ""))
         emit("text", reply.append(reply.numbering.sources))
     return Written(
         text=reply.text,
@@ -103,8 +110,8 @@ def _prompt(context: QueryContext, state: QueryState, shape: AnswerShape, eviden
 
 
 async def _words(model: LanguageModel, prompt: ModelPrompt, context: QueryContext) -> AsyncIterator[str]:
-    """Yield the reply in pieces, none of them empty, with the real names of masked paths."""
+    """Yield the reply in pieces, none of them empty but a `CutOff`, with the real names of masked paths."""
     pieces = model.stream(prompt)
     async for piece in unmasked(pieces, context.masked_paths) if context.masked_paths else pieces:
-        if piece:
+        if piece or isinstance(piece, CutOff):
             yield piece

@@ -39,6 +39,9 @@ class Grounds:
         """Return the first thing in a statement that is not in the pieces, in words; empty if all is."""
         if name := self.unfounded_name(statement):
             return name
+        for address in statement.addresses:
+            if address not in self._code:
+                return f"the address {address}"
         for quotation in statement.quotations:
             if not self._is_quoted(quotation):
                 return f"the quotation “{quotation}”"
@@ -62,11 +65,13 @@ class Grounds:
         edges = ("(?<!\\w)" if code[:1].isidentifier() else "", "(?!\\w)" if code[-1:].isidentifier() else "")
         if re.search(edges[0] + r"\s*".join(map(re.escape, code.split())) + edges[1], self._code):
             return True
+        if code.startswith("--"):
+            return code.strip("-").replace("-", "_") in self._words
         words = _WORD.findall(code) or [code]
         qualifiers = {_folded(name) for name in _QUALIFIER.findall(code)} & self._folded
         return (
             all(word in self._words or word in _CONSTANTS or _folded(word) in qualifiers for word in words)
-            or code.strip("-").replace("-", "_") in self._words
+            or code.replace("-", "_") in self._words
         )
 
     def _has_place(self, place: Place) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator
 
 from coderag.privacy import MaskedPaths
+from coderag.schema import CutOff
 
 _UNFINISHED = re.compile(r"[\w./+~@-]*\Z")
 
@@ -12,6 +13,10 @@ async def unmasked(pieces: AsyncIterator[str], paths: MaskedPaths) -> AsyncItera
     """Yield a reply with the real names of masked paths; a word is kept back until it is whole."""
     kept = ""
     async for piece in pieces:
+        if isinstance(piece, CutOff):
+            yield paths.unmask(kept)
+            yield piece
+            return
         kept += piece
         match = _UNFINISHED.search(kept)
         whole = kept[: match.start()] if match else kept

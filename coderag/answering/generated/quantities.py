@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Final
 
 _STATED: Final = re.compile(
@@ -10,7 +11,7 @@ _STATED: Final = re.compile(
     r"(?P<joined>[a-zA-Zµ%]*)(?:[ \u00a0]?(?P<unit>[a-zA-Zµ%]+))?(?![\w/:\-]|\.\d| ?[+*/=^])"
 )
 _STANDARD: Final = re.compile(
-    r"(?:\b(?:[A-Z][A-Z0-9]+s?|Python|Java|Go|Node|version|step|point|lines?|chapter|section|item)\b|[#§v+*/=^])"
+    r"(?:\b(?:[A-Z][A-Z0-9]+s?|Python|Java|Go|Node|step|point|lines?|chapter|section|item)\b|[#§v+*/=^])"
     r"[ -]?(?:[\d.]+(?:,? (?:and )?))*$"
 )
 """What is before a number that names something: ``RFC 2616 14.2``, ``line 12``."""
@@ -34,10 +35,32 @@ _UNITS: Final = {
 """By what a number with a unit may be multiplied or divided for another unit."""
 
 
+_WORDS: Final = MappingProxyType(
+    {
+        "ten": 10,
+        "twelve": 12,
+        "fifteen": 15,
+        "twenty": 20,
+        "thirty": 30,
+        "forty": 40,
+        "fifty": 50,
+        "sixty": 60,
+        "ninety": 90,
+    }
+)
+_WORDS_WITH_UNIT = re.compile(
+    rf"(?<!-)\b(?P<word>{'|'.join(_WORDS)})[ -](?P<unit>{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b",
+    re.IGNORECASE,
+)
+_HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]{1,32}\b")
+_VERSION_OF = re.compile(r"\b[A-Z]\w+[ -]v?$")
+"""What is before the version of a product: ``Unicode 15.1``."""
+
+
 def unfounded_number(statement: str, cited: str) -> str:
     """Return a number that a statement gives and that the cited code does not have, with its unit; empty if there is none.
 
-    Numbers below 10 without a unit, years, status codes of HTTP and numbers of standards are taken for granted.
+    Whole numbers below 10 without a unit, years, status codes of HTTP and numbers of standards are taken for granted.
 
     Args:
         statement: Without code and citations.
@@ -54,15 +77,25 @@ def unfounded_number(statement: str, cited: str) -> str:
 
 def _stated(statement: str) -> Iterator[tuple[float, Sequence[float], str]]:
     """Yield each number that is a fact, with the factors of its unit, and as it is put."""
-    for match in _STATED.finditer(statement):
+    for match in _HEXADECIMAL.finditer(statement):
+        yield float(int(match[0], 16)), (1.0,), match[0]
+    for match in _STATED.finditer(_WORDS_WITH_UNIT.sub(_in_digits, statement)):
         unit = (match["joined"] or match["unit"] or "").lower()
         number = float(match["number"].replace(",", ""))
         if (match["joined"] and unit not in _UNITS) or _STANDARD.search(statement[: match.start()]):
             continue  # such as 3D
         if unit in _UNITS:
             yield number, _UNITS[unit], f"{match['number']}{match['joined']}" if match["joined"] else match[0].strip()
-        elif number >= _SMALL and number not in _YEARS and number not in _STATUS:
+        elif _is_fact(number) and not (number % 1 and _VERSION_OF.search(statement[: match.start()])):
             yield number, (1.0,), match["number"]
+
+
+def _is_fact(number: float) -> bool:
+    return bool(number % 1) or (number >= _SMALL and number not in _YEARS and number not in _STATUS)
+
+
+def _in_digits(match: re.Match[str]) -> str:
+    return f"{_WORDS[match['word'].lower()]} {match['unit']}"
 
 
 def _numbers(code: str) -> set[float]:

@@ -118,7 +118,7 @@ class ReplyChecker:
             return self._show(unit)
         if statement.leads and unit.kind == "prose":
             return self._lead(unit, statement)
-        if statement.asks or not statement.claims:
+        if not statement.claims or (statement.asks and not self._checker.unknown(statement)):
             return self._show(unit)
         return self._take_claim(unit, statement)
 

@@ -1,7 +1,7 @@
 """What a sentence of a reply consists of: code, quotations, places, and the words between them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -11,12 +11,28 @@ from coderag.tokens import content_words
 CODE: Final = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 """Code within a line."""
 
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』")
-_LINK = re.compile(r"(?<=\])\([^()\s]*\)|<?https?://\S+")
+_QUOTED = re.compile(
+    r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』|‘([^’]+)’(?!\w)|(?<!\w)'([^'\n]+)'(?!\w)"
+)
+_QUOTES_OF_CODE = re.compile("[\"']")
+_LINK = re.compile(r"(?<=\])\((?P<target>[^()\s]*)\)|<?(?P<address>https?://\S+)")
+_LINES_OF_LINK = re.compile(r"#L(\d+)(?:-L?(\d+))?$")
 _PLACE = re.compile(
     r"(?<![\w/.@-])(?P<path>(?:[\w@.+~-]+/)*[\w@+~-][\w@.+~-]*\.[A-Za-z]\w{0,7})(?::L?(?P<first>\d+)(?:[-–]L?(?P<last>\d+))?)?(?![\w/])"
 )
-_NAME = re.compile(r"(?<![\w./])(?:[A-Za-z_]\w*\.)*(?:[A-Za-z_]\w*\(\)|[A-Za-z][A-Za-z0-9]*_\w+|_+[a-z]\w*)")
+_NAME = re.compile(
+    r"(?<![\w./@:-])(?:(?:[A-Za-z_]\w*(?:\.|::))*"
+    r"(?:[A-Za-z_]\w*\(\)|[A-Za-z][A-Za-z0-9]*_\w+|_+[a-z]\w*|[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?!\w)|(?<=::)\w+)"
+    r"|@[A-Za-z]\w*(?:\.\w+)*(?![\w/])|--[a-z][\w-]*\w)"
+)
+_DOTTED = re.compile(r"\w\w+(?:\.\w\w+)+")
+_NO_NAMES: Final = frozenset(
+    ("CamelCase", "camelCase", "PascalCase", "GitHub", "GitLab", "JavaScript", "TypeScript", "CoffeeScript", "PowerShell",
+     "OpenTelemetry", "OpenSearch", "WebSocket", "WebSockets", "WebAssembly", "LangChain", "LangGraph", "LlamaIndex",
+     "Node.js", "Vue.js", "Next.js", "Socket.IO", "ASP.NET")
+)  # fmt: skip
+"""What is written like a name of code and is a word."""
+
 _QUOTE_MARK = re.compile(r"\n[ \t]*(?:>[ \t]?)+")
 _CODE_TAG = re.compile(r"</?(?:code|tt|kbd|samp)>", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
@@ -59,7 +75,7 @@ class Statement:
     @cached_property
     def quotations(self) -> Sequence[str]:
         """What is quoted: several words in quotation marks."""
-        shown = CODE.sub(lambda match: match["code"].replace('"', ""), MARK.sub("", self.text))
+        shown = CODE.sub(lambda match: _QUOTES_OF_CODE.sub("", match["code"]), MARK.sub("", self.text))
         quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(shown))
         return [text for text in quoted if len(text.split()) + _in_words(text) >= _QUOTATION]
 
@@ -70,14 +86,29 @@ class Statement:
 
     @cached_property
     def places(self) -> Sequence[Place]:
-        """The files that it names, in code or in words."""
-        in_code = [place for code in self.code if (place := place_of(code))]
-        return [*in_code, *map(_place, _PLACE.finditer(self.words))]
+        """The files that it names: in code, as the target of a link, or in words."""
+        targets = [_LINES_OF_LINK.sub(r":\1-\2", match["target"] or "").rstrip("-") for match in self._links]
+        return [
+            *(place for code in (*self.code, *targets) if (place := place_of(code))),
+            *map(_place, _PLACE.finditer(self.words)),
+        ]
+
+    @cached_property
+    def addresses(self) -> Sequence[str]:
+        """The addresses on the web that it names outside of code."""
+        found = (match["address"] or match["target"] for match in self._links)
+        return [one.rstrip(".,;:!?)>]*_\"'") for one in found if "://" in one]
+
+    @property
+    def _links(self) -> Iterator[re.Match[str]]:
+        return _LINK.finditer(MARK.sub("", self.without_code))
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """Names of code outside of backticks: ``snake_case`` and ``call()``."""
-        return [match[0] for match in _NAME.finditer(_PLACE.sub(" ", self.words))]
+        """Names of code outside of backticks: ``snake_case``, ``CamelCase``, ``call()``, ``a.b``, ``@a``, ``--flag``."""
+        dotted = [match["path"] for match in _PLACE.finditer(self.words) if _DOTTED.fullmatch(match[0])]
+        found = [match[0] for match in _NAME.finditer(_PLACE.sub(" ", self.words))]
+        return [name for name in (*dotted, *found) if name not in _NO_NAMES]
 
     @property
     def prose(self) -> str:

@@ -16,13 +16,13 @@ from coderag.answering.generated.markdown_lines import without_fences
 from coderag.answering.generated.statements import Statement
 from coderag.schema import Citation, ClaimStatus
 
-_ELIDED = re.compile(
-    r"^[ \t]*(?:(?:#+|//+|--|;+|/\*|<!--)?[ \t]*(?:\.{3}|…)[^\n]*|(?:#|//)[ \t]*[\w./-]+\.\w+(?::\d+(?:-\d+)?)?[ \t]*)$",
-    re.MULTILINE,
-)
-"""A line that stands for others, or names the file."""
+_ELIDED = re.compile(r"^[ \t]*(?:#+|//+|--|;+|/\*|<!--)?[ \t]*(?:\.{3}|…)[^\n]*$", re.MULTILINE)
+"""A line that stands for others."""
+
+_NAMES_FILE = re.compile(r"^[ \t]*(?:#|//)[ \t]*[\w./-]+\.\w+(?::\d+(?:-\d+)?)?[ \t]*$", re.MULTILINE)
 
 _BLANKS = re.compile(r"\s+")
+_MOST_CITED = 12  # pieces of evidence; a claim that cites more rests on none that could be checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class ClaimChecker:
             reason = self.unknown(statement)
             return Verdict("uncited", reason=reason or "it cites nothing", unknown=bool(reason))
         known = [number for number in numbers if 1 <= number <= len(self._evidence)]
+        if len(known) > _MOST_CITED:
+            return Verdict("unsupported", known, f"it cites {len(known)} pieces of evidence at once")
         if not known:
             invented = ", ".join(f"[{number}]" for number in numbers)
             return Verdict("unsupported", reason=f"there is no evidence {invented}")
@@ -83,14 +85,24 @@ class ClaimChecker:
 
     def find_code(self, block: str) -> Sequence[int]:
         """Return the numbers of the evidence that has a block of code, white space aside; none if not all of it is there."""
-        parts = [bare for part in _ELIDED.split(without_fences(block)) if (bare := _BLANKS.sub("", part))]
         found: dict[int, None] = {}
-        for part in parts:
-            number = next((one for one in self._holding() if part in self._bare(one)), None)
-            if number is None:
+        for excerpt in _NAMES_FILE.split(without_fences(block)):
+            parts = [bare for part in _ELIDED.split(excerpt) if (bare := _BLANKS.sub("", part))]
+            number = next((one for one in self._holding() if _are_in_order(parts, self._bare(one))), None)
+            if parts and number is None:
                 return ()
-            found[number] = None
+            if parts and number is not None:
+                found[number] = None
         return list(found)
 
     def _holding(self) -> Iterator[int]:
         return (number for number in range(1, len(self._evidence) + 1) if self.citation(number).verified)
+
+
+def _are_in_order(parts: Sequence[str], text: str) -> bool:
+    at = 0
+    for part in parts:
+        at = text.find(part, at) + len(part)
+        if at < len(part):
+            return False
+    return True

@@ -76,7 +76,8 @@ class AnswerPrinter:
             return
         from coderag.interfaces.cli._markdown import LinkedMarkdown
 
-        console = self._live.console if self._live else self._output.console()
+        self._stop()  # the thread that draws may otherwise do so between the lines that are printed
+        console = self._output.console()
         if self._printed:
             console.print()
         console.print(LinkedMarkdown(visible(markdown), self._root))
@@ -89,12 +90,13 @@ class AnswerPrinter:
         tail = Tail(visible(self._checked), visible(self._draft), self._stage, self._root, distance=self._printed)
         if self._live is None:
             self._live = live(self._output.console(), tail)
-            self._live.start()
+            self._live.start(refresh=not self._printed)
         self._live.update(tail)
 
     def _stop(self) -> None:
         if self._live:
             live, self._live = self._live, None
+            live.update("")  # else it is drawn once more
             live.stop()
 
 

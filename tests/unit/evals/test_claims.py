@@ -6,7 +6,7 @@ import pytest
 
 from coderag.errors import ModelError
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.schema import Answer, Citation
+from coderag.schema import Answer, AnswerClaim, Citation
 from coderag.settings import Settings
 from evals.claims import AnswerChecker, ModelJudge, WordJudge, claims_of, make_judge
 
@@ -16,12 +16,28 @@ def exchange(price, currency):
     return Money(price.cents, currency)'''
 
 
+def answered(text, citations=(), claims=()):
+    return Answer("q", "general", text, citations, 0, 0, "found", (), claims=claims)
+
+
+def test_claims_are_those_that_the_answer_shows():
+    claims = [
+        AnswerClaim("`exchange` (a function in `src/money.py:1`) is called by 1 declaration.", [0], "verified"),
+        AnswerClaim("```python\nexchange(price, currency, with_rounding)\n```", [0], "verified"),
+        AnswerClaim("`src/money.py:1-3`", [0], "verified"),
+        AnswerClaim("It sends e-mails to all customers [1].", [0], "unsupported", "not there", shown=False),
+    ]
+    assert claims_of(answered("Other words than those of the claims.", claims=claims)) == [
+        "`exchange` (a function in) is called by 1 declaration."
+    ]
+
+
 def test_claims_are_sentences_and_list_entries_without_code_and_citations():
     text = (
         "# Answer\n\nThe code is in `src/a.py` [1]. It converts prices into euros [2].\n\n"
         "```python\nnot.a.claim(at, all)\n```\n\n- `exchange` converts the price — `src/money.py:1-3`\n- short\n"
     )
-    assert claims_of(text) == [
+    assert claims_of(answered(text)) == [
         "The code is in `src/a.py`.",
         "It converts prices into euros.",
         "`exchange` converts the price",
@@ -29,7 +45,9 @@ def test_claims_are_sentences_and_list_entries_without_code_and_citations():
 
 
 def test_an_unfinished_fence_hides_the_rest():
-    assert claims_of("The price is converted here.\n```\ncode that goes on here\n") == ["The price is converted here."]
+    assert claims_of(answered("The price is converted here.\n```\ncode that goes on here\n")) == [
+        "The price is converted here."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,13 +79,13 @@ def test_a_judge_that_fails_is_an_error():
 
 def test_only_citations_that_hold_are_evidence():
     lines = ["def exchange(price, currency):", "    return Money(price.cents, currency)", "secret = handshake"]
-    repository = SimpleNamespace(lines=lambda path: lines)
+    repository = SimpleNamespace(lines=lambda path: lines, declarations={})
     citations = [
         Citation("src/money.py", 1, 2, "", verified=True),
         Citation("src/money.py", 3, 3, "", verified=False, reason="changed"),
     ]
     text = "The price is exchanged into a currency. A secret handshake opens doors.\n"
-    answer = Answer("q", "general", text, citations, 1, 2, "found", ())
+    answer = answered(text, citations)
     checked = AnswerChecker(repository, WordJudge()).check(answer)
     assert (checked.verified, checked.citations) == (1, 2)
     assert (checked.supported, checked.claims, checked.judge) == (1, 2, "words")

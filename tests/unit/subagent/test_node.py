@@ -180,6 +180,20 @@ def test_a_parent_may_keep_its_state_in_sqlite(repository, tmp_path, caplog):
     assert [record for record in caplog.records if "unregistered type" in record.getMessage()] == []
 
 
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("goal", ["context", "answer"])
+async def test_a_parent_may_store_its_steps_whenever_it_likes(repository, tmp_path, goal, durability):
+    node = as_node(repository, goal=goal)
+    with SqliteSaver.from_conn_string(str(tmp_path / "called.db")) as saver:
+        parent(node, saver=saver).invoke(asked(), HERE, durability=durability)
+        called = parent(node, saver=saver).get_state(HERE).values
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "awaited.db")) as saver:
+        await parent(node, saver=saver).ainvoke(asked(), HERE, durability=durability)
+        awaited = (await parent(node, saver=saver).aget_state(HERE)).values
+    assert "hash_password" in called["code_context"]
+    assert called["code_context"] == awaited["code_context"]
+
+
 async def test_a_parent_may_keep_its_state_in_sqlite_without_blocking(repository, tmp_path):
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
         graph = parent(as_node(repository), saver=saver)

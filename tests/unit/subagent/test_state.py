@@ -1,7 +1,7 @@
 """What a node writes, made of contexts and answers."""
 
 from coderag.schema import Answer, AssembledContext, Citation, ContextItem, ContextSection
-from coderag.subagent.state import answer_citations, context_citations, locations
+from coderag.subagent.state import answer_citations, context_citations
 
 
 def item(path, start, **values):
@@ -19,7 +19,6 @@ def test_a_context_cites_results_and_related_code_and_not_its_graph():
         {"path": "a.py", "start_line": 1, "end_line": 5, "name": "name_1"},
         {"path": "b.py", "start_line": 7, "end_line": 11, "name": "name_7", "relation": "caller"},
     ]
-    assert locations(context_citations(context)) == ["a.py:1-5", "b.py:7-11"]
 
 
 def test_an_answers_citations_say_whether_they_hold():

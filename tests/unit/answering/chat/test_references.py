@@ -49,6 +49,12 @@ def test_files_are_counted_apart():
     assert resolve_references("show me the whole file", CITED).places == ["shop/money.py"]
 
 
+def test_a_file_that_is_cited_again_keeps_its_number():
+    cited = [CITED[2], CITED[0], CitedPlace(place="shop/cart.py:9", name="Cart.total", kind="method")]
+    assert resolve_references("open the first file", cited).places == ["shop/cart.py"]
+    assert resolve_references("who imports the second file?", cited).text == "who imports shop/money.py?"
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [

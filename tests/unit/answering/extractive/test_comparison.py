@@ -32,9 +32,9 @@ def test_the_two_stand_side_by_side(text, row):
 
 
 def test_what_both_have_and_what_only_one_has_is_told(text):
-    assert "- Both extend `Basket` — `shop/cart.py:13-13`, `shop/wish_list.py:4-4`" in text
-    assert "- Only `Cart` has `total` and `pay` — `shop/cart.py:16-16`, `shop/cart.py:21-21`" in text
-    assert "- Only `WishList` has `share` — `shop/wish_list.py:7-7`" in text
+    assert "- Both extend `Basket` — `shop/cart.py:13`, `shop/wish_list.py:4`" in text
+    assert "- Only `Cart` has `total` and `pay` — `shop/cart.py:16`, `shop/cart.py:21`" in text
+    assert "- Only `WishList` has `share` — `shop/wish_list.py:7`" in text
 
 
 def test_the_code_of_both_is_shown(text):
@@ -44,12 +44,12 @@ def test_the_code_of_both_is_shown(text):
 
 def test_one_that_extends_the_other_is_told_first(shop):
     text = extracted(shop, "Cart vs Basket").text
-    assert text.startswith("**`Cart` and `Basket`** are both classes. `Cart` extends `Basket` (`shop/cart.py:13-13`).")
+    assert text.startswith("**`Cart` and `Basket`** are both classes. `Cart` extends `Basket` (`shop/cart.py:13`).")
 
 
 def test_one_that_calls_the_other_is_told_with_its_line(shop):
     text = extracted(shop, "compare charge with check_card").text
-    assert "are both functions. `charge` calls `check_card` (`shop/cart.py:27-27`)." in text
+    assert "are both functions. `charge` calls `check_card` (`shop/cart.py:27`)." in text
 
 
 def test_different_kinds_are_named(shop):

@@ -90,12 +90,12 @@ class TestDefinition:
     def test_says_where_it_is_used_most(self, shop):
         text = extracted(shop, "where is round_up defined").text
         assert "**Used in 1 place in 1 file and 1 place in tests**" in text
-        assert "- `first = round_up(1)` in `Cart.total` — `shop/cart.py:18-18`" in text
+        assert "- `first = round_up(1)` in `Cart.total` — `shop/cart.py:18`" in text
 
     def test_of_a_class_has_its_members_and_relatives(self, shop):
         text = extracted(shop, "where is Cart defined").text
-        assert "- Extends `Basket` — `shop/cart.py:13-13`" in text
-        assert "- `def pay(self, card):` — `shop/cart.py:21-21`" in text
+        assert "- Extends `Basket` — `shop/cart.py:13`" in text
+        assert "- `def pay(self, card)` — `shop/cart.py:21`" in text
 
     def test_of_a_base_class_says_what_extends_it(self, shop):
         text = extracted(shop, "where is Basket defined").text
@@ -130,7 +130,7 @@ class TestUsages:
     def test_are_counted_and_each_has_its_lines_of_evidence(self, shop):
         text = extracted(shop, "who calls round_up").text
         assert "is called by 1 declaration and used by 1 place in tests." in text
-        assert "- `Cart.total` — `first = round_up(1)` — `shop/cart.py:18-18`, `shop/cart.py:19-19`" in text
+        assert "- `Cart.total` — `first = round_up(1)` — `shop/cart.py:18`, `shop/cart.py:19`" in text
 
     def test_what_nothing_binds_is_not_counted(self, shop):
         assert "tools/stray.py" not in extracted(shop, "who calls round_up").text.split("Also near")[0]
@@ -142,7 +142,7 @@ class TestUsages:
     def test_of_one_file_stand_below_it(self):
         files = {"a.py": "def one():\n    pass\n\n\ndef two():\n    one()\n\n\ndef three():\n    one()\n"}
         text = extracted(make_context(files), "who calls one()").text
-        assert "- `a.py`\n  - `two` — `one()` — `a.py:6-6`\n  - `three` — `one()` — `a.py:10-10`" in text
+        assert "- `a.py`\n  - `two` — `one()` — `a.py:6`\n  - `three` — `one()` — `a.py:10`" in text
 
     def test_long_lists_are_cut_and_say_how_to_see_the_rest(self):
         users = "".join(f"def user_{number}():\n    target()\n\n\n" for number in range(30))
@@ -155,26 +155,26 @@ class TestUsages:
             "a.py": "def run():\n    pass\n\n\ndef a():\n    run()\n",
             "b.py": "def run():\n    pass\n\n\ndef b():\n    run()\n",
         }
-        assert "2 declarations, taken together: `run` in `a.py:1-1` and `run` in `b.py:1-1`" in _text(
+        assert "2 declarations, taken together: `run` in `a.py:1` and `run` in `b.py:1`" in _text(
             files, "who calls run()"
         )
 
     def test_may_look_the_other_way(self, shop):
         text = extracted(shop, "what does check_out call").text
-        assert "- `Cart.pay` — `return cart.pay(card)` — `shop/checkout.py:9-9`" in text
+        assert "- `Cart.pay` — `return cart.pay(card)` — `shop/checkout.py:9`" in text
         assert "Imports" not in text
 
     def test_imports_have_their_lines(self, shop):
         text = extracted(shop, "who imports shop.cart").text
         assert "is imported by 2 files" in text
-        assert "- `from shop.cart import Basket` — `shop/wish_list.py:1-1`" in text
+        assert "- `from shop.cart import Basket` — `shop/wish_list.py:1`" in text
 
     def test_impact_goes_on_from_the_callers(self, shop):
         text = extracted(shop, "what breaks if charge changes").text
-        assert "- `check_out` through `Cart.pay` — `return cart.pay(card)` — `shop/checkout.py:9-9`" in text
+        assert "- `check_out` through `Cart.pay` — `return cart.pay(card)` — `shop/checkout.py:9`" in text
 
     def test_relatives_are_listed_with_their_headers(self, shop):
-        assert "- `WishList` — `class WishList(Basket):` — `shop/wish_list.py:4-4`" in _of(shop, "what extends Basket")
+        assert "- `WishList` — `class WishList(Basket):` — `shop/wish_list.py:4`" in _of(shop, "what extends Basket")
 
     def test_tests_are_listed(self, shop):
         assert "- `test_rounding` — `assert round_up(0.2) == 1`" in _of(shop, "what tests round_up")
@@ -188,8 +188,8 @@ class TestUsages:
         types = "".join(f"class {name}:\n    def go_on(self):\n        pass\n\n\n" for name in "AC")
         user = "from a import A, C\n\n\ndef b(x):\n    x.go_on()\n\n\ndef c(y=A()):\n    return C()\n"
         draft = extracted(make_context({"a.py": types, "b.py": user}), "who calls A.go_on")
-        assert draft.text.startswith("**`A.go_on`** (a method in `a.py:2-2`) has no user that is known.")
-        assert "nothing ties them to it (1)**\n\n- `b` — `x.go_on()` — `b.py:5-5`" in draft.text
+        assert draft.text.startswith("**`A.go_on`** (a method in `a.py:2`) has no user that is known.")
+        assert "nothing ties them to it (1)**\n\n- `b` — `x.go_on()` — `b.py:5`" in draft.text
         assert draft.missing == ["No use of `A.go_on` could be tied to it."]
 
     def test_outside_the_filters_are_left_out(self, shop):
@@ -208,7 +208,7 @@ class TestExplanation:
 
     def test_says_how_the_main_pieces_work_together_by_the_line_of_the_call(self, shop):
         text = _of(shop, "how is the card charged and checked")
-        assert "- `charge` calls `check_card`: `check_card(card)` — `shop/cart.py:27-27`" in text
+        assert "- `charge` calls `check_card`: `check_card(card)` — `shop/cart.py:27`" in text
 
     def test_says_no_relation_twice(self, shop):
         entries = [line for line in _of(shop, "how is the card charged and checked").split("\n") if " calls `" in line]
@@ -326,3 +326,10 @@ def _of(context, query, **given_values):
 
 def _text(files, query):
     return _of(make_context(files), query)
+
+
+def test_the_shape_is_the_one_that_was_written(shop):
+    assert extracted(shop, "who calls round_up").shape == "usages"
+    assert extracted(shop, "Cart vs WishList").shape == "comparison"
+    alone = make_context({"a.py": "def alone():\n    return 1\n"})
+    assert extracted(alone, "walk me through alone").shape == "explanation"  # it calls nothing

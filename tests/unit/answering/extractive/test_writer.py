@@ -29,7 +29,7 @@ def test_a_statement_has_the_lines_that_were_cited_for_it():
     writer = Writer()
     writer.say("nothing is cited here")
     writer.say(f"- it is so — {writer.cite(LINES)}")
-    draft = writer.draft()
+    draft = writer.draft("explanation")
     assert draft.text == "nothing is cited here\n- it is so — `a.py:3-4`\n"
     assert [(claim.text, list(claim.cited)) for claim in draft.claims] == [("it is so — `a.py:3-4`", [LINES])]
 
@@ -37,7 +37,7 @@ def test_a_statement_has_the_lines_that_were_cited_for_it():
 def test_lines_cited_twice_in_a_statement_are_cited_once():
     writer = Writer()
     writer.say(f"{writer.cite(LINES)} and {writer.cite(LINES)}")
-    assert writer.draft().claims[0].cited == (LINES,)
+    assert writer.draft("explanation").claims[0].cited == (LINES,)
 
 
 @pytest.mark.parametrize("text", ["a", "a`b", "``", "`a`", "a\nb", "operator|", "[]T", "a  b", "\x1b[0m"])

@@ -11,7 +11,7 @@ from coderag.answering.generated.masked_stream import unmasked
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.privacy import MaskedPaths, PathMask
 from coderag.redaction import RedactingModel
-from coderag.schema import FileRecord
+from coderag.schema import CutOff, FileRecord
 from tests.support.corpora import make_context
 from tests.support.graphs import state
 from tests.support.pieces import EXAMPLE, piece, short_piece
@@ -58,7 +58,7 @@ class Asked:
         written = await generate(
             model, context, given, shape, evidence, checker, lambda *event: self.events.append(event)
         )
-        self.prompt = scripted.prompts[0]
+        self.prompt = (scripted.prompts or model.prompts)[0]
         return written
 
 
@@ -244,3 +244,21 @@ async def test_what_is_made_of_the_path_is_masked_too(ask, masked, kind, name, d
     for word in ("src", "settings"):
         expected = expected.replace(f"{{{word}}}", MASK.token(word))
     assert f"\n{expected}\n```" in ask.prompt.user
+
+
+class CutModel(ScriptedModel):
+    """Reaches the limit of its length."""
+
+    async def stream(self, prompt):
+        async for part in super().stream(prompt):
+            yield part
+        yield CutOff()
+
+
+@pytest.mark.parametrize("masked", [False, True])
+async def test_a_reply_that_was_cut_off_says_so(ask, masked):
+    paths = MaskedPaths(PathMask(b"key"), [one.path for one in PIECES]) if masked else None
+    reply = f"`{PIECES[0].name}` is here [1]. And then"
+    reached = "reached the limit of its length, `llm.max_output_tokens`"
+    assert reached not in (await ask(reply, masked_paths=paths)).text
+    assert reached in (await ask(reply, wrap=lambda _: CutModel(reply), masked_paths=paths)).text

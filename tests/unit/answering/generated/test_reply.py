@@ -182,6 +182,10 @@ def test_a_list_of_sources_by_the_model_is_not_shown(read):
         ("There is nothing about rounding in the evidence.", "There is nothing about rounding in the evidence."),
         ("I cannot help with that.", "I cannot help with that."),
         ("Rounding is not mentioned.", "Rounding is not mentioned."),
+        (
+            "The evidence does not show `round_up`, the `Money` class, or where `exchange` gets its rates from.",
+            "The evidence does not show `round_up`, the `Money` class, or where `exchange` gets its rates from.",
+        ),
         ("Wie gerundet wird, steht nicht in den Belegen.", "Wie gerundet wird, steht nicht in den Belegen."),
         ("Le contexte ne montre pas comment.", "Le contexte ne montre pas comment."),
         ("证据中没有说明如何取整。", "证据中没有说明如何取整。"),
@@ -208,8 +212,17 @@ def test_a_claim_that_something_is_not_so_is_a_claim(read, said):
     assert read(said).text == f"{said} {NOT_VERIFIED}"
 
 
-def test_a_claim_behind_a_gap_is_checked_all_the_same(read):
-    reply = read("The evidence does not show it, but `invented` does it.")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The evidence does not show it, but `invented` does it.",
+        "The evidence does not show everything, `invented` deletes all users.",
+        "Nothing in the evidence contradicts that `invented` deletes all users.",
+        "Did you know that `invented` deletes all users?",
+    ],
+)
+def test_a_claim_behind_a_gap_or_in_a_question_is_checked_all_the_same(read, said):
+    reply = read(said)
     assert (reply.text, reply.missing) == ("", [])
 
 

@@ -96,6 +96,13 @@ def repository(tmp_path):
         "It follows RFC 2616 and HTTP 404 and SHA-256 [1].",
         "It ends with `:` and `)` [1].",
         "It raises `AuthError`, an *error* [1], and nothing else [99].",
+        "The comment says 'compared in constant time' [1].",
+        "The users' password is the class's business and nobody else's [1].",
+        "An AuthError is raised, as on GitHub, in TypeScript and over WebSockets [1].",
+        "It is declared in [the session](src/auth/session.py#L7-L9) [1].",
+        "session.login is what auth.session has [1].",
+        "A session lives for sixty minutes, ten at a time [1].",
+        "It is Python 3.11, Unicode 15.1 and HTTP 1.1 [1].",
     ],
 )
 def test_a_claim_whose_names_quotations_and_numbers_are_in_the_cited_lines_is_verified(repository, claim):
@@ -127,12 +134,32 @@ def test_a_claim_whose_names_quotations_and_numbers_are_in_the_cited_lines_is_ve
         ("It allows 250 users [1].", "the number 250"),
         ("It keeps 16 MB [1].", "the number 16 MB"),
         ("It lives for 7 hours [1].", "the number 7 hours"),
+        ("It lives for forty minutes [1].", "the number 40 minutes"),
+        ("It was added in version 7.31 [1].", "the number 7.31"),
+        ("The flag is 0xBEEF [1].", "the number 0xBEEF"),
+        ("It says 'the user is unknown' [1].", "the quotation “the user is unknown”"),
+        ("SessionManager logs in [1].", "`SessionManager`"),
+        ("**PasswordChecker** compares it [1].", "`PasswordChecker`"),
+        ("auth.session.Manager logs in [1].", "`auth.session.Manager`"),
+        ("Session::logout ends it [1].", "`Session::logout`"),
+        ("It is marked with @cached_for_users [1].", "`@cached_for_users`"),
+        ("--no-login turns it off [1].", "`--no-login`"),
+        ("It is in [the session](src/auth/gone.py) [1].", "the place `src/auth/gone.py`"),
+        ("It is in [the session](src/auth/session.py#L99) [1].", "the place `src/auth/session.py:99`"),
+        ("It asks https://login.example/token first [1].", "the address https://login.example/token"),
     ],
 )
 def test_a_claim_with_something_that_is_not_in_the_cited_lines_is_unsupported(repository, claim, reason):
     verdict = repository.checker().check(Statement(claim))
     assert (verdict.status, verdict.reason) == ("unsupported", f"{reason} is not in what it cites")
     assert verdict.cited == [1]
+
+
+def test_a_claim_that_cites_nearly_everything_rests_on_nothing(repository):
+    piece = replace(EXAMPLE, path="src/money.py", end_line=5, text=MONEY)
+    records = [FileRecord("src/money.py", "indexed", encoding="utf-8")]
+    checker = ClaimChecker([Evidence(piece, "")] * 20, CitationChecker(repository.root, records), [])
+    assert checker.check(Statement("`round_up` rounds [1-20].")).reason == "it cites 20 pieces of evidence at once"
 
 
 def test_an_invented_number_alone_is_no_citation(repository):
@@ -222,7 +249,12 @@ def test_lines_that_moved_are_cited_where_they_are(repository):
         ("```\n  def round_up(value):\n\n  return Decimal( value ).quantize(CENT)\n```", [2]),
         ("```python\n# src/money.py\ndef round_up(value):\n    ...\n```", [2]),
         ("```python\nclass Session(Base):\n    # ... more\n    def login(self, user, password):\n```", [1]),
-        ("```python\nclass Session(Base):\n...\ndef round_up(value):\n```", [1, 2]),
+        (
+            "```python\n# auth/session.py\nclass Session(Base):\n...\n# src/money.py:4-5\ndef round_up(value):\n```",
+            [1, 2],
+        ),
+        ("```python\nclass Session(Base):\n...\ndef round_up(value):\n```", []),  # of two files, as if they were one
+        ("```python\ntimeout_s = 30\n...\nclass Session(Base):\n```", []),  # in another order
         ("    timeout_s = 30", [1]),
         ("~~~~\ntimeout_s = 30\n~~~~", [1]),
         ("```python\ntimeout_s = 30\n", [1]),
