@@ -7,7 +7,7 @@ found value without its place, and of a GitHub token only the first three letter
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,8 @@ def detector_rules() -> list[SecretRule]:
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415  # takes 0.2 s
 
     rules = []
-    for kind, detector in get_mapping_from_secret_type_to_class().items():
+    detectors: dict[str, type[Any]] = get_mapping_from_secret_type_to_class()
+    for kind, detector in detectors.items():
         if kind in _NOT_SECRETS or kind == "Private Key":
             continue
         for pattern in getattr(detector, "denylist", ()):
