@@ -1,13 +1,12 @@
 """Write an assembled context as Markdown."""
 
-import re
 from typing import Final
 
+from coderag.fences import fence_for
 from coderag.retrieval.context_parts import ContextParts, one_line, relation_phrase
 from coderag.schema import ContextItem
 
 _TITLES: Final = {"primary": "Results", "related": "Related code", "graph": "How they relate"}
-_BACKTICKS: Final = re.compile(r"`{3,}")
 
 
 class MarkdownWriter:
@@ -23,7 +22,7 @@ class MarkdownWriter:
         if item.detail == "line":
             told = f": {one_line(item.text)}" if item.text.strip() else ""
             return f"- {title} — {place}{relation}{told}\n\n"
-        fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(item.text))])
+        fence = fence_for(item.text)
         return f"### {title} — {place}{relation}\n\n{fence}{item.language}\n{item.text}\n{fence}\n\n"
 
     def write(self, parts: ContextParts) -> list[str]:

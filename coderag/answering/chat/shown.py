@@ -1,16 +1,15 @@
 """Answers of a conversation that show what was cited, as it is, or say kindly why not."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from coderag.answering.chat.focus import declaration_at
 from coderag.answering.citations import CitationChecker
 from coderag.answering.draft import Lines
+from coderag.fences import fence_for
 from coderag.schema import NAMED_BY_FILE, Answer, AssembledContext, Citation, ContextItem, SymbolRecord, location_of
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece
 
-_BACKTICKS = re.compile(r"`{3,}")
 _LONGEST_WHOLE = 80  # lines of a declaration that is shown whole where a part of it was cited
 
 
@@ -67,7 +66,7 @@ def _answer(query: str, text: str, citations: Sequence[Citation]) -> Answer:
 
 
 def _block(item: ContextItem, declared: SymbolRecord | None) -> str:
-    fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(item.text))])
+    fence = fence_for(item.text)
     place = f"`{location_of(item.path, item.start_line, item.end_line)}`"
     named = f"**`{declared['qualified_name']}`** ({declared['kind'].replace('_', ' ')}), " if declared else ""
     heading = f"{named}{place}"

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Draft, DraftClaim, Lines
+from coderag.fences import fence_for
 from coderag.schema import NAMED_BY_FILE, AnswerShape
 from coderag.stores.pieces import Piece
 
-_BACKTICKS: Final = re.compile(r"`+")
 _SPACES: Final = re.compile(r"\s+")
 _MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?:\s+|$)|(?<=[。！？])|\n\s*\n")
@@ -50,8 +50,7 @@ class Writer:
 
     def code(self, lines: Sequence[str], language: str, indent: str = "") -> None:
         """Write lines of code as a block; what is in it cannot end it."""
-        ticks = max((len(run) for run in _BACKTICKS.findall("\n".join(lines))), default=0)
-        fence = "`" * max(3, ticks + 1)
+        fence = fence_for("\n".join(lines))
         self._lines += [f"{indent}{line}".rstrip() for line in (f"{fence}{language}", *lines, fence)]
 
     def draft(self, shape: AnswerShape, missing: Sequence[str] = ()) -> Draft:
@@ -68,10 +67,9 @@ def lines_of(piece: Piece) -> Lines:
 def code(text: str) -> str:
     """Return a code span on one line, whatever the text is."""
     line = _SPACES.sub(" ", "".join(sign if sign.isprintable() else " " for sign in text)).strip()
-    ticks = max((len(run) for run in _BACKTICKS.findall(line)), default=0)
-    if not ticks:
+    if "`" not in line:
         return f"`{line}`" if line else ""
-    fence = "`" * (ticks + 1)
+    fence = fence_for(line, least=1)
     return f"{fence} {line} {fence}"
 
 

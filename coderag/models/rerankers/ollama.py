@@ -5,7 +5,6 @@ that the model did not name. Here Ollama holds the model to a JSON schema.
 """
 
 import json
-import re
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import Any
 import httpx
 
 from coderag.addresses import server_address
+from coderag.fences import fence_for
 from coderag.models.llms.servers import OLLAMA_MODEL
 from coderag.models.providers import ollama_options
 from coderag.models.remote_errors import Fault, Remote, model_error, remote_errors
@@ -25,7 +25,6 @@ from coderag.state import Rescored
 _PROMPT_TOKENS = 512  # of the rules, the fences and the reply
 _QUESTION_SHARE = 4  # a quarter of the context window, at most
 _BEST = 10
-_BACKTICKS = re.compile(r"`+")
 
 
 class _NoScoresError(Exception):
@@ -161,6 +160,5 @@ class OllamaReranker:
 
 def _fenced(text: str) -> str:
     """Return a text between fences that nothing in it can close."""
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_for(text)
     return f"{fence}\n{text}\n{fence}"
