@@ -1,7 +1,7 @@
 """Write an answer: by a language model if one is configured, else from the evidence itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -18,17 +18,6 @@ from coderag.state import LanguageModel, QueryContext, QueryState
 from coderag.stores.pieces import context_pieces, related_pieces, result_pieces
 
 _CHANGED: Final = " *(not verified: changed since it was indexed)*"
-
-
-@dataclass(frozen=True, slots=True)
-class _Extracted:
-    """An answer from the evidence itself, checked."""
-
-    shape: AnswerShape
-    text: str
-    claims: Sequence[AnswerClaim]
-    citations: Sequence[Citation]
-    missing: Sequence[str]
 
 
 async def write_answer(context: QueryContext, state: QueryState, emit: Emit) -> Answer:
@@ -50,19 +39,7 @@ async def write_answer(context: QueryContext, state: QueryState, emit: Emit) -> 
             return await _generated(context.language_model, context, state, evidence, checker, emit)
     extracted = _extract(context, state, checker)
     emit("text", extracted.text)
-    return Answer(
-        query=state["query"],
-        intent=state["analysis"]["intent"],
-        text=extracted.text,
-        citations=extracted.citations,
-        verified=_verified(extracted.claims),
-        total=len(extracted.claims),
-        evidence=state["evidence"],
-        hits=[],
-        shape=extracted.shape,
-        claims=extracted.claims,
-        missing=extracted.missing,
-    )
+    return extracted
 
 
 async def _generated(  # what the answer is made of
@@ -88,25 +65,15 @@ async def _generated(  # what the answer is made of
         claims = [replace(one, citations=[position + behind for position in one.citations]) for one in claims]
         emit("text", rest)
         text += rest
-    return Answer(
-        query=state["query"],
-        intent=state["analysis"]["intent"],
-        text=text,
-        citations=citations,
-        verified=_verified(claims),
-        total=len(claims),
-        evidence=state["evidence"],
-        hits=[],
+    return replace(
+        _answer(state, shape, text, claims, citations, missing),
         generator=model.name,
-        shape=shape,
-        claims=claims,
-        missing=missing,
         flagged=[f"{one.lines.location}: {', '.join(one.findings)}" for one in evidence if one.findings],
         redacted=written.redacted,
     )
 
 
-def _extract(context: QueryContext, state: QueryState, checker: CitationChecker) -> _Extracted:
+def _extract(context: QueryContext, state: QueryState, checker: CitationChecker) -> Answer:
     """Return the answer from the evidence; lines that moved are cited where they are, what has changed is marked."""
     corpus = context.corpus
     draft = extract(context, state, result_pieces(corpus, state["results"]), related_pieces(corpus, state["related"]))
@@ -118,7 +85,30 @@ def _extract(context: QueryContext, state: QueryState, checker: CitationChecker)
         if not citation.verified:
             text = text.replace(f"`{citation.location}`", f"`{citation.location}`{_CHANGED}")
     claims = [_checked(claim.text, claim.cited, lines, citations) for claim in draft.claims]
-    return _Extracted(draft.shape, text, claims, citations, draft.missing)
+    return _answer(state, draft.shape, text, claims, citations, draft.missing)
+
+
+def _answer(
+    state: QueryState,
+    shape: AnswerShape,
+    text: str,
+    claims: Sequence[AnswerClaim],
+    citations: Sequence[Citation],
+    missing: Sequence[str],
+) -> Answer:
+    return Answer(
+        query=state["query"],
+        intent=state["analysis"]["intent"],
+        text=text,
+        citations=citations,
+        verified=sum(claim.status == "verified" for claim in claims),
+        total=len(claims),
+        evidence=state["evidence"],
+        hits=[],
+        shape=shape,
+        claims=claims,
+        missing=missing,
+    )
 
 
 def _checked(text: str, cited: Sequence[Lines], lines: Sequence[Lines], citations: Sequence[Citation]) -> AnswerClaim:
@@ -127,10 +117,6 @@ def _checked(text: str, cited: Sequence[Lines], lines: Sequence[Lines], citation
     if not positions:
         return AnswerClaim(text, [], "uncited", "it cites nothing")
     return AnswerClaim(text, positions, "unsupported" if reason else "verified", reason)
-
-
-def _verified(claims: Sequence[AnswerClaim]) -> int:
-    return sum(claim.status == "verified" for claim in claims)
 
 
 def _none_held(model: LanguageModel, claims: int) -> str:
