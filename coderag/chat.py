@@ -13,8 +13,8 @@ from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState
 from coderag.errors import InvalidQueryError, ModelError, RetrievalError
 from coderag.event_loops import run_anywhere
 from coderag.records import answer_from_record
-from coderag.retrieval.analysis import check_length
 from coderag.retrieval.hits import make_hits
+from coderag.retrieval.question_text import check_length
 from coderag.schema import Answer, AnswerEvent
 from coderag.stores.chat_memory import ChatMemory, check_thread
 

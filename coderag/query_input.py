@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.analysis import check_question
 from coderag.retrieval.filters import filter_values
+from coderag.retrieval.question_text import check_question
 from coderag.schema import Filters
 from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
 from coderag.state import FilterValues, Goal, QueryInput

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from coderag.redaction.private_keys import INLINE_KEY, key_lines
-
 if TYPE_CHECKING:
     from coderag.redaction.patterns import SecretRule
 
@@ -58,6 +56,8 @@ class Redactor:
         removed = 0
         lines = text.split("\n")
         if "PRIVATE KEY" in text or "PuTTY" in text:
+            from coderag.redaction.private_keys import key_lines  # noqa: PLC0415  # few texts have one
+
             for key in key_lines(lines):
                 removed += 1
                 for number in key:
@@ -97,6 +97,8 @@ class Redactor:
                     if not any(a <= start and end <= b for a, b in removed):
                         yield start, end, rule.kind
         if "PRIVATE KEY" in line:
+            from coderag.redaction.private_keys import INLINE_KEY  # noqa: PLC0415  # as above
+
             yield from ((*match.span(), "Private Key") for match in INLINE_KEY.finditer(line))
 
 

@@ -3,18 +3,15 @@
 import re
 from collections.abc import Sequence
 
-from coderag.errors import InvalidQueryError
 from coderag.retrieval.entities import find_entities, names_in
 from coderag.retrieval.hints import find_languages, find_roles
 from coderag.retrieval.intents import ABOUT_ONE_NAME, ABOUT_TESTS, INTENT_PATTERNS, SYMBOL_QUERY
+from coderag.retrieval.question_text import check_question
 from coderag.retrieval.report_query import make_report_query
 from coderag.retrieval.reports import is_report, take_apart
 from coderag.schema import Intent
 from coderag.state import Analysis, Entity
 from coderag.tokens import STOP_WORDS, query_terms, raw_tokens
-
-MAX_QUERY_BYTES = 64_000
-"""A longer question is a file: its terms would match everything."""
 
 _MAX_TERMS = 400
 _ABOUT_DOCUMENTS = re.compile(r"\b(?:docs?|documentation|documented|says?)\b", re.IGNORECASE)
@@ -100,27 +97,6 @@ def _without_project(query: str, project: str) -> str:
         return query
     shorter = re.sub(rf"(?<![\w.:/-]){re.escape(project)}(?:'s)?(?![\w.:/-])", " ", query, flags=re.IGNORECASE)
     return shorter if any(word.lower() not in STOP_WORDS for word in raw_tokens(shorter)) else query
-
-
-def check_length(query: str) -> None:
-    """Raise `InvalidQueryError` if a question is empty or too long."""
-    if not query.strip():
-        raise InvalidQueryError("the question is empty", hint="Ask for a name, a behaviour or a place in the code.")
-    size = len(query.encode("utf-8", "replace"))
-    if size > MAX_QUERY_BYTES:
-        raise InvalidQueryError(
-            f"the question has {size:,} bytes; the limit is {MAX_QUERY_BYTES:,}",
-            hint="Ask about the part that matters, or search for a snippet of it.",
-        )
-
-
-def check_question(query: str) -> None:
-    """Raise `InvalidQueryError` if a question is empty or too long, or has no words to search for."""
-    check_length(query)
-    if not query_terms(query):
-        raise InvalidQueryError(
-            f"the question {query.strip()[:40]!r} has no words to search for", hint="Name something in the code."
-        )
 
 
 def _intent(query: str, entities: list[Entity], *, symbol_query: bool) -> tuple[Intent, float, str, str]:

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.analysis import MAX_QUERY_BYTES, analyze
+from coderag.retrieval.analysis import analyze
+from coderag.retrieval.question_text import MAX_QUERY_BYTES
 from coderag.tokens import query_terms
 
 SNIPPET = "for item in items:\n    total += item.price\nreturn total;"
