@@ -8,6 +8,7 @@
     │   ├── UnknownNameError          no declaration, file or package has that name
     │   └── AmbiguousNameError        several have it
     ├── IngestionError                a repository that cannot be indexed
+    │   ├── ForbiddenRootError        a folder outside the allowed ones
     │   └── UnsupportedLanguageError  a language without a query file
     ├── StoreError                    the index on disk
     │   ├── IndexNotFoundError        nothing indexed yet
@@ -16,12 +17,14 @@
     │   ├── IndexLockedError          another process is writing
     │   └── StorageFullError          no space left on the device
     ├── RetrievalError                a query that failed inside
-    └── ModelError                    embedding models, LLMs, rerankers
-        ├── ModelAuthenticationError  key missing or refused
-        └── ModelUnavailableError     unreachable or overloaded (retryable)
+    ├── ModelError                    embedding models, LLMs, rerankers
+    │   ├── ModelAuthenticationError  key missing or refused
+    │   └── ModelUnavailableError     unreachable or overloaded (retryable)
+    └── ServiceError                  the warm service cannot be started, reached or used
+        └── ServiceBusyError          it has too much to do (retryable)
 
 The message says what failed (component, path or id); ``hint`` says what the reader can do. ``interfaces/_errors.py`` maps
-each class to an exit code.
+each class to an exit code and an HTTP status.
 """
 
 from collections.abc import Sequence
@@ -74,6 +77,10 @@ class IngestionError(CodeRAGError):
     """A repository that cannot be indexed."""
 
 
+class ForbiddenRootError(IngestionError):
+    """A folder outside of those that may be opened."""
+
+
 class UnsupportedLanguageError(IngestionError):
     """A language for which there is no query file."""
 
@@ -118,5 +125,15 @@ class ModelAuthenticationError(ModelError):
 
 class ModelUnavailableError(ModelError):
     """A model is unreachable, overloaded or not there."""
+
+    retryable = True
+
+
+class ServiceError(CodeRAGError):
+    """The warm service cannot be started, reached or used."""
+
+
+class ServiceBusyError(ServiceError):
+    """The service has too much to do, or a limit of requests is reached."""
 
     retryable = True

@@ -314,6 +314,28 @@ class TelemetrySettings(Section):
     queries: bool = Field(False, description="Whether spans may hold the text of questions.")
 
 
+class ServiceSettings(Section):
+    """The warm service behind the command line, agents and programs (docs/service.md)."""
+
+    autostart: bool = Field(
+        False, description="Whether a command that finds no service starts one, for the commands after it."
+    )
+    idle_minutes: float = Field(
+        30.0, gt=0, le=10_080, description="Minutes without a request after which a service in the background ends."
+    )
+    max_repositories: int = Field(
+        8, ge=1, le=1_000, description="Repositories kept open; beyond, the least recently used one is closed."
+    )
+    watch: bool = Field(True, description="Whether the service follows the edits of the repositories that it has open.")
+    request_s: float = Field(120.0, gt=0, le=3_600, description="Seconds that a request may take.")
+    requests_per_minute: int = Field(
+        1_200, ge=1, le=1_000_000, description="Requests that one client may make in a minute."
+    )
+    tools: Literal["all", "single"] = Field(
+        "all", description="What agents get over MCP: all tools, or the one tool search_codebase."
+    )
+
+
 class Settings(BaseSettings):
     """All settings of one repository.
 
@@ -344,7 +366,7 @@ class Settings(BaseSettings):
     backlog: Section = Section()
     privacy: PrivacySettings = PrivacySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
-    service: Section = Section()
+    service: ServiceSettings = ServiceSettings()
 
     @classmethod
     def load(cls, root: Path, **arguments: Any) -> "Settings":  # noqa: ANN401  # checked by pydantic against the fields

@@ -12,6 +12,7 @@ from coderag.errors import (
     AmbiguousNameError,
     CodeRAGError,
     ConfigurationError,
+    ForbiddenRootError,
     IndexLockedError,
     IndexModelError,
     IndexNotFoundError,
@@ -22,6 +23,8 @@ from coderag.errors import (
     ModelError,
     ModelUnavailableError,
     RetrievalError,
+    ServiceBusyError,
+    ServiceError,
     StorageFullError,
     StoreError,
     UnknownNameError,
@@ -36,31 +39,36 @@ class ErrorRow:
     Attributes:
         exit_code: Of the command line.
         meaning: What the code means, as the help shows it.
+        status: Of HTTP.
     """
 
     exit_code: int
     meaning: str
+    status: int
 
 
 ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
     {
-        CodeRAGError: ErrorRow(1, "an error without a code of its own"),
-        InvalidQueryError: ErrorRow(2, "wrong usage: the command line or the query"),
-        UnknownNameError: ErrorRow(2, "wrong usage: the command line or the query"),
-        AmbiguousNameError: ErrorRow(2, "wrong usage: the command line or the query"),
-        ConfigurationError: ErrorRow(3, "settings, or the folder to work on, cannot be used"),
-        IngestionError: ErrorRow(4, "the repository cannot be indexed"),
-        UnsupportedLanguageError: ErrorRow(4, "the repository cannot be indexed"),
-        StoreError: ErrorRow(10, "the index on disk cannot be read or written"),
-        IndexNotFoundError: ErrorRow(11, "there is no index yet"),
-        IndexVersionError: ErrorRow(12, "the index has another format"),
-        IndexModelError: ErrorRow(13, "the index was made with another embedding model"),
-        IndexLockedError: ErrorRow(14, "another process is writing the index"),
-        StorageFullError: ErrorRow(15, "no space is left"),
-        RetrievalError: ErrorRow(20, "the query failed"),
-        ModelError: ErrorRow(30, "a model failed"),
-        ModelAuthenticationError: ErrorRow(31, "a model's key is missing or was refused"),
-        ModelUnavailableError: ErrorRow(32, "a model is unreachable"),
+        CodeRAGError: ErrorRow(1, "an error without a code of its own", 500),
+        InvalidQueryError: ErrorRow(2, "wrong usage: the command line or the query", 422),
+        UnknownNameError: ErrorRow(2, "wrong usage: the command line or the query", 404),
+        AmbiguousNameError: ErrorRow(2, "wrong usage: the command line or the query", 409),
+        ConfigurationError: ErrorRow(3, "settings, or the folder to work on, cannot be used", 409),
+        IngestionError: ErrorRow(4, "the repository cannot be indexed", 422),
+        ForbiddenRootError: ErrorRow(4, "the repository cannot be indexed", 403),
+        UnsupportedLanguageError: ErrorRow(4, "the repository cannot be indexed", 422),
+        StoreError: ErrorRow(10, "the index on disk cannot be read or written", 503),
+        IndexNotFoundError: ErrorRow(11, "there is no index yet", 404),
+        IndexVersionError: ErrorRow(12, "the index has another format", 409),
+        IndexModelError: ErrorRow(13, "the index was made with another embedding model", 409),
+        IndexLockedError: ErrorRow(14, "another process is writing the index", 423),
+        StorageFullError: ErrorRow(15, "no space is left", 507),
+        RetrievalError: ErrorRow(20, "the query failed", 503),
+        ModelError: ErrorRow(30, "a model failed", 502),
+        ModelAuthenticationError: ErrorRow(31, "a model's key is missing or was refused", 424),
+        ModelUnavailableError: ErrorRow(32, "a model is unreachable", 503),
+        ServiceError: ErrorRow(40, "the service cannot be started or used", 503),
+        ServiceBusyError: ErrorRow(41, "the service has too much to do", 429),
     }
 )
 

@@ -39,4 +39,8 @@ def test_an_error_survives_the_way_to_another_process(kind):
 
 
 def test_only_what_may_pass_is_retryable():
-    assert {kind.__name__ for kind in CLASSES if kind.retryable} == {"IndexLockedError", "ModelUnavailableError"}
+    assert {kind.__name__ for kind in CLASSES if kind.retryable} == {
+        "IndexLockedError",
+        "ModelUnavailableError",
+        "ServiceBusyError",
+    }

@@ -16,8 +16,8 @@ from coderag.interfaces.cli import _eval_modules as evals
 from coderag.interfaces.cli._eval_compare import comparison_record
 from coderag.interfaces.cli._eval_text import as_text, question_count
 from coderag.interfaces.cli._progress import index_progress
-from coderag.interfaces.cli._root import find_root
 from coderag.interfaces.cli._streams import Output, visible
+from coderag.roots import find_root
 from coderag.settings import Settings
 
 if TYPE_CHECKING:

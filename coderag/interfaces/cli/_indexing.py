@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from coderag.errors import IndexNotFoundError
 from coderag.interfaces.cli import _app
 from coderag.interfaces.cli._progress import index_progress
-from coderag.interfaces.cli._root import find_root
 from coderag.interfaces.cli._streams import Output
+from coderag.roots import find_root
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG

@@ -70,7 +70,7 @@ def doctor(
     """
     del debug  # read in main, before anything can fail
     from coderag.doctor.report import DoctorReport
-    from coderag.interfaces.cli._root import find_root
+    from coderag.roots import find_root
 
     output = Output(as_json)
     root = find_root(repo)

@@ -85,7 +85,7 @@ def init(
     """
     del debug  # read in main, before anything can fail
     from coderag.interfaces.cli._init_ollama import advice, missing
-    from coderag.interfaces.cli._root import find_root
+    from coderag.roots import find_root
 
     output = Output(as_json)
     given = {section: text for section, text in (("llm", llm), ("embedding", embedding)) if text is not None}
@@ -128,7 +128,7 @@ def init_repository(
             model is given of a provider that there is not.
     """
     from coderag.interfaces.cli._init_ollama import choose, find_models, ollama_address, sections_of
-    from coderag.interfaces.cli._root import is_too_wide
+    from coderag.roots import is_too_wide
 
     folder = root.resolve()
     if not folder.is_dir():

@@ -9,7 +9,23 @@ import typer
 
 from coderag import __version__
 from coderag.interfaces._errors import exit_codes
-from coderag.interfaces.cli import ask, chat, context, doctor, enrich, graph, index, init, search, status
+from coderag.interfaces.cli import (
+    ask,
+    chat,
+    context,
+    doctor,
+    enrich,
+    graph,
+    index,
+    init,
+    install,
+    mcp,
+    repos,
+    search,
+    serve,
+    status,
+    trust,
+)
 from coderag.interfaces.cli._faults import InterruptedByUserError, report
 from coderag.interfaces.cli._group import LightGroup, show_help_alone
 from coderag.interfaces.cli._options import DebugOption
@@ -61,7 +77,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    init.init, index.index, search.search, context.context, ask.ask, chat.chat, status.status, doctor.doctor, enrich.enrich
+    init.init, index.index, search.search, context.context, ask.ask, chat.chat, status.status, doctor.doctor, enrich.enrich,
+    serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(graph.graph)

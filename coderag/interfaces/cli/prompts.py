@@ -169,8 +169,8 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
 
 def _prompts_of(repo: Path | None) -> "Prompts":
     """Return the prompts of the repository that a command means."""
-    from coderag.interfaces.cli._root import find_root
     from coderag.prompting import Prompts
+    from coderag.roots import find_root
     from coderag.settings import Settings
     from coderag.stores.index_folder import index_folder
 

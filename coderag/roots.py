@@ -1,31 +1,28 @@
-"""Which repository a command means."""
+"""Which repository is meant where none is named: that of the folder one stands in. Imports nothing slow."""
 
 from pathlib import Path
 
 INDEX_MARKS = (".coderag", ".coderag.yaml")
 
 
-def find_root(given: Path | None) -> Path:
+def find_root(given: Path | None, here: Path | None = None) -> Path:
     """Return the repository to work on.
 
     Without one given: the nearest folder from the current one upwards with ``.coderag`` or ``.coderag.yaml``, else the
     root of the git working tree, else the current folder. The home folder and the file system's root are passed over:
     settings that lie there for other reasons would claim everything below.
+
+    Args:
+        given: What the user named; it is taken as it is.
+        here: The folder to start from; by default the current one.
     """
     if given is not None:
         return given
-    here = Path.cwd()
+    here = here or Path.cwd()
     candidates = [folder for folder in (here, *here.parents) if not is_too_wide(folder)]
     marked = (folder for folder in candidates if any(_holds(folder, mark) for mark in INDEX_MARKS))
     versioned = (folder for folder in candidates if _holds(folder, ".git"))
     return next(marked, None) or next(versioned, None) or here
-
-
-def _holds(folder: Path, name: str) -> bool:
-    try:
-        return (folder / name).exists()
-    except PermissionError:  # said later, of the folder that is chosen
-        return False
 
 
 def is_too_wide(folder: Path) -> bool:
@@ -35,3 +32,10 @@ def is_too_wide(folder: Path) -> bool:
     except RuntimeError:  # no home can be determined
         home = None
     return folder in (home, folder.parent)
+
+
+def _holds(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).exists()
+    except PermissionError:  # said later, of the folder that is chosen
+        return False

@@ -1,0 +1,1 @@
+"""The interface for agents: a server of the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""The process that serves agents, programs and the command line on one address."""
