@@ -1,5 +1,7 @@
 """How a command is told which repository it is about."""
 
+from pathlib import Path
+
 import pytest
 
 
