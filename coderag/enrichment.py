@@ -23,6 +23,7 @@ from coderag.models.llms.providers import side_by_side
 from coderag.privacy import MaskedPaths, PathMask
 from coderag.prompting import Prompts
 from coderag.settings import Settings
+from coderag.stores.index_folder import prompts_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
 from coderag.stores.summary_cache import SummaryCache
@@ -194,7 +195,7 @@ class Summaries:
         mask, paths = self._opened.path_mask, None
         if mask is not None:
             paths = MaskedPaths(mask, (record.path for record in self._store.open().files()))
-        prompts = Prompts(self._store.directory / "prompts")
+        prompts = Prompts(prompts_folder(self._root, self._settings))
         return SentenceWriter(model, prompts, guard, self._settings.llm, self._settings.summaries.batch, paths)
 
     def _generation(self) -> int:

@@ -4,11 +4,7 @@ A repository may come from a stranger, with its settings. What it says decides o
 takes from the environment, goes only to the provider's own address, to this machine, or to an address that the user gave.
 """
 
-import os
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -17,12 +13,12 @@ from pydantic import BaseModel, SecretStr
 from coderag.addresses import OWN_ADDRESSES, is_same_server, is_this_machine
 from coderag.errors import ConfigurationError
 from coderag.settings_file import FILE_NAMES, SettingsFile
+from coderag.tracked import is_tracked
 
 if TYPE_CHECKING:
     from coderag.settings import Settings
 
 _COMMITTED, _LOCAL = FILE_NAMES
-_GIT_TIMEOUT_S: Final = 10
 
 
 class _Server(NamedTuple):
@@ -75,7 +71,7 @@ def refuse_steered_keys(
             continue
         if _is_safe(address, own) or not (server.always or _holds_key(values) or _takes_anything(files, server)):
             continue
-        if file.path.name == _COMMITTED or _is_tracked(file.path):
+        if file.path.name == _COMMITTED or is_tracked(file.path.parent, [file.path.name]):
             raise _steered(file, server)
 
 
@@ -109,25 +105,3 @@ def _steered(file: SettingsFile, server: _Server) -> ConfigurationError:
     else:
         hint = f"It came with the repository. If you trust the server, put {name} into {_LOCAL} too, or set {variable}."
     return ConfigurationError(message, hint=hint)
-
-
-def _is_tracked(path: Path) -> bool:
-    """Whether git tracks a file, so that it came with the repository. Nothing that the repository names is run."""
-    git = shutil.which("git")
-    if git is None or Path(git).resolve().is_relative_to(path.parent.resolve()):
-        return False
-    command = [git, "-c", "core.fsmonitor=false", "ls-files", "--", path.name]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        found = subprocess.run(
-            command,
-            cwd=path.parent,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return bool(found.stdout)

@@ -211,6 +211,7 @@ class IndexStatus:
         added, changed, removed: Paths that differ on disk from this generation.
         summarised, to_summarise: Chunks with a sentence of a language model, and all that are to have one.
         summarised_by: How many of those sentences each model wrote, as far as that is still known.
+        restricted: What of the repository's settings is not used, as nobody marked it trusted: file, line, setting, reason.
     """
 
     root: str
@@ -236,6 +237,7 @@ class IndexStatus:
     summarised: int = 0
     to_summarise: int = 0
     summarised_by: Mapping[str, int] = field(default_factory=dict)
+    restricted: Sequence[str] = ()
 
     @property
     def other_model(self) -> bool:

@@ -10,11 +10,22 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from coderag.errors import ConfigurationError
 from coderag.key_destinations import refuse_steered_keys
+from coderag.own_folder import INDEX_FOLDER, came_with_repository, folder_elsewhere
+from coderag.restrictions import Restriction, read_restricted
 from coderag.schema import ChunkStrategy
 from coderag.settings_file import (
     FILE_NAMES,
@@ -368,19 +379,45 @@ class Settings(BaseSettings):
     telemetry: TelemetrySettings = TelemetrySettings()
     service: ServiceSettings = ServiceSettings()
 
+    _trusted: bool = PrivateAttr(default=True)
+    _restrictions: tuple[Restriction, ...] = PrivateAttr(default=())
+
+    @property
+    def trusted(self) -> bool:
+        """Whether they are of a repository that may configure everything: also its own prompts are used then."""
+        return self._trusted
+
+    @property
+    def restrictions(self) -> tuple[Restriction, ...]:
+        """What of a repository that is not trusted is not used, in the order of its files."""
+        return self._restrictions
+
+    @property
+    def restricted(self) -> tuple[str, ...]:
+        """The same, each as a line: file, line, setting and the reason."""
+        return tuple(map(str, self._restrictions))
+
     @classmethod
-    def load(cls, root: Path, **arguments: Any) -> "Settings":  # noqa: ANN401  # checked by pydantic against the fields
+    def load(
+        cls,
+        root: Path,
+        *,
+        trusted: bool = True,
+        **arguments: Any,  # noqa: ANN401  # checked by pydantic against the fields
+    ) -> "Settings":
         """Return the settings of the repository at `root`.
 
         Args:
             root: The repository's folder; ``.coderag.yaml`` and ``.coderag.local.yaml`` are looked for in it.
+            trusted: Whether its files may say everything; else only what restricts (docs/trust.md). The environment and
+                the arguments always may.
             arguments: Values that win over all others, as in the constructor.
 
         Raises:
             ConfigurationError: A file, key or value cannot be used, or a key would go where only a file of the repository
                 says; the message says which file, line and key.
         """
-        files = read_settings_files(root)
+        files, left_out = (read_settings_files(root), ()) if trusted else read_restricted(root, cls)
         for file in files:
             _refuse_open_secrets(file)
         check_environment(ENVIRONMENT_PREFIX, _known_names(cls))
@@ -397,7 +434,20 @@ class Settings(BaseSettings):
             hint = """Lists and sections are JSON there, such as ["*.sql", "data/"]."""
             raise ConfigurationError(f"environment variable {names}: not valid JSON", hint=hint) from error
         refuse_steered_keys(settings, files, partial(_is_given, arguments))
-        return settings
+        return settings if trusted else _of_stranger(settings, root, left_out)
+
+
+def _of_stranger(settings: Settings, root: Path, left_out: tuple[Restriction, ...]) -> Settings:
+    """Return the settings of a repository that is not trusted, with the index elsewhere if it brought one."""
+    if not settings.storage.directory and came_with_repository(root):
+        elsewhere = str(folder_elsewhere(root))
+        reason = f"came with the repository or another installation, and is not believed; the index is in {elsewhere}"
+        left_out = (*left_out, Restriction(f"{INDEX_FOLDER}/", "", "", reason))
+        storage = settings.storage.model_copy(update={"directory": elsewhere})
+        settings = settings.model_copy(update={"storage": storage})
+    settings._trusted = False
+    settings._restrictions = left_out
+    return settings
 
 
 def _with_file_source(values: Mapping[str, Any]) -> type[Settings]:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +20,7 @@ FILE_NAMES = (".coderag.yaml", ".coderag.local.yaml")
 _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
+_LARGEST = 1_000_000  # bytes; the commented one that `coderag init` writes has some 20,000
 _NULL = "tag:yaml.org,2002:null"
 _COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
@@ -74,18 +75,31 @@ def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return merged
 
 
-def read_settings_files(root: Path) -> list[SettingsFile]:
+def read_settings_files(root: Path, names: Sequence[str] = FILE_NAMES, *, fill_in: bool = True) -> list[SettingsFile]:
     """Return the settings files that are in `root`, in merging order.
+
+    Args:
+        root: Folder of the repository.
+        names: Of the files to read.
+        fill_in: Whether to take values from the environment; else ``${NAME}`` stays as it is written.
 
     Raises:
         ConfigurationError: One cannot be read, is not YAML or not a mapping, or names an unset variable.
     """
-    return [_read(root / name) for name in FILE_NAMES if (root / name).is_file()]
+    return [_read(root / name, fill_in=fill_in) for name in names if (root / name).is_file()]
 
 
-def _read(path: Path) -> SettingsFile:
+def _text_of(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ConfigurationError(f"{path.name} is larger than settings may be, {_LARGEST:,} bytes")
+    return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read(path: Path, *, fill_in: bool) -> SettingsFile:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _text_of(path)
         document = yaml.compose(text, Loader=yaml.SafeLoader)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path.name} cannot be read: {error}") from error
@@ -105,7 +119,8 @@ def _read(path: Path) -> SettingsFile:
         raise ConfigurationError(f"{path.name}, line 1: expected sections such as 'search:', found something else")
     _refuse_aliases(document, path)
     lines = dict(_key_lines(document, (), path))
-    values = {key: value for key, value in _value(document, path).items() if value is not None}  # an empty section
+    plain = _value(document, path, fill_in=fill_in)
+    values = {key: value for key, value in plain.items() if value is not None}  # an empty section
     return SettingsFile(path, values, lines, dict(_filled_in(document, ())))
 
 
@@ -147,35 +162,40 @@ def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[
 
 
 def _filled_in(node: yaml.Node, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the keys of sections whose text has a ``${NAME}`` that is to be replaced, and that text."""
+    """Yield the keys and list indices whose text has a ``${NAME}`` that is to be replaced, and that text."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield from _filled_in(value, (*above, str(key.value)))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _filled_in(value, (*above, str(index)))
     elif isinstance(node, yaml.ScalarNode) and any(not match["escape"] for match in _PLACEHOLDER.finditer(node.value)):
         yield above, node.value
 
 
-def _value(node: yaml.Node, path: Path) -> Any:  # noqa: ANN401  # whatever the YAML holds
+def _value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa: ANN401  # whatever the YAML holds
     if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
         raise ConfigurationError(f"{path.name}, line {node.start_mark.line + 1}: not a plain value: {node.tag}")
     if isinstance(node, yaml.MappingNode):
-        return {str(key.value): _value(value, path) for key, value in node.value}
+        return {str(key.value): _value(value, path, fill_in=fill_in) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
-        return [_value(value, path) for value in node.value]
+        return [_value(value, path, fill_in=fill_in) for value in node.value]
     try:
         value = yaml.SafeLoader("").construct_object(node)
     except (yaml.YAMLError, ValueError) as error:
         line = node.start_mark.line + 1
         raise ConfigurationError(f"{path.name}, line {line}: not a plain value: {node.tag} {node.value!r}") from error
-    return _fill_in(value, path, node.start_mark.line + 1) if isinstance(value, str) else value
+    return _fill_in(value, path, node.start_mark.line + 1, take=fill_in) if isinstance(value, str) else value
 
 
-def _fill_in(text: str, path: Path, line: int) -> str:
-    """Replace ``${NAME}`` by the environment's value; a backslash before it keeps it literal."""
+def _fill_in(text: str, path: Path, line: int, *, take: bool) -> str:
+    """Replace ``${NAME}`` by the environment's value if that is to be taken; a backslash before it keeps it literal."""
 
     def replace(match: re.Match[str]) -> str:
         if match["escape"]:
             return match[0].removeprefix("\\")
+        if not take:
+            return match[0]
         if (value := os.environ.get(match["name"])) is None:
             raise ConfigurationError(
                 f"{path.name}, line {line}: the environment variable {match['name']} is not set",

@@ -54,6 +54,7 @@ def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexSta
         configured=configured_embedding(settings.embedding, pointer.embedding),
         edges=pointer.edges,
         linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
+        restricted=settings.restricted,
         **_summaries(root, snapshot),
     )
 

@@ -25,6 +25,7 @@ LOADED = "settings.files"
 def settings_probes(setup: Setup) -> Iterator[Probe]:
     """Yield what is checked of the settings."""
     yield Probe(LOADED, partial(_files, setup))
+    yield Probe("settings.trust", partial(_trust, setup), needs=[LOADED])
     yield Probe("settings.keys", partial(_keys, setup), needs=[LOADED])
     yield Probe("settings.extras", partial(_extras, setup), needs=[LOADED])
     yield Probe("settings.prompts", partial(_prompts, setup), needs=[LOADED])
@@ -36,6 +37,16 @@ def _files(setup: Setup) -> Finding:
     if not found:
         return Finding("no file; some settings come from the environment" if changed else "no file: the defaults hold")
     return Finding(f"{' and '.join(found)}: all keys are known, all values can be used")
+
+
+def _trust(setup: Setup) -> Finding:
+    """Tell what of the repository is not used, because nobody marked it as trusted."""
+    settings = setup.settings
+    if settings.trusted:
+        return Finding("the repository's files may say everything")
+    if not settings.restricted:
+        return Finding("the repository is not marked trusted, and has nothing that would need it")
+    return Finding(f"not used: {'; '.join(settings.restricted)}", "`coderag trust` shows and allows them.", "note")
 
 
 def _keys(setup: Setup) -> Finding:
@@ -60,7 +71,7 @@ def _keys(setup: Setup) -> Finding:
 
 def _has_open_password(root: Path) -> bool:
     """Whether the committed file has a password in ``chat.url`` that does not come from the environment."""
-    for file in read_settings_files(root):
+    for file in read_settings_files(root, fill_in=False):
         if file.path.name == COMMITTED and file.has_written(("chat", "url")):
             try:
                 return bool(urlsplit(file.values["chat"]["url"]).password)

@@ -39,14 +39,21 @@ class Examination:
         offline: Whether to leave out what would connect to a server.
         only: Of `GROUPS`, those to check; none is all.
         timeout_s: Seconds for each request to a server, at most; by default what the settings say.
+        trusted: Whether the files of the repository may say everything; else only what restricts (docs/trust.md).
     """
 
     def __init__(
-        self, root: Path, *, offline: bool = False, only: Sequence[str] = (), timeout_s: float | None = None
+        self,
+        root: Path,
+        *,
+        offline: bool = False,
+        only: Sequence[str] = (),
+        timeout_s: float | None = None,
+        trusted: bool = True,
     ) -> None:
         self._offline = offline
         wanted = only or GROUPS
-        self._probes = [probe for probe in _probes(Setup(root, timeout_s)) if probe.group in wanted]
+        self._probes = [probe for probe in _probes(Setup(root, timeout_s, trusted=trusted)) if probe.group in wanted]
 
     @property
     def names(self) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from coderag.prompting import Prompts
 from coderag.settings import Settings
-from coderag.stores.index_folder import index_folder
+from coderag.stores.index_folder import index_folder, prompts_folder
 
 if TYPE_CHECKING:
     from coderag.stores.index_store import IndexStore
@@ -18,19 +18,21 @@ class Setup:
     Args:
         root: Its folder.
         timeout_s: Seconds for each request to a server, at most; None leaves what the settings say.
+        trusted: Whether the files of the repository may say everything.
 
     Attributes:
         root: As given.
     """
 
-    def __init__(self, root: Path, timeout_s: float | None = None) -> None:
+    def __init__(self, root: Path, timeout_s: float | None = None, *, trusted: bool = True) -> None:
         self.root = root.expanduser().absolute()
         self._timeout_s = timeout_s
+        self._trusted = trusted
 
     @cached_property
     def settings(self) -> Settings:
         """The settings. Raises `ConfigurationError` if they cannot be used."""
-        return Settings.load(self.root)
+        return Settings.load(self.root, trusted=self._trusted)
 
     @property
     def directory(self) -> Path:
@@ -39,8 +41,8 @@ class Setup:
 
     @property
     def prompts(self) -> Prompts:
-        """The prompts, each the project's own if there is one."""
-        return Prompts(self.directory / "prompts")
+        """The prompts, each the project's own if there is one that may be used."""
+        return Prompts(prompts_folder(self.root, self.settings))
 
     @property
     def store(self) -> "IndexStore":

@@ -3,21 +3,24 @@
 from pathlib import Path
 
 from coderag.ingestion.files.git_repository import is_bare, shared_git_directory
+from coderag.own_folder import INDEX_FOLDER, came_with_repository
 
 
 def cache_directory(root: Path, index_directory: Path) -> Path:
     """Return where the cache of a repository lies: the same place for all its working trees.
 
     It is ``cache`` in the index's directory; for a linked working tree of git, that of the main one, or ``coderag/cache`` in
-    the git directory where that has no main working tree.
+    the git directory where that has no main working tree. Whoever packed both can have filled it: a git directory within the
+    tree, or a main tree whose index is not this user's own, is not shared with.
 
     Args:
         root: Folder of the repository.
         index_directory: The index's directory.
     """
     shared = shared_git_directory(root)
-    if shared is None:
+    if shared is None or shared.is_relative_to(root.resolve()):
         return index_directory / "cache"
     if shared.name == ".git" and not is_bare(shared):
-        return shared.parent / ".coderag" / "cache"
+        main = shared.parent
+        return (index_directory if came_with_repository(main) else main / INDEX_FOLDER) / "cache"
     return shared / "coderag" / "cache"

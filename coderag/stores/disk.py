@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from coderag.errors import CodeRAGError, StorageFullError, StoreError
+from coderag.own_folder import INDEX_FOLDER, claim
 
 _SYNC_THREADS = 16
 
@@ -112,8 +113,14 @@ def sync_all(paths: Iterable[Path]) -> None:
 
 
 def make_own_directory(path: Path) -> None:
-    """Make a directory of the index that git leaves alone: with an ignore file, before there is anything to commit."""
+    """Make a directory of the index that git leaves alone: with an ignore file, before there is anything to commit.
+
+    It is marked as this user's own, unless it has come from elsewhere (`coderag.own_folder`).
+    """
+    if path.parent.name == INDEX_FOLDER:  # a part of an index may be made before it
+        make_own_directory(path.parent)
     path.mkdir(parents=True, exist_ok=True)
+    claim(path)
     ignore = path / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")

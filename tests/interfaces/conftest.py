@@ -11,9 +11,16 @@ from typer.testing import CliRunner, Result
 
 from coderag.interfaces.cli import _app
 from coderag.interfaces.cli.main import app
+from coderag.trust import trust
 from tests.interfaces.fake_app import FakeCodeRAG
 
 CHECKOUT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def trusted(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Have this test's user trust all repositories of the tests, so that their settings hold; `test_cli_trust` does not."""
+    trust(tmp_path_factory.getbasetemp())
 
 
 class CommandLine:

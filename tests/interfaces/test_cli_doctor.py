@@ -20,11 +20,12 @@ def test_each_check_is_a_line_with_its_mark(coderag) -> None:
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "✓ settings.files    no file: the defaults hold",
+        "✓ settings.trust    the repository's files may say everything",
         "✓ settings.keys     none where others can read them",
         "✓ settings.extras   none is needed",
         "✓ settings.prompts  those of the package",
         "",
-        "4 fine",
+        "5 fine",
     ]
 
 

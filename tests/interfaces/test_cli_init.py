@@ -109,7 +109,8 @@ def test_force_overwrites(coderag, tmp_path: Path) -> None:
     (tmp_path / ".coderag.yaml").write_text("project: mine\n" * 1_000, encoding="utf-8")
     result = coderag("init", "--force", "--json")
     path = (tmp_path / ".coderag.yaml").as_posix()
-    assert json.loads(result.stdout) == {"path": path, "overwritten": True, "chosen": {}, "found": None}
+    expected = {"path": path, "overwritten": True, "chosen": {}, "found": None, "trusted": True}
+    assert json.loads(result.stdout) == expected
     assert (tmp_path / ".coderag.yaml").read_text(encoding="utf-8") == settings_template()
 
 

@@ -127,7 +127,7 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
     def denied(*arguments, **keywords):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.read_text", denied)
+    monkeypatch.setattr("pathlib.Path.open", denied)
     with pytest.raises(ConfigurationError, match=r"^\.coderag\.yaml cannot be read: .*Permission denied"):
         read_settings_files(tmp_path)
 

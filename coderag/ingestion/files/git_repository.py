@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coderag.ingestion.files.source import read_regular
+from coderag.tracked import SAFE_OPTIONS, SAFE_VARIABLES
 
 _logger = logging.getLogger(__name__)
 
@@ -90,8 +91,9 @@ def run_git(directory: Path, *arguments: str) -> bytes | None:
     executable = shutil.which("git")
     if executable is None or Path(executable).resolve().is_relative_to(directory):
         return None
-    environment = {name: value for name, value in os.environ.items() if not _GIT_LOCATION.fullmatch(name)}
-    command = [executable, "-c", "core.fsmonitor=false", *arguments]
+    kept = {name: value for name, value in os.environ.items() if not _GIT_LOCATION.fullmatch(name)}
+    environment = {**kept, **SAFE_VARIABLES}
+    command = [executable, *SAFE_OPTIONS, *arguments]
     try:
         result = subprocess.run(
             command,

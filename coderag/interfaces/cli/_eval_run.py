@@ -19,6 +19,7 @@ from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._streams import Output, visible
 from coderag.roots import find_root
 from coderag.settings import Settings
+from coderag.trust import is_trusted
 
 if TYPE_CHECKING:
     from evals.golden import GoldenSet
@@ -102,8 +103,8 @@ def _measure(plan: Plan, golden: "GoldenSet", options: "Options") -> "Run":
 
 def _arguments(root: Path, plan: Plan) -> dict[str, Any]:
     """Return the settings of this run that are not the repository's."""
-    settings = Settings.load(root)
-    arguments: dict[str, Any] = {}
+    settings = Settings.load(root, trusted=is_trusted(root))
+    arguments: dict[str, Any] = {"trusted": settings.trusted}
     if plan.off:
         evals.coderag_engine.check_signals(plan.off)
         disabled = dict.fromkeys((*settings.search.disabled_signals, *plan.off))

@@ -15,6 +15,7 @@ from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._streams import Output, visible
 from coderag.roots import find_root
 from coderag.settings import Settings
+from coderag.trust import is_trusted
 
 if TYPE_CHECKING:
     from evals.tuning import Tuning
@@ -40,9 +41,11 @@ def tune_set(plan: TunePlan, output: Output) -> None:
     with output.busy("loading"):
         golden = evals.golden.load_golden(plan.golden)
     root = find_root(plan.repo)
-    settings = Settings.load(root)
+    settings = Settings.load(root, trusted=is_trusted(root))
     with index_progress() as progress:
-        repository = evals.repository.Repository.open(root, progress=progress, **left_out(plan.golden, root, settings))
+        repository = evals.repository.Repository.open(
+            root, progress=progress, trusted=settings.trusted, **left_out(plan.golden, root, settings)
+        )
     with _trial_progress() as tried:
         found: Tuning = evals.tuning.tune(golden, repository, budget_s=budget_s, seed=plan.seed, progress=tried)
     written = None

@@ -129,9 +129,10 @@ def _configured(root: Path) -> str:
     """Return the address of an Ollama that the settings name; empty if they name none or cannot be read."""
     from coderag.addresses import server_address
     from coderag.settings import Settings
+    from coderag.trust import is_trusted
 
     try:
-        settings = Settings.load(root)
+        settings = Settings.load(root, trusted=is_trusted(root))
         sections = (settings.llm, settings.embedding)
         addresses = (section.base_url for section in sections if section.provider == "ollama" and section.base_url)
         return next((server_address(address, "base_url") for address in addresses), "")

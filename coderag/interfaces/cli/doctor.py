@@ -106,8 +106,10 @@ def exit_code(report: "DoctorReport") -> int:
 
 def _examination(root: Path, only: list[str] | None, offline: bool, timeout: float | None) -> "Examination":
     from coderag.doctor.examination import Examination
+    from coderag.trust import is_trusted
 
-    return Examination(root, offline=offline, only=only or (), timeout_s=timeout)
+    trusted = is_trusted(root)
+    return Examination(root, offline=offline, only=only or (), timeout_s=timeout, trusted=trusted)
 
 
 def _can_show(text: str) -> bool:

@@ -60,12 +60,14 @@ class InitReport:
         overwritten: Whether there was a file before.
         chosen: The models that are set in it, by section, each as its settings.
         found: The models of a running Ollama; None if none was found or looked for.
+        trusted: Whether the settings hold; not where the repository has others that nobody looked at.
     """
 
     path: Path
     overwritten: bool
     chosen: Mapping[str, Mapping[str, str]]
     found: "FoundModels | None"
+    trusted: bool
 
 
 def init(
@@ -102,6 +104,8 @@ def init(
             output.note(f"Ollama at {report.found.address} has no model {model}: fetch it with `ollama pull {model}`.")
     if report.chosen:
         output.note("`coderag doctor` tries what is set.")
+    if not report.trusted:
+        output.note("The repository is not marked trusted, so that not all settings hold: see `coderag trust`.")
     if not _ignores_secrets(report.path.parent):
         output.note(f"Add {SECRETS_FILE} to .gitignore before you put keys into it. .coderag/ ignores itself.")
 
@@ -151,7 +155,21 @@ def init_repository(
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.") from error
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
-    return InitReport(path, overwritten=existed, chosen=sections, found=found)
+    return InitReport(path, existed, sections, found, trusted=_trust_what_is_ours(folder))
+
+
+def _trust_what_is_ours(folder: Path) -> bool:
+    """Mark the repository as trusted if all that it would configure was written here; return whether it is."""
+    from coderag.interfaces.cli.trust import allowed_by_trust
+    from coderag.trust import is_trusted, trust
+
+    try:
+        allowed = allowed_by_trust(folder)
+        if not allowed.prompts and all(one.place.startswith(f"{SETTINGS_FILE},") for one in allowed.settings):
+            trust(folder)
+    except ConfigurationError:  # another file cannot be used, or the mark cannot be written
+        return is_trusted(folder)
+    return is_trusted(folder)
 
 
 def settings_template(chosen: Mapping[str, Mapping[str, str]] | None = None) -> str:

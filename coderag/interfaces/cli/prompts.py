@@ -62,6 +62,9 @@ PackagedOption = Annotated[bool, typer.Option("--packaged", help="The package's 
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the project's own text.")]
 
 
+_NOT_USED = "not used, as this repository is not marked trusted (see `coderag trust`)"
+
+
 @prompts.callback()
 def group(ctx: typer.Context) -> None:
     """Show and replace what language models are told.
@@ -84,7 +87,7 @@ def list_(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
     if as_json:
         output.result({"folder": own.folder, "prompts": reports, "unknown": own.unknown()})
         return
-    print_report(f"own texts: {own.folder}", [row for report in reports for row in _rows(report)], output)
+    print_report(f"own texts: {own.folder or _NOT_USED}", [row for report in reports for row in _rows(report)], output)
     _note_unknown(own, output)
 
 
@@ -130,7 +133,9 @@ def copy(
 
     output = Output(as_json)
     path = _prompts_of(repo).path_of(name)
-    assert path is not None
+    if path is None:
+        message = "own texts of prompts are not used: this repository is not marked trusted"
+        raise ConfigurationError(message, hint="`coderag trust` shows what it would configure, and allows it.")
     existed = path.exists()
     if existed and not force:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
@@ -161,7 +166,7 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
             if report.hint:
                 output.note(f"hint: {report.hint}")
         if not reports:
-            output.note(f"no own texts in {own.folder}")
+            output.note(f"no own texts in {own.folder}" if own.folder else f"own texts: {_NOT_USED}")
         _note_unknown(own, output)
     if any(report.error for report in reports):
         raise typer.Exit(row_for(ConfigurationError("")).exit_code)
@@ -172,12 +177,13 @@ def _prompts_of(repo: Path | None) -> "Prompts":
     from coderag.prompting import Prompts
     from coderag.roots import find_root
     from coderag.settings import Settings
-    from coderag.stores.index_folder import index_folder
+    from coderag.stores.index_folder import prompts_folder
+    from coderag.trust import is_trusted
 
     root = find_root(repo).expanduser().absolute()
     if not root.is_dir():
         raise ConfigurationError(f"{root}: no such folder")
-    return Prompts(index_folder(root, Settings.load(root).storage) / "prompts")
+    return Prompts(prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))
 
 
 def _report_of(own: "Prompts", name: str) -> PromptReport:

@@ -16,11 +16,11 @@ def status(*, repo: RepoOption = None, as_json: JsonOption = False, debug: Debug
     Also which files were left out, and why. It compares the index with all files on disk.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import open_here
+    from coderag.interfaces.cli._indexing import open_warm
     from coderag.interfaces.cli._report import print_report
 
     output = Output(as_json)
-    rag = open_here(repo, output)
+    rag = open_warm(repo, output)
     with output.busy("comparing with the files on disk"):
         state = rag.status()
     if as_json:
@@ -72,5 +72,7 @@ def status_rows(state: "IndexStatus") -> "list[Row]":
         *([Row("summaries", summaries_of(state))] if state.summarised else []),
         *reasons("skipped", state.skipped),
         *listing("failed", (f"{path}: {error}" for path, error in state.failed), "red"),
+        *listing("not used", state.restricted, "yellow"),
+        *([Row("", "see `coderag trust`", "dim")] if state.restricted else []),
         *listing("notes", (f"{path}: {note}" for path, note in state.notes)),
     ]
