@@ -1,12 +1,13 @@
 """`CodeRAG`: the facade that every interface uses. Loads the graphs by name."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,13 @@ from coderag.models.providers import make_dense_model
 from coderag.models.redacting import without_secrets
 from coderag.open_index import OpenIndex
 from coderag.query_input import make_query_input, resolve_filters, within
-from coderag.query_runs import QueryRuns, answer_of, judged
+from coderag.query_runs import MOST_ROUNDS, QueryRuns, answer_of, judged
 from coderag.records import context_from_record
+from coderag.retrieval.files_behind import files_behind
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import make_hits
 from coderag.retrieval.packing import pack_places
+from coderag.retrieval.places import parse_place
 from coderag.retrieval.shown import remembered
 from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
 from coderag.schema import (
@@ -94,6 +97,11 @@ class CodeRAG:
         settings: Settings to use; by default those of the repository.
         language_model: Writes answers and summaries in place of the one that the settings name: any `LanguageModel`, or
             an ``LLM`` of LlamaIndex.
+        trusted: Whether the files of the repository may say everything; else only what restricts (docs/trust.md). Given
+            settings say that themselves.
+        on_edited: Called with paths of files that differ from the index, from the thread that found it: that of a question, or
+            the one of `follow`, which may name files that are the same or ignored, and with an empty path says that any may
+            differ. It must be quick, and must not raise.
         arguments: Settings that win over all others, as in ``CodeRAG(".", search={"top_k": 5})``.
 
     Raises:
@@ -112,12 +120,14 @@ class CodeRAG:
         *,
         settings: Settings | None = None,
         language_model: "LanguageModel | LLM | None" = None,
+        trusted: bool = True,
+        on_edited: Callable[[Collection[str]], None] | None = None,
         **arguments: Any,  # noqa: ANN401  # checked by `Settings.load`
     ) -> None:
         self.root = check_root(Path(root))
         if settings is not None and arguments:
             raise ConfigurationError("give either settings or single arguments, not both")
-        self.settings = settings or Settings.load(self.root, **arguments)
+        self.settings = settings or Settings.load(self.root, trusted=trusted, **arguments)
         self._store = IndexStore(index_folder(self.root, self.settings.storage))
         self._sessions = ContextSessions(self._store.directory)
         self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
@@ -125,8 +135,10 @@ class CodeRAG:
         self._language_models = LanguageModels(self.settings, language_model)
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
         counts = SearchCounts(self._store.directory, is_on=has_language_model and self.settings.summaries.count_results)
-        self._runs = QueryRuns(load_query_graph, make_tracer(self.settings.telemetry), counts)
-        self._opened = OpenIndex(self.root, self.settings, self._store, self._dense_model, self._language_models)
+        self._opened = OpenIndex(
+            self.root, self.settings, self._store, self._dense_model, self._language_models, on_edited
+        )
+        self._runs = QueryRuns(load_query_graph, make_tracer(self.settings.telemetry), counts, self._opened)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date with the files on disk: only what changed is read and embedded.
@@ -141,7 +153,17 @@ class CodeRAG:
             ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
             StoreError: The index cannot be written; the last generation is intact.
         """
-        return self._indexer(progress).run(full=full)
+        return self.indexer(progress).run(full=full)
+
+    def indexer(self, progress: Progress | None = None) -> "Indexer":
+        """Return what makes one run of indexing, for who wants to say what has changed, as a watch can. Raises as `index`."""
+        from coderag.codegraph.build import GraphBuilder, read_imported  # noqa: PLC0415  # only writers need it
+        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
+        from coderag.ingestion.workers.worker_pool import number_of_workers  # noqa: PLC0415
+
+        processes = max(1, number_of_workers(self.settings.ingestion.workers))
+        builder = GraphBuilder(read_imported(self._store.directory), processes=processes)
+        return Indexer(self.root, self.settings, self._store, self._dense_model(), progress, graph_builder=builder)
 
     def watch(self, *, progress: Progress | None = None, stop: Event | None = None) -> Iterator[IndexReport]:
         """Bring the index up to date, and again whenever files change, until told to stop; yield each run's report.
@@ -155,7 +177,7 @@ class CodeRAG:
         """
         from coderag.ingestion.watching import index_on_changes  # noqa: PLC0415  # only this verb needs it
 
-        return index_on_changes(self.root, partial(self._indexer, progress), stop)
+        return index_on_changes(self.root, partial(self.indexer, progress), stop)
 
     def plan(self, *, full: bool = False) -> IndexPlan:
         """Return what `index` would do, and about how long it would take. Nothing is written, no server is asked.
@@ -227,8 +249,7 @@ class CodeRAG:
             IndexModelError: The index was made with another embedding model than the configured one.
         """
         given = self._input(query, "search", top_k=top_k, filters=filters)
-        context = self._open()
-        output = self._runs.run(context, given)
+        context, output = self._runs.run(self._open(), given)
         return SearchHits(make_hits(context.corpus, output["results"]), **judged(output))
 
     def with_search(self, search: SearchSettings) -> "CodeRAG":
@@ -251,11 +272,12 @@ class CodeRAG:
         """Return why each result is where it is, and what of it a context of `token_budget` shows. Raises as `search`."""
         from coderag.retrieval.explanation import explain  # noqa: PLC0415  # only this verb needs it
 
-        context, shown = self._open(), top_k or self.settings.search.top_k
+        shown = top_k or self.settings.search.top_k
         more = shown if shown > self.settings.search.top_k else None  # a context has candidates of its own number
         given = self._input(query, "context", top_k=more, token_budget=token_budget, filters=filters)
         given["explain"] = True
-        return explain(context.corpus, query, self._runs.run(context, given), shown)
+        context, output = self._runs.run(self._open(), given)
+        return explain(context.corpus, query, output, shown)
 
     def search_text(
         self,
@@ -315,7 +337,7 @@ class CodeRAG:
         given = self._input(query, "context", token_budget=token_budget, filters=filters)
         given["format"] = format
         given["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
-        output = self._runs.run(self._open(), given)
+        _, output = self._runs.run(self._open(), given)
         context = context_from_record({**output["context"], **judged(output)})
         if session:
             self._sessions.update(session, lambda earlier: remembered(earlier, context.shown))
@@ -340,10 +362,11 @@ class CodeRAG:
             format: Of the text.
 
         Raises:
-            InvalidQueryError: A file is not in the index, or has no such lines.
+            InvalidQueryError: A file is not in the index, is gone, or has no such lines.
         """
-        context = self._open()
         budget = within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS) if token_budget is not None else None
+        paths = [parse_place(place)[0] for place in places]
+        context = self._opened.with_files(self._open(), paths)
         return pack_places(context.corpus, places, budget or self.settings.search.token_budget, format)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
@@ -354,7 +377,7 @@ class CodeRAG:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
         given = self._input(query, "answer", token_budget=token_budget, filters=filters)
         context = await asyncio.to_thread(self._open)
-        return answer_of(context, await self._runs.arun(context, given))
+        return answer_of(*await self._runs.arun(context, given))
 
     async def astream(
         self, query: str, *, token_budget: int | None = None, filters: Filters | None = None, history: str = ""
@@ -380,7 +403,8 @@ class CodeRAG:
 
         Raises as `ask`.
         """
-        return await self._runs.arun(await asyncio.to_thread(self._open), given)
+        _, output = await self._runs.arun(await asyncio.to_thread(self._open), given)
+        return output
 
     def chat(self, thread: str | None = None) -> "Chat":
         """Return a conversation that remembers what was asked and cited.
@@ -403,28 +427,30 @@ class CodeRAG:
 
     def chat_context(self) -> "ChatContext":
         """Return what the chat graph works with, for a program that runs the graph itself. Raises as `search`."""
-        from coderag.chat_state import ChatContext  # noqa: PLC0415  # loads LangGraph
+        from coderag.chat import make_chat_context  # noqa: PLC0415  # loads LangGraph
 
-        chat, llm = self.settings.chat, self.settings.llm
-        return ChatContext(
-            query=self._open(),
-            run_query=self._runs.arun,
-            history_tokens=chat.history_tokens,
-            reply_tokens=llm.max_output_tokens,
-            confirm_tokens=chat.confirm_tokens,
-            price_per_million_tokens=llm.price_per_million_input_tokens,
-        )
+        query = self._opened.context(self.settings.search, sweep="unless watched")
+        return make_chat_context(query, self._runs.arun, self.settings)
 
     def definition(self, name: str) -> list[SearchHit]:
         """Return where a name is declared, the best match first; empty if it is not."""
         from coderag.codegraph.lookup import definitions  # noqa: PLC0415
 
         context = self._open()
-        return make_hits(context.corpus, definitions(context.corpus, name))
+        for number in count():
+            found = definitions(context.corpus, name)
+            paths = files_behind(context.corpus, {"results": found})
+            renewed = self._opened.refreshed(context, paths, sweep=not found) if number < MOST_ROUNDS else None
+            if renewed is None:
+                break
+            context = renewed
+        return make_hits(context.corpus, found)
 
     @property
     def graph(self) -> "CodeGraph":
-        """The code graph of the current generation: who calls, imports, extends, overrides and tests what.
+        """The code graph: who calls, imports, extends, overrides and tests what.
+
+        It is that of the files as they are now: edits are looked for whenever it is asked for, so ask for it anew.
 
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
@@ -442,6 +468,35 @@ class CodeRAG:
     def impact(self, name: str, depth: int = 3) -> list[GraphNeighbour]:
         """Return what may break when a declaration changes: its callers and theirs, derived types, importing files."""
         return self.graph.impact(name, depth)
+
+    # Edited files
+
+    def flag(self, paths: Iterable[str]) -> None:
+        """Say that files or folders may have changed, by their paths relative to the root; an empty one stands for all.
+
+        The next answer looks at them, and is made from them as they are now.
+        """
+        self._opened.live.flag(paths)
+
+    def edited(self) -> list[str]:
+        """Return the paths of the files that are known to differ from the index: edited, new or gone.
+
+        Raises:
+            StoreError: The index cannot be read.
+        """
+        return self._opened.edited()
+
+    def follow(self) -> None:
+        """Watch the files from now on, so that every answer sees every edit that was complete before the question.
+
+        Without it, answers see edits of the files that they stand on at once, and other edits after some seconds. A second
+        call does nothing. Where the system cannot watch, nothing changes.
+        """
+        self._opened.live.follow()
+
+    def close(self) -> None:
+        """End `follow`, and let go of what is kept for edited files. The repository can still be asked."""
+        self._opened.close()
 
     def export_graph(self, to: "ExportFormat" = "json") -> Iterator[bytes]:
         """Yield the code graph in a format that other tools read, piece by piece.
@@ -504,15 +559,6 @@ class CodeRAG:
         return index_status(self.root, self.settings, self._store.open())
 
     # Inside
-
-    def _indexer(self, progress: Progress | None) -> "Indexer":
-        from coderag.codegraph.build import GraphBuilder, read_imported  # noqa: PLC0415  # only writers need it
-        from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
-        from coderag.ingestion.workers.worker_pool import number_of_workers  # noqa: PLC0415
-
-        processes = max(1, number_of_workers(self.settings.ingestion.workers))
-        builder = GraphBuilder(read_imported(self._store.directory), processes=processes)
-        return Indexer(self.root, self.settings, self._store, self._dense_model(), progress, graph_builder=builder)
 
     def _dense_model(self) -> DenseModel:
         if self._model is None:

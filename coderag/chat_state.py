@@ -121,12 +121,12 @@ class ChatUpdate(TypedDict, total=False):
     prompt_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ChatContext:
     """The collaborators and limits of a conversation, given to the graph by its caller.
 
     Attributes:
-        query: Those of the query graph.
+        query: Those of the query graph; replaced by `run_query` where files turn out to be edited.
         run_query: Runs the query graph as a part of the one that calls it, whose stream gets its events.
         history_tokens: What of the conversation a prompt carries, at most.
         reply_tokens: What of the model's window is left to its reply.

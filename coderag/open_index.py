@@ -6,7 +6,7 @@ After a commit that brought summaries alone, searches go on with the generation 
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from coderag.collector import collector_paused
-from coderag.errors import CodeRAGError, IndexNotFoundError
+from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError
+from coderag.ingestion.live.live_index import LiveIndex, OnEdited, Sweep
 from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.llms.chosen import LanguageModels
 from coderag.models.redacting import RedactingReranker
@@ -23,6 +24,7 @@ from coderag.privacy import MaskedPaths, PathMask
 from coderag.prompting import Prompts
 from coderag.settings import SearchSettings, Settings
 from coderag.state import QueryContext, QueryEmbedder
+from coderag.stores.index_folder import prompts_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import path_mask
 from coderag.stores.pointer import Pointer
@@ -31,6 +33,8 @@ from coderag.stores.snapshot import Snapshot
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
     from coderag.retrieval.exact import TextSearch
+    from coderag.stores.overlaid import OverlaidSnapshot
+    from coderag.stores.protocols import GraphBuilder, IndexSnapshot
 
 _TURN_S: Final = 0.0005
 _GRAPH: Final = ("nodes", "edges")  # the tables of the code graph that queries read
@@ -87,6 +91,41 @@ def _giving_way() -> Iterator[None]:
             sys.setswitchinterval(usual)
 
 
+class _Overlaid:
+    """What is open of a generation with files as they are now. It may be asked by several threads."""
+
+    def __init__(self, snapshot: "OverlaidSnapshot") -> None:
+        self.snapshot = snapshot
+        self._lock = threading.Lock()
+        self._context: QueryContext | None = None
+
+    @cached_property
+    def graph(self) -> "CodeGraph":
+        """Its code graph, linked when it is first asked for."""
+        return _open_graph(self.snapshot)
+
+    def context_over(self, below: QueryContext) -> QueryContext:
+        """Return what the query graph works with, made from that of the generation itself."""
+        with self._lock:
+            if self._context is None:
+                with collector_paused():
+                    self._context = self._made(below)
+            return self._context
+
+    def _made(self, below: QueryContext) -> QueryContext:
+        from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
+        from coderag.stores.overlaid_corpus import OverlaidCorpus  # noqa: PLC0415
+
+        corpus = OverlaidCorpus(self.snapshot, below.corpus)
+        made = replace(below, corpus=corpus, graph=self.graph, neighbours=Neighbours(corpus, self.graph))
+        if below.masked_paths is None:
+            return made
+        paths = MaskedPaths(below.masked_paths.mask, (record.path for record in self.snapshot.files()))
+        model = below.embedder
+        embedder = model.with_paths(paths) if isinstance(model, MaskedQueries) else model
+        return replace(made, masked_paths=paths, embedder=embedder)
+
+
 class OpenIndex:
     """What queries need of one repository's index. It may be asked by several threads.
 
@@ -96,6 +135,10 @@ class OpenIndex:
         store: Where the index is.
         dense_model: Returns the configured embedding model.
         language_models: Has the one that writes answers, if there is one.
+        on_edited: Called with the paths of files that were found to differ from the index.
+
+    Attributes:
+        live: Knows which files were edited since they were indexed.
     """
 
     def __init__(
@@ -105,6 +148,7 @@ class OpenIndex:
         store: IndexStore,
         dense_model: Callable[[], DenseModel],
         language_models: LanguageModels,
+        on_edited: OnEdited | None = None,
     ) -> None:
         self._root = root
         self._settings = settings
@@ -116,9 +160,23 @@ class OpenIndex:
         self._graph: _Opened[CodeGraph] | None = None
         self._texts: _Opened[TextSearch] | None = None
         self._renewal: threading.Thread | None = None
+        self._stored: _Opened[Snapshot] | None = None
+        self._overlaid: _Overlaid | None = None
+        self.live = LiveIndex(root, settings, store.directory, dense_model, self._graph_builder, on_edited)
 
-    def context(self, search: SearchSettings) -> QueryContext:
-        """Return what the query graph works with, to search with some settings.
+    def context(
+        self,
+        search: SearchSettings,
+        *,
+        wanted: Sequence[str] = (),
+        hidden: Sequence[str] = (),
+        sweep: Sweep = "when due",
+    ) -> QueryContext:
+        """Return what the query graph works with, to search with some settings; files known to be edited are as they are now.
+
+        Args:
+            search: The settings.
+            wanted, hidden, sweep: See `LiveIndex.over`.
 
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
@@ -130,19 +188,85 @@ class OpenIndex:
                 self._begin_renewal(opened)
             else:
                 opened = self._context = self._current(pointer, opened, self._open_context)
-            return replace(opened.part, settings=search)
+        below: QueryContext = opened.part
+        overlaid = self.live.over(below.corpus.snapshot, wanted=wanted, hidden=hidden, sweep=sweep)
+        if overlaid is None:
+            self._overlaid = None  # not to keep an old generation in memory
+            return replace(below, settings=search)
+        return replace(self._parts_of(overlaid).context_over(below), settings=search)
+
+    def refreshed(
+        self, context: QueryContext, paths: Iterable[str], *, sweep: bool = False, hide: bool = False
+    ) -> QueryContext | None:
+        """Return a context in which some files are as they are now; None if in this one they are.
+
+        Args:
+            context: What an answer was made with.
+            paths: The files that it stands on.
+            sweep: Whether to look at all files.
+            hide: Whether to leave out those that have changed, rather than to take them as they are now.
+        """
+        stale = self.live.stale(context.corpus.snapshot, paths)
+        if not (stale or sweep):
+            return None
+        wanted, hidden = ((), stale) if hide else (stale, ())
+        fresh = self.context(context.settings, wanted=wanted, hidden=hidden, sweep="now" if sweep else "when due")
+        if fresh.corpus is context.corpus:
+            return None
+        return replace(fresh, language_model=context.language_model)
+
+    def with_files(self, context: QueryContext, paths: Sequence[str]) -> QueryContext:
+        """Return a context in which files that are to be read are as they are now, new ones among them.
+
+        Raises:
+            InvalidQueryError: One of them was indexed and is gone.
+        """
+        inside = [path for path in paths if path and ".." not in Path(path).parts and not Path(path).is_absolute()]
+        indexed = set(context.corpus.paths)
+        known = [path for path in inside if path in indexed]
+        new = [path for path in inside if path not in indexed and (self._root / path).is_file()]
+        for path in inside:
+            if self.live.is_gone(context.corpus.snapshot, path):
+                raise InvalidQueryError(f"{path} is gone", hint="It was deleted or moved since it was indexed.")
+        if not new and not self.live.stale(context.corpus.snapshot, known):
+            return context
+        return self.context(context.settings, wanted=inside)
+
+    def reopened(self, context: QueryContext) -> QueryContext | None:
+        """Return a context of the current generation; None if this one is, so that what failed is not that it is gone."""
+        was = context.corpus.snapshot.pointer
+        if _is_same_generation(was, self._pointer()):
+            return None
+        return replace(self.context(context.settings), language_model=context.language_model)
 
     def graph(self) -> "CodeGraph":
-        """Return the code graph. Raises `IndexNotFoundError`."""
+        """Return the code graph of all indexed files as they are now. Raises `IndexNotFoundError`."""
         with self._lock:
-            self._graph = self._current(self._pointer(), self._graph, _open_graph, _has_same_graph)
-            return self._graph.part
+            pointer = self._pointer()
+            self._graph = opened = self._current(pointer, self._graph, _open_graph, _has_same_graph)
+            stored = self._snapshot(pointer)
+        overlaid = self.live.over(stored, sweep="unless watched")
+        return opened.part if overlaid is None else self._parts_of(overlaid).graph
 
     def text_search(self) -> "TextSearch":
         """Return what searches the indexed files as they are on disk. Raises `IndexNotFoundError`."""
         with self._lock:
-            self._texts = self._current(self._pointer(), self._texts, self._open_texts)
-            return self._texts.part
+            pointer = self._pointer()
+            self._texts = opened = self._current(pointer, self._texts, self._open_texts)
+            stored = self._snapshot(pointer)
+        overlaid = self.live.over(stored, sweep="unless watched")
+        return opened.part if overlaid is None else self._open_texts(overlaid)
+
+    def edited(self) -> list[str]:
+        """Return the paths of the files that are known to differ from the index; none if there is no index."""
+        with self._lock:
+            pointer = self._store.pointer()
+            stored = None if pointer is None else self._snapshot(pointer)
+        return [] if stored is None else self.live.edited(stored)
+
+    def close(self) -> None:
+        """End what follows the edits; the index can be used again."""
+        self.live.close()
 
     def renew(self) -> None:
         """Return when searches see the generation that is current now, if there were searches at all."""
@@ -176,8 +300,28 @@ class OpenIndex:
         if opened is not None and is_same(opened.pointer, pointer):
             return opened
         with collector_paused():
-            snapshot = self._store.open()
+            snapshot = self._snapshot(pointer)
             return _Opened(snapshot.pointer, make(snapshot))
+
+    def _snapshot(self, pointer: Pointer) -> Snapshot:
+        """Return the current generation, the one that is open if it is the same."""
+        opened = self._stored
+        if opened is None or not _is_same_generation(opened.pointer, pointer):
+            snapshot = self._store.open()
+            self._stored = opened = _Opened(snapshot.pointer, snapshot)
+        return opened.part
+
+    def _parts_of(self, snapshot: "OverlaidSnapshot") -> "_Overlaid":
+        """Return what is open of a generation with files as they are now."""
+        with self._lock:
+            if self._overlaid is None or self._overlaid.snapshot is not snapshot:
+                self._overlaid = _Overlaid(snapshot)
+            return self._overlaid
+
+    def _graph_builder(self) -> "GraphBuilder":
+        from coderag.codegraph.build import GraphBuilder, read_imported  # noqa: PLC0415  # only edited files need it
+
+        return GraphBuilder(read_imported(self._store.directory))
 
     def _begin_renewal(self, opened: _Opened[QueryContext]) -> threading.Thread:
         """Have the current generation opened in place of an earlier one, unless that is under way."""
@@ -201,6 +345,7 @@ class OpenIndex:
                 self._renewal = None
                 if self._context is before:
                     self._context = renewed
+                    self._stored = None if renewed is None else _Opened(renewed.pointer, renewed.part.corpus.snapshot)
 
     def _open_context(self, stored: Snapshot) -> QueryContext:
         from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
@@ -213,7 +358,7 @@ class OpenIndex:
             opened = self._graph = _Opened(stored.pointer, _open_graph(stored))
         graph = opened.part
         language_model = self._language_models.model
-        prompts = Prompts(self._store.directory / "prompts")
+        prompts = Prompts(prompts_folder(self._root, self._settings))
         reranker = make_reranker(self._settings.reranker, prompts)
         if reranker and reranker.remote and self._settings.privacy.redact_secrets:
             reranker = RedactingReranker(reranker)
@@ -238,13 +383,13 @@ class OpenIndex:
             prompts=prompts,
         )
 
-    def _open_texts(self, snapshot: Snapshot) -> "TextSearch":
+    def _open_texts(self, snapshot: "IndexSnapshot") -> "TextSearch":
         from coderag.retrieval.exact import TextSearch  # noqa: PLC0415  # only `search_text` needs it
 
         return TextSearch(self._root, snapshot, max_file_bytes=self._settings.ingestion.max_file_bytes)
 
 
-def _open_graph(snapshot: Snapshot) -> "CodeGraph":
+def _open_graph(snapshot: "IndexSnapshot") -> "CodeGraph":
     from coderag.codegraph.graph import CodeGraph  # noqa: PLC0415  # only queries need it
     from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
 

@@ -2,26 +2,25 @@
 
 import hashlib
 import time
-import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.ingestion.cache_directory import cache_directory
-from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
+from coderag.ingestion.chunk_runs import PIPELINE_VERSION, chunk_embedder, run_settings
+from coderag.ingestion.embedded_chunks import EmbeddedChunks
 from coderag.ingestion.files.changes import Changes, batched, content_tree, count_renames, find_changes
 from coderag.ingestion.files.rescan import rescan
 from coderag.ingestion.files.scanner import Scan, check_root, scan
-from coderag.ingestion.summaries.kept import KeptSentences, SummaryColumns
+from coderag.ingestion.summaries.kept import KeptSentences
 from coderag.ingestion.summaries.overviews import Overviews
 from coderag.ingestion.workers import parse_cache
-from coderag.ingestion.workers.jobs import FileTask, Job, JobResult, JobRunner, RunSettings
+from coderag.ingestion.workers.jobs import FileTask, Job, JobResult, JobRunner
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.ingestion.workers.worker_pool import number_of_workers, shared_pool
 from coderag.models.dense import DenseModel, ProviderDense
@@ -38,9 +37,6 @@ from coderag.stores.pointer import EmbeddingInfo, Pointer
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
-
-PIPELINE_VERSION = 4
-"""Raised when the same file would give other chunks, vectors or facts; indexes of another version are built anew."""
 
 Progress = Callable[[IndexProgress], None]
 Edits = tuple[Scan, Collection[str]]
@@ -182,7 +178,7 @@ class Indexer:
         writer.remove(changes.removed)
         self._tally.removed += [changes.known[path] for path in changes.removed]
         vocabulary = Vocabulary(() if last is None else last.terms())
-        embed = self._embedding(vocabulary)
+        embed = chunk_embedder(self._settings, self._model, vocabulary, self._repository, self._sentences)
         total = len(changes.changed)
         done = 0
         with (
@@ -244,22 +240,12 @@ class Indexer:
         self._texts_done += number
         self._progress(IndexProgress("embed", self._texts_done, self._texts_total))
 
-    def _embedding(self, vocabulary: Vocabulary) -> Callable[[JobResult], EmbeddedChunks]:
-        """Return what embeds results: as columns, or through the LlamaIndex pipeline if users put something into it."""
-        if self._ingestion.transformations:
-            from coderag.ingestion.extended import embed_parsed  # noqa: PLC0415  # LlamaIndex takes two seconds
-            from coderag.ingestion.pipeline import ChunkPipeline  # noqa: PLC0415
-
-            pipeline = ChunkPipeline(self._ingestion, self._model, vocabulary.terms, self._repository, self._sentences)
-            return partial(embed_parsed, pipeline=pipeline)
-        summaries = SummaryColumns(self._sentences, vocabulary) if self._sentences.may_exist else None
-        return partial(embed_result, vocabulary=vocabulary, model=self._model, summaries=summaries)
-
     def _results(self, changes: Changes, *, parse_again: bool) -> Generator[JobResult, None, None]:
         """Yield what came of the changed files, in order, as worker processes read and parse them."""
         size = self._n_workers
         use_cache = bool(self._settings.storage.cache_bytes) and not parse_again
-        settings = self._run_settings(isolated=size > 0, use_cache=use_cache)
+        cache = self._cache_directory() if use_cache else None
+        settings = run_settings(self._root, self._settings, isolated=size > 0, cache=cache)
         total = sum(candidate.size for candidate in changes.changed)
         most = min(_LARGEST_JOB, max(_SMALLEST_JOB, total // max(1, _JOBS_A_WORKER * size)))
         jobs = (
@@ -284,19 +270,6 @@ class Indexer:
                 return
             self._worker_seconds.update(result.seconds)
             yield result
-
-    def _run_settings(self, *, isolated: bool, use_cache: bool) -> RunSettings:
-        return RunSettings(
-            run=uuid.uuid4().hex,
-            root=self._root,
-            max_file_bytes=self._ingestion.max_file_bytes,
-            chunking=self._ingestion.chunk.model_dump(),
-            repository=self._repository,
-            cache_key=f"{PIPELINE_VERSION} {isolated} {self._ingestion.chunk!r}",  # in our own process less is parsed
-            cache=self._cache_directory() if use_cache else None,
-            as_columns=not self._ingestion.transformations,
-            isolated=isolated,
-        )
 
     def _cache_directory(self) -> Path:
         return cache_directory(self._root, self._store.directory)

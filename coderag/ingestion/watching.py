@@ -69,12 +69,7 @@ def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | Non
     from watchfiles import Change, watch  # noqa: PLC0415  # only who watches needs it
 
     def matters(_: Change, path: str) -> bool:
-        try:
-            parts = Path(path).relative_to(root).parts
-        except ValueError:  # the root itself under another name
-            return True
-        above = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
-        return _NEVER.isdisjoint(parts) and ignored().isdisjoint(("/".join(parts), *above))
+        return is_of_interest(root, path, ignored())
 
     try:
         begun = False
@@ -98,6 +93,22 @@ def watch_changes(root: Path, ignored: Callable[[], Set[str]], stop: Event | Non
             f"{root} cannot be watched: {error}",
             hint="On Linux raise fs.inotify.max_user_watches, or run `coderag index` now and then.",
         ) from error
+
+
+def is_of_interest(root: Path, path: str, ignored: Set[str]) -> bool:
+    """Whether a path may be that of a file to index, or of what says which files are.
+
+    Args:
+        root: Folder of the repository.
+        path: As the system tells it.
+        ignored: See `watch_changes`.
+    """
+    try:
+        parts = Path(path).relative_to(root).parts
+    except ValueError:  # the root itself under another name
+        return True
+    above = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts) + 1))
+    return _NEVER.isdisjoint(parts) and ignored.isdisjoint(("/".join(parts), *above))
 
 
 def when_unlocked(index: Callable[[], Report], stop: Event | None = None) -> Report | None:

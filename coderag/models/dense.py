@@ -266,6 +266,10 @@ class MaskedQueries:
         """Return the vector of a question."""
         return self._model.embed_query(self._paths.hide(query), terms)
 
+    def with_paths(self, paths: MaskedPaths) -> "MaskedQueries":
+        """Return the same for other paths."""
+        return MaskedQueries(self._model, paths)
+
 
 def mean_vectors(chunks_of_files: sp.csc_matrix, chunks: FloatArray) -> FloatArray:
     """Return the vector of each file of a provider's model: the mean of its chunks'. See `Batch.chunks_of_files`."""

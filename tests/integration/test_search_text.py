@@ -46,7 +46,7 @@ def test_text_and_patterns_are_found_with_their_declarations(rag):
 def test_an_edit_is_seen_before_and_after_it_is_indexed(rag):
     file = rag.root / "tests/test_cart.py"
     file.write_text(FILES["tests/test_cart.py"] + "\n\ndef test_edited():\n    fresh_call()\n")
-    assert rag.search_text("fresh_call").stale == ["tests/test_cart.py"]
+    assert rag.search_text("fresh_call").matches[0].symbol == "test_edited"
     rag.index()
     assert rag.search_text("fresh_call").matches[0].symbol == "test_edited"
 

@@ -74,7 +74,7 @@ def find_changes(scan: Scan, last: Manifest | None) -> Changes:
     known = {record.path: record for record in last.records}
     differences = _tree(last).differences(tree)
     doubtful = {*differences.added, *differences.changed}
-    doubtful.update(record.path for record in last.records if _proves_nothing(record, last.checked_ns))
+    doubtful.update(record.path for record in last.records if proves_nothing(record, last.checked_ns))
     return Changes(
         changed=[candidate for path, candidate in candidates.items() if path in doubtful or path not in known],
         kept=[known[path] for path in candidates if path in known and path not in doubtful],
@@ -96,7 +96,7 @@ def status_tree(files: Iterable[Candidate | FileRecord]) -> MerkleTree:
     return MerkleTree.of({file.path: f"{file.size} {file.mtime_ns} {file.ctime_ns} {file.inode}" for file in files})
 
 
-def _proves_nothing(record: FileRecord, checked_ns: int) -> bool:
+def proves_nothing(record: FileRecord, checked_ns: int) -> bool:
     """Return whether a file must be read to know that it is what it was: it failed, or was written just then."""
     newest = max(record.mtime_ns, record.ctime_ns)
     grain = _FINE_GRAIN_NS if newest % 1_000_000_000 else _COARSE_GRAIN_NS

@@ -8,6 +8,7 @@ or failed with a reason, or as (part of) something that is listed as ignored.
 import errno
 import os
 import stat
+import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -139,16 +140,19 @@ def _home() -> Path:
         return Path(os.sep)
 
 
-def scan(root: Path, *, max_file_bytes: int = MAX_FILE_BYTES, exclude: Sequence[str] = ()) -> Scan:
+def scan(
+    root: Path, *, max_file_bytes: int = MAX_FILE_BYTES, exclude: Sequence[str] = (), until: float | None = None
+) -> Scan:
     """Return what is below a root, as `check_root` returned it.
 
     Args:
         root: Where to begin.
         max_file_bytes: Larger files are skipped.
         exclude: More patterns in gitignore syntax, relative to the root; they win over ignore files.
+        until: When to stop, on the clock of `time.monotonic`: with what lies in the upper folders, if that is not all.
     """
     walk = _Walk(root, max_file_bytes, exclude)
-    walk.run()
+    walk.run(until)
     found = walk.found
     found.candidates.sort(key=attrgetter("path"))
     found.skipped.sort(key=attrgetter("path"))
@@ -184,10 +188,11 @@ class _Walk:
         rules = IgnoreRules.for_root(root, exclude)
         self._visit_all(_Directory(root, "", rules, _tracked_against_rules(root, "", rules.repository)))
 
-    def run(self) -> None:
-        """Walk directories until none is left."""
-        while self._pending:
-            self._visit_all(self._pending.pop())
+    def run(self, until: float | None = None) -> None:
+        """Walk directories until none is left, or the time is over; then the upper ones go first."""
+        place = -1 if until is None else 0
+        while self._pending and (until is None or time.monotonic() < until):
+            self._visit_all(self._pending.pop(place))
 
     def _visit_all(self, directory: _Directory) -> None:
         try:

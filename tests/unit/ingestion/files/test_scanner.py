@@ -594,3 +594,12 @@ def test_user_without_a_home_can_index(root: Path, monkeypatch: pytest.MonkeyPat
 def test_git_directory_is_refused(repository: Path) -> None:
     with pytest.raises(IngestionError, match="git's own data"):
         check_root(repository / ".git")
+
+
+def test_a_walk_whose_time_is_over_ends_with_what_lies_in_the_upper_folders(root: Path) -> None:
+    (root / "top.py").write_text("x = 1\n")
+    (root / "deep").mkdir()
+    (root / "deep" / "low.py").write_text("x = 1\n")
+    assert [candidate.path for candidate in scan(root, until=0.0).candidates] == ["top.py"]
+    whole = scan(root, until=float("inf"))
+    assert [candidate.path for candidate in whole.candidates] == ["deep/low.py", "top.py"]

@@ -1,0 +1,66 @@
+"""How files become embedded chunks, in a run of indexing and for files that are looked at while a question is answered."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
+from coderag.ingestion.summaries.kept import KeptSentences, SummaryColumns
+from coderag.ingestion.workers.jobs import JobResult, RunSettings
+from coderag.ingestion.workers.vocabulary import Vocabulary
+from coderag.models.dense import DenseModel
+from coderag.settings import Settings
+
+PIPELINE_VERSION: Final = 4
+"""Raised when the same file would give other chunks, vectors or facts; indexes of another version are built anew."""
+
+
+def run_settings(
+    root: Path, settings: Settings, *, isolated: bool, cache: Path | None, cached_as_isolated: bool | None = None
+) -> RunSettings:
+    """Return what all jobs of a run have in common.
+
+    Args:
+        root: Folder of the repository.
+        settings: Its settings.
+        isolated: Whether the jobs are done in processes that may die of a file.
+        cache: Folder of the content cache; None for none.
+        cached_as_isolated: Whether to look up what such processes have parsed; by default as `isolated`.
+    """
+    ingestion = settings.ingestion
+    looked_up = isolated if cached_as_isolated is None else cached_as_isolated  # in our own process less is parsed
+    return RunSettings(
+        run=uuid.uuid4().hex,
+        root=root,
+        max_file_bytes=ingestion.max_file_bytes,
+        chunking=ingestion.chunk.model_dump(),
+        repository=settings.project or root.name,
+        cache_key=f"{PIPELINE_VERSION} {looked_up} {ingestion.chunk!r}",
+        cache=cache,
+        as_columns=not ingestion.transformations,
+        isolated=isolated,
+    )
+
+
+def chunk_embedder(
+    settings: Settings, model: DenseModel, vocabulary: Vocabulary, repository: str, sentences: KeptSentences
+) -> Callable[[JobResult], EmbeddedChunks]:
+    """Return what embeds results: as columns, or through the LlamaIndex pipeline if users put something into it.
+
+    Args:
+        settings: Of the repository.
+        model: The dense model.
+        vocabulary: Of the index; it learns the terms of the results.
+        repository: Part of every chunk's id.
+        sentences: What a language model wrote of chunks.
+    """
+    if settings.ingestion.transformations:
+        from coderag.ingestion.extended import embed_parsed  # noqa: PLC0415  # LlamaIndex takes two seconds
+        from coderag.ingestion.pipeline import ChunkPipeline  # noqa: PLC0415
+
+        pipeline = ChunkPipeline(settings.ingestion, model, vocabulary.terms, repository, sentences)
+        return partial(embed_parsed, pipeline=pipeline)
+    summaries = SummaryColumns(sentences, vocabulary) if sentences.may_exist else None
+    return partial(embed_result, vocabulary=vocabulary, model=model, summaries=summaries)

@@ -1,0 +1,239 @@
+"""Which files differ from a generation of the index, as far as that was told or found out."""
+
+import os
+import stat
+import weakref
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from coderag.ingestion.files.ignore import MARKERS
+from coderag.ingestion.files.scanner import Candidate, Scan, scan
+from coderag.ingestion.live.disk_files import DiskFiles, Status, earliest_look_ns, status_of
+from coderag.schema import FileRecord
+from coderag.settings import IngestionSettings
+from coderag.stores.manifest import manifest_of
+from coderag.stores.snapshot import Snapshot
+
+ROOT: Final = ""
+"""The path that stands for the whole repository: anything in it may have changed."""
+
+_BY_NAME = frozenset({"lock file", "minified file", "binary file"})
+"""Reasons for which the scanner leaves out a file without looking at it, whatever is in it."""
+
+
+@dataclass(slots=True)
+class Generation:
+    """What a generation says of its files, to be compared with those on disk.
+
+    Attributes:
+        snapshot: The generation, which this must not keep in memory.
+        records: The record of every candidate file, by path.
+        checked_ns: When its files were last looked at before they were read, or earlier: nanoseconds of the epoch.
+        folders: When something last came to or went from each folder with indexed files, as it was looked at last.
+    """
+
+    snapshot: "weakref.ReferenceType[Snapshot]"
+    records: Mapping[str, FileRecord]
+    checked_ns: int
+    is_exact: bool = False
+    folders: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(snapshot: Snapshot) -> "Generation":
+        """Return that of a snapshot."""
+        records = {record.path: record for record in snapshot.files()}
+        return Generation(weakref.ref(snapshot), records, earliest_look_ns(snapshot.pointer.created))
+
+    def look_up_checked(self) -> None:
+        """Find out when exactly its files were looked at, which takes longer, but saves reading recent files."""
+        snapshot = self.snapshot()
+        if snapshot is not None and not self.is_exact:
+            self.checked_ns = max(self.checked_ns, manifest_of(snapshot).checked_ns)
+            self.is_exact = True
+
+    def is_indexed(self, path: str) -> bool:
+        """Whether a file has chunks in it."""
+        record = self.records.get(path)
+        return record is not None and record.outcome == "indexed"
+
+
+class Edits:
+    """The files that differ from one generation. Not for several threads at once.
+
+    Args:
+        root: Folder of the repository.
+        settings: Says which files are candidates.
+        disk: The files on disk.
+
+    Attributes:
+        known: The files that are known to differ, by path; None for those that are gone or left out now.
+        skipped: The records of those among them that the scanner leaves out now.
+        ignored: What the rules leave out, as far as the repository was walked: paths, of folders with ``/`` at the end.
+    """
+
+    def __init__(self, root: Path, settings: IngestionSettings, disk: DiskFiles) -> None:
+        self._root = root
+        self._settings = settings
+        self._disk = disk
+        self._generation: Generation | None = None
+        self.known: dict[str, Candidate | None] = {}
+        self.skipped: dict[str, FileRecord] = {}
+        self.ignored: frozenset[str] = frozenset()
+        self._seen_skipped: dict[str, Candidate | None] = {}
+        self._left_out: frozenset[str] = frozenset()
+        self._skipped: frozenset[str] = frozenset()
+        self._rules: dict[str, Status | None] = {}  # files that say what is ignored, as of the last walk
+
+    def compare(self, generation: Generation, told: Collection[str]) -> None:
+        """Bring `known` up to date.
+
+        Args:
+            generation: What the files are compared with; what is known of another one is looked at again.
+            told: Paths that may have changed since the last call; `ROOT` for any.
+        """
+        if generation is not self._generation:
+            told = {*told, *self.known}
+            self._generation, self.known, self.skipped = generation, {}, {}
+        paths = _with_files_below({*told, *self.known}, generation)
+        needs_walk = [self._look(generation, path) for path in paths if path != ROOT]
+        if ROOT in told or any(needs_walk):
+            self._walk(generation)
+
+    def sweep(self, generation: Generation) -> None:
+        """Bring `known` up to date with all files that the generation has, and with new ones in their folders."""
+        generation.look_up_checked()
+        indexed = [path for path in generation.records if generation.is_indexed(path)]
+        if self._have_folders_changed(generation, indexed):
+            self.compare(generation, {ROOT})
+        else:
+            self.compare(generation, indexed)
+
+    def is_ignored(self, path: str) -> bool:
+        """Whether the rules leave out a path, as far as the repository was walked."""
+        parts = path.split("/")
+        return not self.ignored.isdisjoint(
+            (path, *("/".join(parts[:depth]) + "/" for depth in range(1, len(parts) + 1)))
+        )
+
+    def _have_folders_changed(self, generation: Generation, indexed: Iterable[str]) -> bool:
+        """Whether files may have been added to folders, or their rules changed, since the last look, or since indexing."""
+        folders = {"", *(path.rpartition("/")[0] for path in indexed)}
+        times = self._disk.folder_times(folders)
+        if generation.folders:
+            changed = times != generation.folders
+        else:
+            own = times.pop("", 0)  # the index's own folder lies there
+            changed = any(time >= generation.checked_ns for time in times.values())
+            changed = changed or any(
+                not generation.is_indexed(name) and name not in generation.records and not self.is_ignored(name)
+                for name in self._names_at_root()
+            )
+            times[""] = own
+        generation.folders = times
+        return changed
+
+    def _names_at_root(self) -> list[str]:
+        try:
+            with os.scandir(self._root) as entries:
+                return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+        except OSError:
+            return []
+
+    def _look(self, generation: Generation, path: str) -> bool:
+        """Note whether one file differs; return whether only a walk can tell."""
+        record, candidate = generation.records.get(path), self._disk.candidate(path)
+        if path.rpartition("/")[2] in MARKERS and self._is_rule_changed(generation, path, candidate):
+            return True
+        if path in self.skipped:
+            self.known[path] = None
+            return candidate != self._seen_skipped[path]
+        if candidate is None:
+            return self._note_missing(generation, path)
+        if path in self._left_out:
+            self.known[path] = None
+            return False
+        if record is None:
+            return self._look_at_new(candidate)
+        if self._stays_out(candidate, record) or self._is_same(generation, candidate, record):
+            self.known.pop(path, None)
+        else:
+            self.known[path] = candidate
+        return False
+
+    def _note_missing(self, generation: Generation, path: str) -> bool:
+        """Note a path without a regular file; return whether only a walk can tell what is there instead."""
+        self.known.pop(path, None)
+        try:
+            is_folder = stat.S_ISDIR(os.lstat(self._root / path).st_mode)
+        except (OSError, ValueError):
+            if path in generation.records:
+                self.known[path] = None
+            return False
+        if generation.is_indexed(path):
+            self.known[path] = None
+            return True
+        return is_folder and not self.is_ignored(path)
+
+    def _look_at_new(self, candidate: Candidate) -> bool:
+        """Note a file that the generation has not; return whether only a walk can tell if it is to be indexed."""
+        if candidate.path in self.known:
+            self.known[candidate.path] = candidate
+            return False
+        return not (candidate.path in self._skipped or self.is_ignored(candidate.path))
+
+    def _is_rule_changed(self, generation: Generation, path: str, candidate: Candidate | None) -> bool:
+        """Whether a file that says what is ignored is another one than at the last walk, or than was indexed."""
+        if path in self._rules:
+            return (None if candidate is None else status_of(candidate)) != self._rules[path]
+        record = generation.records.get(path)
+        return candidate is None or record is None or not self._is_same(generation, candidate, record)
+
+    def _is_same(self, generation: Generation, candidate: Candidate, record: FileRecord) -> bool:
+        return self._disk.is_same(candidate, record, generation.checked_ns)
+
+    def _stays_out(self, candidate: Candidate, record: FileRecord) -> bool:
+        """Whether a file that is not indexed need not be read to know that it will not be."""
+        if record.outcome != "skipped":
+            return False
+        by_name = record.reason in _BY_NAME and not record.hash  # what was read has a hash
+        return by_name or candidate.size > self._settings.max_file_bytes
+
+    def _walk(self, generation: Generation) -> None:
+        """Compare all files that there are."""
+        generation.look_up_checked()
+        settings, records = self._settings, generation.records
+        found = scan(self._root, max_file_bytes=settings.max_file_bytes, exclude=settings.exclude)
+        candidates = {candidate.path: candidate for candidate in found.candidates}
+        self.ignored = frozenset(path for path, _ in found.ignored)
+        self._rules |= dict.fromkeys(self._rules)
+        self._rules |= {path: status_of(one) for path, one in candidates.items() if path.rpartition("/")[2] in MARKERS}
+        absent = {path: self._disk.candidate(path) for path in records if path not in candidates and path[-1:] != "/"}
+        self._note_skipped(found, records)
+        left_out = (path for path, one in absent.items() if one is not None and path not in self._skipped)
+        self._left_out = frozenset(left_out)
+        self.known = {
+            path: one
+            for path, one in candidates.items()
+            if (record := records.get(path)) is None or not self._is_same(generation, one, record)
+        }
+        gone = (path for path in absent if path not in self._skipped)
+        self.known |= dict.fromkeys((*gone, *self.skipped))
+
+    def _note_skipped(self, found: Scan, records: Mapping[str, FileRecord]) -> None:
+        """Note the files that the scanner leaves out now, and what they are like."""
+        self._skipped = frozenset(record.path for record in found.skipped)
+        self.skipped = {}
+        for record in found.skipped:
+            old = records.get(record.path)
+            if old is None or (old.outcome, old.reason) != (record.outcome, record.reason):
+                self.skipped[record.path] = record
+        self._seen_skipped = {path: self._disk.candidate(path) for path in self.skipped}
+
+
+def _with_files_below(paths: Collection[str], generation: Generation) -> list[str]:
+    """Return paths, and the indexed files below those that are no indexed files themselves: a folder may be gone."""
+    folders = tuple(f"{path}/" for path in paths if path and path not in generation.records)
+    below = [path for path in generation.records if path.startswith(folders)] if folders else []
+    return [*paths, *below]

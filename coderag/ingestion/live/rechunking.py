@@ -1,0 +1,217 @@
+"""Chunks of files as they are now, made in this process as a run of indexing makes them, and kept in memory."""
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import ConfigurationError, ModelError
+from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.chunk_runs import chunk_embedder, run_settings
+from coderag.ingestion.embedded_chunks import EmbeddedChunks
+from coderag.ingestion.files.scanner import Candidate
+from coderag.ingestion.live.disk_files import DiskFiles, status_of
+from coderag.ingestion.live.edits import Edits
+from coderag.ingestion.summaries.kept import KeptSentences
+from coderag.ingestion.summaries.overviews import Overviews
+from coderag.ingestion.workers.jobs import FileTask, Job, JobRunner
+from coderag.ingestion.workers.vocabulary import Vocabulary
+from coderag.ingestion.workers.worker_pool import number_of_workers
+from coderag.models.dense import Batch, BatchVectors, DenseModel, ProviderDense
+from coderag.privacy import PathMask
+from coderag.settings import Settings
+from coderag.stores.content_cache import FILE_NAME, ContentCache
+from coderag.stores.overlaid import FreshChunks, FreshFile, FreshFiles
+from coderag.stores.pointer import EmbeddingInfo
+from coderag.stores.snapshot import Snapshot
+from coderag.stores.summary_cache import SummaryCache
+
+MOST_FILES: Final = 40
+"""Files that are chunked anew for one question, those apart that are among its results: 40 take about half a second."""
+
+MOST_BYTES: Final = 300_000
+"""Of these files. Parsing, counting and embedding take about 2 s a megabyte."""
+
+_logger = logging.getLogger(__name__)
+
+
+class Rechunker:
+    """Chunks files anew, in place of those of one generation. Not for several threads at once.
+
+    Args:
+        root: Folder of the repository.
+        settings: Its settings.
+        make_model: Returns the dense model.
+        base: The generation.
+        disk: The files on disk.
+    """
+
+    def __init__(
+        self, root: Path, settings: Settings, make_model: Callable[[], DenseModel], base: Snapshot, disk: DiskFiles
+    ) -> None:
+        self._disk = disk
+        self._base = base
+        self._cache_directory = cache_directory(root, base.directory)
+        self._vocabulary: Vocabulary = Vocabulary(base.terms())
+        self._terms: Sequence[str] = self._vocabulary.terms
+        self._summaries = SummaryCache(self._cache_directory)
+        self._sentences = KeptSentences(self._summaries)
+        self._model = _OwnModel(make_model, base.pointer.embedding)
+        repository = settings.project or root.name
+        self._embed = chunk_embedder(settings, self._model, self._vocabulary, repository, self._sentences)
+        has_cache = bool(settings.storage.cache_bytes) and (self._cache_directory / FILE_NAME).exists()
+        by_workers = number_of_workers(settings.ingestion.workers) > 0
+        self._cache_bytes = settings.storage.cache_bytes if has_cache else 0
+        cache = self._cache_directory if has_cache else None
+        self._runner = JobRunner(
+            run_settings(root, settings, isolated=False, cache=cache, cached_as_isolated=by_workers)
+        )
+        self._made: dict[str, tuple[Candidate, FreshFile]] = {}
+        self._reasons: dict[str, FreshFile] = {}
+
+    def close(self) -> None:
+        """Close the caches."""
+        self._runner.close()
+        self._summaries.close()
+
+    def fresh_files(self, edits: Edits, wanted: Sequence[str], hidden: Sequence[str]) -> FreshFiles:
+        """Return what is to stand in place of a generation's files.
+
+        Args:
+            edits: The files that differ.
+            wanted: Those that are chunked however many there are; of the others, as many as a question can wait for.
+            hidden: Those that are left out, because they cannot be kept up with.
+        """
+        known = edits.known
+        self._made = {path: one for path, one in self._made.items() if known.get(path) is not None}
+        gone = {path for path, candidate in known.items() if candidate is None} | set(hidden)
+        self._make([candidate for path in wanted if (candidate := known.get(path)) is not None and path not in gone])
+        left = [candidate for path, candidate in sorted(known.items()) if candidate is not None and path not in gone]
+        self._make(_affordable([candidate for candidate in left if not self._is_made(candidate)]))
+        files = {path: fresh for path, (_, fresh) in self._made.items() if path not in gone}
+        files |= self._skipped(edits)
+        gone -= edits.skipped.keys()
+        overviews = self._overviews(files, gone)
+        terms = list(dict.fromkeys([*self._terms, *overviews.terms()])) if overviews.files else list(self._terms)
+        return FreshFiles(files, frozenset(gone), terms, {**self._base.arrays(), **overviews.arrays()})
+
+    def _skipped(self, edits: Edits) -> dict[str, FreshFile]:
+        """Return the files that are left out now, with the reason; each an object that stays the same while it does."""
+        self._reasons = {
+            path: old if (old := self._reasons.get(path)) and old.record == record else FreshFile(record)
+            for path, record in edits.skipped.items()
+        }
+        return self._reasons
+
+    def _is_made(self, candidate: Candidate) -> bool:
+        """Whether a file was chunked as it is now."""
+        made = self._made.get(candidate.path)
+        if made is None:
+            return False
+        before, fresh = made
+        return status_of(before) == status_of(candidate) or bool(
+            fresh.record.hash and fresh.record.hash == self._disk.hash_of(candidate)
+        )
+
+    def _make(self, candidates: Sequence[Candidate]) -> None:
+        todo = [candidate for candidate in candidates if not self._is_made(candidate)]
+        if not todo:
+            return
+        with self._model.cached(self._cache_directory, self._cache_bytes):
+            for candidate in todo:
+                self._made[candidate.path] = candidate, self._chunked(candidate)
+
+    def _chunked(self, candidate: Candidate) -> FreshFile:
+        result = self._runner.run(Job([FileTask(candidate)]))
+        chunks = None
+        if result.columns is not None or result.parsed:
+            embedded = self._embed(result)
+            self._terms = embedded.terms
+            chunks = _fresh_chunks(embedded) if len(embedded.columns) else None
+        return FreshFile(result.records[0], chunks, result.facts.get(candidate.path))
+
+    def _overviews(self, files: Mapping[str, FreshFile], gone: Collection[str]) -> Overviews:
+        """Return what a language model wrote of files and folders, as far as it holds for the files as they are now."""
+        overviews = Overviews.of_arrays(self._base.arrays())
+        overviews.drop([*files, *gone])
+        if self._sentences.may_exist:
+            for one in files.values():
+                if one.chunks is not None:
+                    overviews.renew_files(one.chunks.columns, self._sentences)
+            overviews.renew_folders(self._sentences)
+        return overviews
+
+
+class _OwnModel:
+    """A model for chunks of edited files. While its server fails they get no vectors, and are found by their words.
+
+    Args:
+        make_model: Returns the repository's model. It is copied: a run of indexing in another thread has state in it.
+        recorded: The model of the generation.
+    """
+
+    def __init__(self, make_model: Callable[[], DenseModel], recorded: EmbeddingInfo) -> None:
+        self.info = recorded
+        self.mask: PathMask | None = None
+        self._model: DenseModel | None = None
+        try:
+            model = copy(make_model())
+            if model.info == recorded:  # else only names and the code graph are asked for
+                self._model, self.mask = model, model.mask
+        except (ConfigurationError, ModelError) as error:
+            _logger.warning("Edited files have no vectors until they are indexed: %s", error)
+
+    def embed_batch(self, batch: Batch) -> BatchVectors:
+        """Return the vectors of a batch; zeros if the model cannot be reached."""
+        if self._model is not None:
+            try:
+                return self._model.embed_batch(batch)
+            except ModelError as error:
+                _logger.warning("Edited files have no vectors until they are indexed: %s", error)
+        dimension = self.info.dimension
+        files = np.zeros((len(batch.paths), dimension), np.float32)
+        return BatchVectors(np.zeros((len(batch.texts), dimension), np.float32), files, files)
+
+    def embed_query(self, query: str, terms: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vector of a question; zeros if there is no model."""
+        if self._model is None:
+            return np.zeros(self.info.dimension, np.float32)
+        return self._model.embed_query(query, terms)
+
+    @contextmanager
+    def cached(self, directory: Path, limit_bytes: int) -> Iterator[None]:
+        """Within the block, have a provider's model look up and keep its vectors by content."""
+        model = self._model
+        if not (isinstance(model, ProviderDense) and limit_bytes):
+            yield
+            return
+        model.on_embedded = lambda _: None
+        with ContentCache(directory, limit_bytes=limit_bytes) as cache:
+            model.cache = cache
+            try:
+                yield
+            finally:
+                model.cache = None
+
+
+def _affordable(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the first of some files, as many as a question can wait for."""
+    taken: list[Candidate] = []
+    size = 0
+    for candidate in candidates[:MOST_FILES]:
+        size += candidate.size
+        if taken and size > MOST_BYTES:
+            break
+        taken.append(candidate)
+    return taken
+
+
+def _fresh_chunks(embedded: EmbeddedChunks) -> FreshChunks:
+    """Return the chunks of one file."""
+    vectors = embedded.vectors
+    return FreshChunks(embedded.columns, embedded.counts, vectors.chunks, vectors.files[0], vectors.paths[0])
