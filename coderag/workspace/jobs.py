@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from coderag.errors import CodeRAGError
 from coderag.schema import IndexProgress, IndexReport
+from coderag.workspace.listeners import Listeners
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -24,7 +25,8 @@ class JobView:
         full: Whether everything is built anew.
         progress: How far it is; None before it has begun.
         report: What it did; None before it is done.
-        error, hint: What went wrong, and what can be done about it; empty if nothing did.
+        error, hint: What went wrong, and what can be done about it; empty if nothing did. Of a job that is queued: why it
+            is again, which is that another process writes the index.
     """
 
     id: str
@@ -53,7 +55,7 @@ class IndexJob:
         self._view = JobView(self.id, root, full, "queued")
         self._cancel = cancel
         self._changed = threading.Condition()
-        self._watchers: list[Callable[[JobView], None]] = []
+        self._watchers: Listeners[JobView] = Listeners()
 
     @property
     def view(self) -> JobView:
@@ -73,26 +75,19 @@ class IndexJob:
 
     def watch(self, watcher: Callable[[JobView], None]) -> Callable[[], None]:
         """Have a function called with how it stands now, and whenever that changes; return what ends that."""
-        with self._changed:
-            self._watchers.append(watcher)
-            view = self._view
-        watcher(view)
-        return lambda: self._forget(watcher)
+        remove = self._watchers.add(watcher)
+        watcher(self._view)
+        return remove
 
     def change(self, changes: Mapping[str, Any]) -> None:
-        """Note how it stands; only who runs it does that.
+        """Note how it stands; only who runs it does that. A job that has ended stays as it is.
 
         Args:
             changes: Attributes of the view.
         """
         with self._changed:
+            if self._view.state in ENDED:
+                return
             self._view = view = replace(self._view, **changes)
-            watchers = list(self._watchers)
             self._changed.notify_all()
-        for watcher in watchers:
-            watcher(view)
-
-    def _forget(self, watcher: Callable[[JobView], None]) -> None:
-        with self._changed:
-            if watcher in self._watchers:
-                self._watchers.remove(watcher)
+        self._watchers.tell(view)

@@ -1,17 +1,49 @@
 """`Workspace`: the repositories that one process has open."""
 
+import gc
+import logging
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from types import TracebackType
+from typing import Final, Self
 
-from coderag.app import CodeRAG
-from coderag.errors import CodeRAGError
-from coderag.ingestion.files.scanner import check_root
-from coderag.schema import Evidence, Filters, SearchHit
-from coderag.workspace.jobs import IndexJob
+from coderag.errors import CodeRAGError, IngestionError, ServiceError, StoreError
+from coderag.query_input import make_query_input
+from coderag.retrieval.filters import filter_values
+from coderag.schema import Filters
+from coderag.workspace.allowed_roots import check_allowed
+from coderag.workspace.engines import EngineStamp, OpenEngine, index_directory, is_trusted, open_engine
+from coderag.workspace.index_queue import IndexQueue
+from coderag.workspace.jobs import ENDED, IndexJob
+from coderag.workspace.listeners import Listeners
+from coderag.workspace.registry import KnownRoot, Registry, unique_name
 from coderag.workspace.repository import OpenRepository
+from coderag.workspace.results import (
+    KnownRepository,
+    RepositoryEvent,
+    RepositoryHit,
+    RepositoryVerdict,
+    WorkspaceHits,
+)
+from coderag.workspace.several import Reply, ask_several, merged
+from coderag.workspace.writer import Writer, WriterProcess
+
+__all__ = [
+    "KnownRepository",
+    "RepositoryEvent",
+    "RepositoryHit",
+    "RepositoryVerdict",
+    "Workspace",
+    "WorkspaceHits",
+    "WorkspaceOptions",
+]
+
+_NOTE_S: Final = 300.0  # how often it is noted that a repository is in use
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,74 +61,40 @@ class WorkspaceOptions:
     watch: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRepository:
-    """A repository that was indexed or opened on this machine.
-
-    Attributes:
-        name: To call it by.
-        root: Its folder.
-        used: When it was last opened, ISO 8601.
-        is_open: Whether this workspace has it open.
-        is_indexed: Whether it has an index.
-    """
-
-    name: str
-    root: str
-    used: str
-    is_open: bool
-    is_indexed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryHit:
-    """A result, and the repository that it is of."""
-
-    repository: str
-    root: str
-    hit: SearchHit
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryVerdict:
-    """How well one of several repositories answers a question; an error instead if it cannot be asked."""
-
-    repository: str
-    root: str
-    evidence: Evidence
-    confidence: float
-    not_indexed: Sequence[str] = ()
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkspaceHits:
-    """Results of several repositories, best first."""
-
-    hits: Sequence[RepositoryHit]
-    verdicts: Sequence[RepositoryVerdict]
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryEvent:
-    """Something that happened to a repository: another generation of its index, a job that changed, edits."""
-
-    kind: Literal["generation", "job", "edited", "closed"]
-    root: str
-
-
 class Workspace:
     """The repositories that one process has open. It may be used by several threads.
 
     Args:
         options: What it may do.
+        registry: The known repositories; by default those of this user.
+        start_writer: Starts what writes the indexes; by default a process.
+        open_engine: Opens a repository.
     """
 
-    def __init__(self, options: WorkspaceOptions | None = None) -> None:
+    def __init__(
+        self,
+        options: WorkspaceOptions | None = None,
+        *,
+        registry: Registry | None = None,
+        start_writer: Callable[[], Writer] = WriterProcess,
+        open_engine: OpenEngine = open_engine,
+    ) -> None:
         self.options = options or WorkspaceOptions()
+        self._registry = registry or Registry()
+        self._open_engine = open_engine
         self._lock = threading.Lock()
-        self._open: dict[Path, OpenRepository] = {}
-        self._listeners: list[Callable[[RepositoryEvent], None]] = []
+        self._open: dict[Path, OpenRepository] = {}  # the least recently used first
+        self._listeners: Listeners[RepositoryEvent] = Listeners()
+        self._queue = IndexQueue(self._note_job, start_writer)
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def repository(self, root: str | Path) -> OpenRepository:
         """Return a repository, opened if it is not.
@@ -108,20 +106,64 @@ class Workspace:
             ForbiddenRootError: It lies outside the allowed folders.
             IngestionError: There is no such folder, or it is one that is never indexed.
             ConfigurationError: Its settings cannot be used.
+            ServiceError: The workspace is closed.
         """
-        path = check_root(Path(root))
+        path = self._path_of(root)
+        stamp = EngineStamp.of(path, trusted=is_trusted(path))
         with self._lock:
-            if path not in self._open:
-                self._open[path] = OpenRepository(CodeRAG(path), path.name)
-            return self._open[path]
+            if self._is_closed:
+                raise ServiceError("the workspace is closed", hint="Start the service again.")
+            known = self._open.get(path)
+            is_new = known is None or known.stamp != stamp
+            one = self._opened(path, stamp) if known is None or is_new else known
+            self._open.pop(path, None)
+            self._open[path] = one
+            surplus = self._surplus(one)
+        if known and is_new:
+            known.let_go()
+        _close_all(surplus)
+        if is_new:
+            one.begin()
+        self._note_use(one)
+        return one
 
     def known(self) -> list[KnownRepository]:
-        """Return the repositories that were opened or indexed on this machine, the last used first."""
-        return [KnownRepository(one.name, str(one.root), "", True, one.is_indexed) for one in self._open.values()]
+        """Return the repositories that were opened or indexed on this machine, the last used first.
+
+        Those outside of the allowed folders are left out.
+        """
+        with self._lock:
+            is_open = {str(path): one for path, one in self._open.items()}
+        entries = [entry for entry in self._registry.entries() if self._may_open(entry)]
+        noted = {entry.root for entry in entries}
+        unnoted = [
+            KnownRepository(one.name, root, "", is_open=True, is_indexed=one.is_indexed)
+            for root, one in reversed(is_open.items())
+            if root not in noted
+        ]
+        return unnoted + [
+            KnownRepository(
+                entry.name, entry.root, entry.used, entry.root in is_open, entry.is_indexed, is_there=entry.is_there
+            )
+            for entry in entries
+        ]
 
     def forget(self, root: str | Path) -> bool:
-        """Strike a repository from the known ones, and close it; its index stays. Return whether it was known."""
-        return self._open.pop(check_root(Path(root)), None) is not None
+        """Strike a repository from the known ones, and close it; its index stays. Return whether it was known.
+
+        Raises:
+            StoreError: The list of known ones cannot be written.
+        """
+        entry = self._named(root)
+        try:
+            path = Path(entry.root) if entry else Path(root).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError):  # no folder at all
+            return False
+        with self._lock:
+            one = self._open.pop(path, None)
+        if one is not None:
+            one.close()
+        return self._registry.forget(str(path)) or one is not None
 
     def search(
         self,
@@ -136,20 +178,15 @@ class Workspace:
         Raises:
             InvalidQueryError: The question is empty or too long.
         """
-        hits: list[RepositoryHit] = []
-        verdicts: list[RepositoryVerdict] = []
-        for place in repositories:
-            try:
-                one = self.repository(place)
+        make_query_input(query, "search", top_k=top_k, filters=filter_values(filters) if filters else None)
+
+        def ask(place: str | Path) -> Reply:
+            with self.repository(place).using() as one:
                 found = one.engine.search(query, top_k=top_k, filters=filters)
-            except CodeRAGError as error:
-                verdicts.append(RepositoryVerdict(str(place), str(place), "unknown", 0.0, error=str(error)))
-                continue
-            hits += [RepositoryHit(one.name, str(one.root), hit) for hit in found]
-            verdicts.append(
-                RepositoryVerdict(one.name, str(one.root), found.evidence, found.confidence, found.not_indexed)
-            )
-        return WorkspaceHits(hits, verdicts)
+                return Reply(one.name, str(one.root), found, top_k or one.engine.settings.search.top_k)
+
+        replies, verdicts = ask_several(self._each_once(repositories), ask)
+        return WorkspaceHits(merged(replies, max((reply.top_k for reply in replies), default=0)), verdicts)
 
     def job(self, job_id: str) -> IndexJob | None:
         """Return a job of this workspace by its id; None if there is none."""
@@ -157,14 +194,112 @@ class Workspace:
 
     def jobs(self) -> list[IndexJob]:
         """Return the jobs of this workspace, the last begun first."""
-        return [one.job for one in self._open.values() if one.job]
+        return self._queue.jobs()
 
     def listen(self, listener: Callable[[RepositoryEvent], None]) -> Callable[[], None]:
         """Have a function called, from any thread, whenever something happens to a repository; return what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     def close(self) -> None:
         """End all that runs: jobs, watches, the process that writes."""
-        for one in self._open.values():
-            one.close()
+        with self._lock:
+            self._is_closed = True
+            ones = list(self._open.values())
+            self._open.clear()
+        self._queue.close()
+        for one in ones:
+            one.let_go()
+
+    def _path_of(self, place: str | Path) -> Path:
+        """Return the folder of a repository, if it may be opened."""
+        if not str(place):
+            raise IngestionError("no repository is named", hint="Give its folder, or the name of a known one.")
+        entry = self._named(place)
+        try:
+            return check_allowed(Path(entry.root if entry else place), self.options.allowed_roots)
+        except IngestionError as error:
+            names = [one.name for one in self.known()]
+            if isinstance(place, Path) or entry or not _may_be_name(place) or not names:
+                raise
+            hint = f"Give a folder, or the name of a known repository: {', '.join(names[:10])}."
+            raise type(error)(str(error), hint=hint) from error
+
+    def _named(self, place: str | Path) -> KnownRoot | None:
+        """Return the known repository of a name; None for what is a folder."""
+        if not isinstance(place, str) or not _may_be_name(place):
+            return None
+        with self._lock:
+            one = next((one for one in self._open.values() if one.name == place), None)
+        if one is not None:
+            return KnownRoot(one.name, str(one.root), "", "")
+        return self._registry.find(place)
+
+    def _each_once(self, places: Sequence[str | Path]) -> list[str | Path]:
+        """Return places without those that are folders of an earlier one."""
+        folders: dict[str, str | Path] = {}
+        for place in places:
+            entry = self._named(place)
+            folders.setdefault(entry.root if entry else str(place), place)
+        return list(folders.values())
+
+    def _opened(self, path: Path, stamp: EngineStamp) -> OpenRepository:
+        """Return a repository that was not open; to be called with the lock held."""
+        engine = self._open_engine(path, trusted=stamp.trusted, on_edited=lambda paths: self._note_edits(path, paths))
+        name = self._name_of(path, index_directory(engine))
+        return OpenRepository(engine, name, stamp, self._queue, self._listeners.tell, watch=self.options.watch)
+
+    def _name_of(self, path: Path, index: Path) -> str:
+        try:
+            return self._registry.note(path, index).name
+        except StoreError as error:
+            _logger.info("%s is not noted among the known repositories: %s", path, error)
+            return unique_name(path, [one.name for one in self._open.values()])
+
+    def _note_use(self, one: OpenRepository) -> None:
+        one.used_at = time.monotonic()
+        if one.used_at > one.noted_at + _NOTE_S:
+            one.noted_at = one.used_at
+            self._name_of(one.root, index_directory(one.engine))
+        one.look_at_generation()
+
+    def _surplus(self, wanted: OpenRepository) -> list[OpenRepository]:
+        """Take out the least recently used repositories beyond the limit, but none that has something to do."""
+        excess = len(self._open) - self.options.max_repositories
+        idle = [path for path, one in self._open.items() if one is not wanted and not one.is_busy]
+        return [self._open.pop(path) for path in idle[: max(0, excess)]]
+
+    def _may_open(self, entry: KnownRoot) -> bool:
+        if not self.options.allowed_roots:
+            return True
+        try:
+            check_allowed(Path(entry.root), self.options.allowed_roots)
+        except CodeRAGError:
+            return False
+        return True
+
+    def _note_edits(self, path: Path, paths: Collection[str]) -> None:
+        with self._lock:
+            one = self._open.get(path)
+        if one is not None:
+            one.note_edits(paths)
+
+    def _note_job(self, job: IndexJob) -> None:
+        view = job.view
+        with self._lock:
+            one = self._open.get(Path(view.root))
+        if one is not None and view.state in ENDED:
+            one.note_end(view)
+        self._listeners.tell(RepositoryEvent("job", view.root))
+
+
+def _close_all(repositories: list[OpenRepository]) -> None:
+    """Close repositories, and give their memory back; the list is emptied."""
+    if repositories:
+        while repositories:
+            repositories.pop().let_go()
+        gc.collect()  # an engine is a cycle of objects, and the collector's own time comes late: there are few of them
+
+
+def _may_be_name(place: str) -> bool:
+    """Whether a text is no path for certain."""
+    return not (place.startswith((".", "~")) or Path(place).is_absolute() or "\0" in place)

@@ -1,0 +1,36 @@
+"""Which folders a workspace may open."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from coderag.errors import ForbiddenRootError
+from coderag.ingestion.files.scanner import check_root
+
+
+def check_allowed(path: Path, allowed: Sequence[Path]) -> Path:
+    """Return a repository's real path, if it may be opened.
+
+    Links are followed first: what lies outside stays outside, however it is reached; and of what lies there, not even
+    that it exists is told.
+
+    Args:
+        path: Its folder, as it was named.
+        allowed: Folders in or below which it must lie; none means anywhere.
+
+    Raises:
+        ForbiddenRootError: It lies outside of these.
+        IngestionError: There is no such folder, or it is one that is never indexed.
+    """
+    if allowed and not _lies_in(path, allowed):
+        named = ", ".join(str(folder) for folder in allowed)
+        hint = f"Allowed are folders in or below {named}; `coderag serve --allow-root` adds one."
+        raise ForbiddenRootError(f"{path}: outside of the folders that may be opened", hint=hint)
+    return check_root(path)
+
+
+def _lies_in(path: Path, allowed: Sequence[Path]) -> bool:
+    try:
+        real = path.expanduser().resolve()
+        return any(real.is_relative_to(folder.expanduser().resolve()) for folder in allowed)
+    except (OSError, RuntimeError, ValueError):  # a loop of links, an unknown ~user, a NUL
+        return False

@@ -1,0 +1,258 @@
+"""The jobs of a workspace: one queue for all repositories, one process that works it off."""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from coderag.errors import CodeRAGError, IndexLockedError, IngestionError, ServiceError
+from coderag.schema import IndexReport
+from coderag.workspace.jobs import ENDED, IndexJob
+from coderag.workspace.writer import Writer, WriterProcess
+from coderag.workspace.writer_messages import IndexTask
+
+IDLE_S: Final = 60.0
+"""The process is ended when it had nothing to do for so long; starting one takes about two seconds."""
+
+_RETRY_S: Final = 0.5  # while another process writes the index
+_MOST_ENDED: Final = 100  # jobs that have ended and are still known
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a repository wants to be done.
+
+    Attributes:
+        root: Its folder.
+        trusted: Whether the user trusts it.
+        take_edits: Returns all that may have been edited since the last job began; None if that is not known. Asked when
+            the job begins.
+    """
+
+    root: str
+    trusted: bool
+    take_edits: Callable[[], Collection[str] | None]
+
+
+@dataclass(slots=True)
+class _Entry:
+    order: Order
+    job: IndexJob
+    walks: bool
+    not_before: float = 0.0
+    is_cancelled: bool = False
+
+
+class IndexQueue:
+    """Runs of indexing, one at a time, in their order. Any thread may use it.
+
+    Args:
+        on_change: Called when a job has changed, from any thread.
+        start_writer: Starts what does the work; by default a process.
+        idle_s: Seconds without work after which that is ended.
+    """
+
+    def __init__(
+        self,
+        on_change: Callable[[IndexJob], None],
+        start_writer: Callable[[], Writer] = WriterProcess,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self._on_change = on_change
+        self._start_writer = start_writer
+        self._idle_s = idle_s
+        self._changed = threading.Condition()
+        self._waiting: list[_Entry] = []
+        self._running: _Entry | None = None
+        self._ended: deque[IndexJob] = deque(maxlen=_MOST_ENDED)
+        self._writer: Writer | None = None
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def submit(self, order: Order, *, full: bool = False, for_edits: bool = False) -> IndexJob:
+        """Return the job that does it: one that waits, the one that is under way, or a new one.
+
+        Args:
+            full: Whether everything is to be built anew. A job that is not so is not joined when it has begun.
+            for_edits: Whether it is only for the edits that are known, so that no walk is needed; a job that is under way
+                may have begun too early for them.
+
+        Raises:
+            ServiceError: The workspace is closed.
+        """
+        with self._changed:
+            if self._is_closed:
+                raise ServiceError("the workspace is closed", hint="Start the service again.")
+            waiting = next((entry for entry in self._waiting if entry.order.root == order.root), None)
+            running = self._running if self._running and self._running.order.root == order.root else None
+            if waiting is None and running and not for_edits and (running.job.view.full or not full):
+                return running.job
+            entry = waiting or self._added(order, full=full)
+            entry.walks = entry.walks or not for_edits
+        if waiting is None:
+            entry.job.watch(lambda _: self._on_change(entry.job))
+        elif full and not entry.job.view.full:
+            entry.job.change({"full": True})
+        with self._changed:
+            self._begin()
+        return entry.job
+
+    def current(self, root: str) -> IndexJob | None:
+        """Return the job of a repository that is under way, else the one that waits, else the last one."""
+        with self._changed:
+            active = [self._running] if self._running else []
+            jobs = [entry.job for entry in (*active, *self._waiting)] + list(reversed(self._ended))
+        return next((job for job in jobs if job.view.root == root), None)
+
+    def jobs(self) -> list[IndexJob]:
+        """Return all jobs that are known, the last asked for first."""
+        with self._changed:
+            active = [self._running] if self._running else []
+            return [entry.job for entry in reversed((*active, *self._waiting))] + list(reversed(self._ended))
+
+    def is_active(self, root: str) -> bool:
+        """Whether a job of a repository waits or is under way."""
+        job = self.current(root)
+        return job is not None and job.view.state not in ENDED
+
+    @property
+    def writer(self) -> Writer | None:
+        """What does the work, if it has been started."""
+        return self._writer
+
+    def cancel_all(self, root: str) -> None:
+        """Cancel the jobs of a repository."""
+        for job in self.jobs():
+            if job.view.root == root:
+                job.cancel()
+
+    def close(self) -> None:
+        """Cancel all jobs, and return when the process and the thread have ended."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+            thread = self._thread
+        for job in self.jobs():
+            job.cancel()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _added(self, order: Order, *, full: bool) -> _Entry:
+        entry: _Entry
+        job = IndexJob(order.root, full=full, cancel=lambda: self._cancel(entry))
+        entry = _Entry(order, job, walks=False)
+        self._waiting.append(entry)
+        return entry
+
+    def _begin(self) -> None:
+        """Have the thread look for work; to be called with the lock held."""
+        if self._thread is None and not self._is_closed:
+            self._thread = threading.Thread(target=self._work, name="index jobs", daemon=True)
+            self._thread.start()
+        self._changed.notify_all()
+
+    def _cancel(self, entry: _Entry) -> None:
+        with self._changed:
+            entry.is_cancelled = True
+            is_waiting = entry in self._waiting
+            if is_waiting:
+                self._waiting.remove(entry)
+                self._ended.append(entry.job)
+            elif self._running is entry and self._writer is not None:
+                self._writer.kill()
+        if is_waiting:
+            entry.job.change({"state": "cancelled"})
+
+    def _work(self) -> None:
+        while not self._is_closed:
+            entry = self._next()
+            if entry is None:
+                self._end_writer()
+            else:
+                self._do(entry)
+        self._end_writer()
+
+    def _next(self) -> _Entry | None:
+        """Return the next one to do; None when there was nothing to do for long, or nothing is to be done any more."""
+        idle_at = time.monotonic() + self._idle_s
+        with self._changed:
+            while not self._is_closed:
+                now = time.monotonic()
+                ready = next((entry for entry in self._waiting if entry.not_before <= now), None)
+                if ready is not None:
+                    self._waiting.remove(ready)
+                    self._running = ready
+                    return ready
+                until = min((entry.not_before for entry in self._waiting), default=idle_at)
+                if until <= now:
+                    if self._writer is not None:
+                        return None
+                    idle_at = now + self._idle_s
+                self._changed.wait(max(0.0, until - now) if self._writer or self._waiting else None)
+        return None
+
+    def _do(self, entry: _Entry) -> None:
+        entry.job.change({"state": "running", "error": "", "hint": ""})
+        try:
+            report = self._report(entry)
+        except CodeRAGError as error:
+            self._fail(entry, error)
+        except Exception as error:  # a fault of ours ends one job, not all that follow
+            _logger.exception("Indexing %s failed", entry.order.root)
+            self._fail(entry, IngestionError(f"{entry.order.root}: {error!r}", hint="This is a fault of CodeRAG."))
+        else:
+            self._end(entry, {"state": "done", "report": report})
+
+    def _report(self, entry: _Entry) -> IndexReport:
+        order = entry.order
+        writer = self._started_writer()
+        edited = order.take_edits()
+        known = None if edited is None or entry.walks else sorted(edited)
+        task = IndexTask(order.root, order.trusted, entry.job.view.full, known)
+        if entry.is_cancelled:  # while the process was started; from now on it is killed
+            raise IngestionError("cancelled")
+        return writer.do(task, lambda progress: entry.job.change({"progress": progress}))
+
+    def _fail(self, entry: _Entry, error: CodeRAGError) -> None:
+        if entry.is_cancelled:
+            self._end(entry, {"state": "cancelled"})
+        elif isinstance(error, IndexLockedError):
+            self._put_back(entry, error)
+        else:
+            _logger.warning("Indexing %s failed: %s", entry.order.root, error)
+            entry.job.error = error
+            self._end(entry, {"state": "failed", "error": str(error), "hint": error.hint})
+
+    def _put_back(self, entry: _Entry, error: IndexLockedError) -> None:
+        """Have a job wait, and others go first, while another process writes its index."""
+        entry.not_before = time.monotonic() + _RETRY_S
+        entry.job.change({"state": "queued", "error": str(error), "hint": error.hint})
+        with self._changed:
+            self._running = None
+            self._waiting.insert(0, entry)
+
+    def _end(self, entry: _Entry, changes: dict[str, object]) -> None:
+        with self._changed:
+            self._running = None
+            self._ended.append(entry.job)
+        entry.job.change(changes)
+
+    def _started_writer(self) -> Writer:
+        if self._writer is None or not self._writer.is_alive:
+            self._end_writer()
+            writer = self._start_writer()
+            with self._changed:
+                self._writer = writer
+            return writer
+        return self._writer
+
+    def _end_writer(self) -> None:
+        with self._changed:
+            writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,164 @@
+"""What a quick look at the files of a repository finds, for the first question to one that is not indexed yet.
+
+It takes about a second and a half at most, however large the repository is: files whose place has words of the question
+are read first, and where the time ends, the rest is left to the index.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from coderag.ingestion.files.roles import role_of
+from coderag.ingestion.files.scanner import Candidate, scan
+from coderag.ingestion.files.source import Source, read_regular, read_source
+from coderag.ingestion.parsing.chunking import ParsedChunk, parse_file, place_file
+from coderag.ingestion.parsing.languages import TEXT, detect_language
+from coderag.query_input import within
+from coderag.retrieval.question_text import check_question
+from coderag.schema import SearchHit
+from coderag.settings import MOST_RESULTS, IngestionSettings
+from coderag.workspace.preview_words import (
+    OTHER_ROLE,
+    ROLE_FACTORS,
+    Word,
+    content_counts,
+    path_counts,
+    piece_counts,
+    rarities,
+    score,
+    words_of,
+)
+
+BUDGET_S: Final = 1.5
+
+_SCANNED, _READ = 0.4, 0.7  # of the budget, when it is over with looking for files, and with reading them
+_LATEST: Final = 1.1
+_LARGEST: Final = 300_000  # bytes; larger files are seldom code, and take the time of many others
+_LARGEST_PARSED: Final = 100_000  # bytes: 0.1 s
+_FILES_A_RESULT: Final = 2
+_MOST_FILES: Final = 30
+_MOST_A_FILE: Final = 2
+_MODULE: Final = 0.7  # imports and the like, against declarations
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that was read.
+
+    Attributes:
+        counts: How often it has each word of the question, in its place and its content.
+    """
+
+    candidate: Candidate
+    role: str
+    counts: Sequence[float]
+
+
+def preview(
+    root: Path, settings: IngestionSettings, query: str, top_k: int, *, budget_s: float = BUDGET_S
+) -> list[SearchHit]:
+    """Return the declarations and blocks of lines that have the words of a question, best first, as they are on disk.
+
+    Args:
+        root: Folder of the repository.
+        settings: Which of its files are indexed.
+        query: The question.
+        top_k: Number of results, at most.
+        budget_s: Seconds to look, about.
+
+    Raises:
+        InvalidQueryError: The question is empty or too long.
+    """
+    check_question(query)
+    top_k = within("top_k", top_k, 1, MOST_RESULTS)
+    began, words = time.monotonic(), words_of(query)
+    limit = settings.max_file_bytes
+    found = scan(root, max_file_bytes=limit, exclude=settings.exclude, until=began + _SCANNED * budget_s)
+    files = _read(root, found.candidates, words, until=began + _READ * budget_s)
+    rarity = rarities([file.counts for file in files], words)
+    best = _best(files, rarity)[: min(_MOST_FILES, _FILES_A_RESULT * top_k)]
+    hits: list[SearchHit] = []
+    for file in best:
+        now = time.monotonic() - began
+        if now > _LATEST * budget_s and hits:
+            break
+        hits += _hits(root, file, words, rarity, parse=now < budget_s and file.candidate.size < _LARGEST_PARSED)
+    return sorted(hits, key=lambda hit: (-hit.score, hit.location))[:top_k]
+
+
+def _read(root: Path, candidates: Sequence[Candidate], words: Sequence[Word], *, until: float) -> list[_File]:
+    """Read files until the time is over, the most promising first."""
+    promising = []
+    for candidate in candidates:
+        if candidate.size <= _LARGEST:
+            places, role = path_counts(candidate.path, words), role_of(candidate.path)
+            order = (-sum(places), -ROLE_FACTORS.get(role, OTHER_ROLE), candidate.path.count("/"), candidate.path)
+            promising.append((order, candidate, role, places))
+    promising.sort(key=lambda one: one[0])
+    files = []
+    for _, candidate, role, places in promising:
+        if time.monotonic() > until:
+            break
+        try:
+            content, _ = read_regular(root / candidate.path, _LARGEST)
+        except OSError:  # it is gone, or may not be read: indexing says so
+            continue
+        counts = [sum(pair) for pair in zip(places, content_counts(content, words), strict=True)]
+        files.append(_File(candidate, role, counts))
+    return files
+
+
+def _best(files: Sequence[_File], rarity: Sequence[float]) -> list[_File]:
+    """Return the files that have words of the question, best first."""
+    average = sum(file.candidate.size for file in files) / max(1, len(files)) or 1.0
+    scored = [
+        (score(file.counts, rarity, file.candidate.size / average) * ROLE_FACTORS.get(file.role, OTHER_ROLE), file)
+        for file in files
+        if any(file.counts)
+    ]
+    return [file for _, file in sorted(scored, key=lambda one: (-one[0], one[1].candidate.path))]
+
+
+def _hits(root: Path, file: _File, words: Sequence[Word], rarity: Sequence[float], *, parse: bool) -> list[SearchHit]:
+    """Return the best pieces of a file: declarations, or blocks of lines if there is no time to parse it."""
+    path = file.candidate.path
+    source = read_source(root, file.candidate)
+    if not isinstance(source, Source):  # binary, generated, minified
+        return []
+    language = detect_language(path, source.text)
+    parsed = place_file(parse_file(path, source.text, language if parse else TEXT, file.role), path, file.role)
+    average = max(1.0, sum(len(chunk.text) for chunk in parsed.chunks) / max(1, len(parsed.chunks)))
+    places = path_counts(path, words)
+    hits = []
+    for chunk in parsed.chunks:
+        names = " ".join(symbol["qualified_name"] for symbol in chunk.metadata["symbols"])
+        counts = piece_counts(chunk.text, f"{names} {chunk.metadata['name']}", words)
+        in_text = score(counts, rarity, len(chunk.text) / average)
+        if in_text:
+            factor = ROLE_FACTORS.get(file.role, OTHER_ROLE) * (_MODULE if chunk.metadata["kind"] == "module" else 1.0)
+            signals = {"words": in_text * factor, "place": 0.5 * score(places, rarity, 1.0) * factor}
+            hits.append(_hit(chunk, language, signals))
+    return sorted(hits, key=lambda hit: -hit.score)[:_MOST_A_FILE]
+
+
+def _hit(chunk: ParsedChunk, language: str, signals: dict[str, float]) -> SearchHit:
+    data = chunk.metadata
+    text = chunk.text.rstrip("\r\n")
+    return SearchHit(
+        chunk_id="",
+        path=PurePosixPath(data["path"]),
+        start_line=data["start_line"],
+        end_line=data["start_line"] + text.count("\n"),
+        kind=data["kind"],
+        name=data["name"],
+        qualified_name=data["qualified_name"],
+        signature=data["signature"],
+        summary=data["summary"],
+        language=language,
+        role=data["role"],
+        score=sum(signals.values()),
+        text=text,
+        signals=signals,
+    )

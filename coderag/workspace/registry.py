@@ -1,0 +1,211 @@
+"""The repositories that were indexed or opened on this machine, by name: a small file in the user's data directory.
+
+Light to import, so that a command line may look into it.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, TypeVar
+
+from coderag.errors import CodeRAGError, StoreError
+from coderag.stores.disk import storage_errors
+from coderag.stores.pointer import read_pointer
+
+MOST_ENTRIES: Final = 500
+"""More repositories than that are not kept: those that are gone are forgotten first, then the least recently used."""
+
+_FILE: Final = "repositories.json"
+_VERSION: Final = 1
+_RECENT: Final = timedelta(minutes=5)  # an entry of that age is not written again
+_LOCK_S: Final = 2.0  # it is held for a millisecond; without it the note is left out
+
+_logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRoot:
+    """A repository that is known.
+
+    Attributes:
+        name: To call it by; no other has it.
+        root: Its folder.
+        index: Folder of its index.
+        used: When it was last opened or indexed, ISO 8601 in UTC.
+    """
+
+    name: str
+    root: str
+    index: str
+    used: str
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder still exists."""
+        try:
+            return Path(self.root).is_dir()
+        except OSError:
+            return False
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it has an index that this version reads."""
+        try:
+            return read_pointer(Path(self.index)) is not None
+        except StoreError:
+            return False
+
+
+def registry_file() -> Path:
+    """Return where the registry of this user is; it may not be there yet."""
+    import platformdirs  # noqa: PLC0415  # a command line that only prints help does without
+
+    return platformdirs.user_data_path("coderag", appauthor=False) / _FILE
+
+
+def note_repository(root: Path, index: Path | None = None) -> None:
+    """Note that a repository was used. Takes some milliseconds at most; what goes wrong is logged and nothing else.
+
+    Args:
+        root: Its folder, as `check_root` returned it.
+        index: Folder of its index; by default ``.coderag`` in it.
+    """
+    try:
+        Registry().note(root, index)
+    except CodeRAGError as error:
+        _logger.info("%s is not noted among the known repositories: %s", root, error)
+
+
+class Registry:
+    """The known repositories. Any number of threads and processes may use one file.
+
+    Args:
+        path: The file; by default that of this user.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or registry_file()
+
+    def entries(self) -> list[KnownRoot]:
+        """Return all of them, the last used first; none if the file cannot be read.
+
+        A file that makes no sense is moved aside, with a warning.
+        """
+        try:
+            content = self._path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            _logger.warning("The known repositories cannot be read: %s", error)
+            return []
+        try:
+            entries = _parse(content)
+        except (ValueError, KeyError, TypeError) as error:
+            self._move_aside(error)
+            return []
+        return sorted(entries, key=lambda entry: entry.used, reverse=True)
+
+    def note(self, root: Path, index: Path | None = None) -> KnownRoot:
+        """Note that a repository was used just now, and return its entry.
+
+        Args:
+            root: Its folder, as `check_root` returned it.
+            index: Folder of its index; by default ``.coderag`` in it.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        index = index or root / ".coderag"
+        known = next((entry for entry in self.entries() if entry.root == os.fspath(root)), None)
+        if known and known.index == os.fspath(index) and _is_recent(known.used):
+            return known
+        return self._change(lambda entries: _noted(entries, root, index))
+
+    def find(self, name: str) -> KnownRoot | None:
+        """Return the one with a name: exactly that, or else the only one that differs in capitals alone."""
+        entries = self.entries()
+        exact = next((entry for entry in entries if entry.name == name), None)
+        alike = [entry for entry in entries if entry.name.casefold() == name.casefold()]
+        return exact or (alike[0] if len(alike) == 1 else None)
+
+    def forget(self, root: str) -> bool:
+        """Strike a repository by its folder; return whether it was known.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+
+        def without(entries: list[KnownRoot]) -> tuple[bool, list[KnownRoot]]:
+            left = [entry for entry in entries if entry.root != root]
+            return len(left) < len(entries), left
+
+        return self._change(without)
+
+    def _change(self, change: Callable[[list[KnownRoot]], tuple[Result, list[KnownRoot]]]) -> Result:
+        """Replace the entries by what a function makes of them, while nobody else does."""
+        import filelock  # noqa: PLC0415  # 0.07 s
+
+        with storage_errors(f"write {self._path}"):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            lock = filelock.FileLock(
+                self._path.with_suffix(".lock"), timeout=_LOCK_S, thread_local=False, is_singleton=False
+            )
+            with lock:
+                result, entries = change(self.entries())
+                self._write(entries)
+        return result
+
+    def _write(self, entries: Sequence[KnownRoot]) -> None:
+        """Replace the file atomically. It is not forced to the disk, which takes longer than all the rest together."""
+        record = {"version": _VERSION, "repositories": [asdict(entry) for entry in entries]}
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
+        temporary.write_bytes(json.dumps(record, indent=1).encode())
+        temporary.replace(self._path)
+
+    def _move_aside(self, reason: Exception) -> None:
+        aside = self._path.with_name(f"{self._path.name}.damaged")
+        with suppress(OSError):
+            self._path.replace(aside)
+            _logger.warning("%s made no sense (%s) and was moved to %s", self._path, reason, aside)
+
+
+def unique_name(root: Path, taken: Sequence[str]) -> str:
+    """Return a name for a repository: that of its folder, if it is taken with the one above, or with a number."""
+    used = {name.casefold() for name in taken}
+    candidates = [root.name, f"{root.parent.name}/{root.name}"]
+    numbered = (f"{root.name}-{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (*candidates, *numbered) if name.casefold() not in used)
+
+
+def _parse(content: bytes) -> list[KnownRoot]:
+    entries = [
+        KnownRoot(str(raw["name"]), str(raw["root"]), str(raw["index"]), str(raw["used"]))
+        for raw in json.loads(content)["repositories"]
+    ]
+    roots = {entry.root: entry for entry in entries}
+    return list(roots.values())
+
+
+def _is_recent(used: str) -> bool:
+    try:
+        return abs(datetime.now(UTC) - datetime.fromisoformat(used)) < _RECENT
+    except (TypeError, ValueError):  # written by somebody else
+        return False
+
+
+def _noted(entries: list[KnownRoot], root: Path, index: Path) -> tuple[KnownRoot, list[KnownRoot]]:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    others = [entry for entry in entries if entry.root != os.fspath(root)]
+    known = next((entry for entry in entries if entry.root == os.fspath(root)), None)
+    name = known.name if known else unique_name(root, [entry.name for entry in others])
+    entry = KnownRoot(name, os.fspath(root), os.fspath(index), now)
+    if len(others) >= MOST_ENTRIES:
+        others = [other for other in others if other.is_there][: MOST_ENTRIES - 1]
+    return entry, [entry, *others]

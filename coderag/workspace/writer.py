@@ -1,0 +1,136 @@
+"""The workspace's side of the process that writes indexes: start it, give it tasks, notice how it ends."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final, Protocol, cast
+
+from coderag.errors import CodeRAGError, IngestionError
+from coderag.schema import IndexProgress, IndexReport
+from coderag.workspace.writer_messages import IndexTask, reply_of, write_task
+
+_COMMAND: Final = "from coderag.workspace.writer_process import main; main()"
+_FAREWELL_S: Final = 5.0
+_WINDOWS_FLAGS: Final = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(
+    subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
+)
+
+
+class WriterDiedError(IngestionError):
+    """The process ended in the middle of a task."""
+
+
+class Writer(Protocol):
+    """Does tasks, one at a time."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it takes tasks."""
+        ...
+
+    def do(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
+        """Return what a task did.
+
+        Raises:
+            WriterDiedError: It ended meanwhile.
+            CodeRAGError: What indexing raised.
+        """
+        ...
+
+    def kill(self) -> None:
+        """End it, whatever it is doing; any thread may do that."""
+        ...
+
+    def close(self) -> None:
+        """End it, when it has nothing to do, and return when it has ended."""
+        ...
+
+
+class WriterProcess:
+    """A process that indexes repositories. It ends when this one does, however that is.
+
+    Raises:
+        IngestionError: The system starts no process.
+    """
+
+    def __init__(self) -> None:
+        paths = [path for path in sys.path if path and Path(path).is_absolute()]
+        try:
+            self._process = subprocess.Popen(
+                # -P: the folder that we were started in may be a repository, which must not be imported from.
+                [sys.executable, "-P", "-c", _COMMAND],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                creationflags=_WINDOWS_FLAGS,
+            )
+        except OSError as error:
+            hint = "Close other programs, or index with `coderag index` while no service runs."
+            raise IngestionError(f"no process to index with can be started: {error}", hint=hint) from error
+        self._tasks = cast("IO[bytes]", self._process.stdin)
+        self._replies = cast("IO[bytes]", self._process.stdout)
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def do(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
+        """Return what a task did.
+
+        Args:
+            progress: Called as it goes on.
+
+        Raises:
+            WriterDiedError: The process ended meanwhile; the index is what it was, or has the new generation.
+            CodeRAGError: What indexing raised.
+        """
+        try:
+            write_task(self._tasks, task)
+            while line := self._replies.readline():
+                match reply_of(line):
+                    case IndexProgress() as step:
+                        progress(step)
+                    case IndexReport() as report:
+                        return report
+                    case CodeRAGError() as error:
+                        raise error
+        except (OSError, ValueError) as error:  # it is gone, or talks nonsense as its last words may be
+            raise self._death(task) from error
+        raise self._death(task)
+
+    def kill(self) -> None:
+        """End it, whatever it is doing. An index survives that."""
+        with suppress(OSError):
+            self._process.kill()
+
+    def close(self) -> None:
+        """Have it end, and return when it has."""
+        with suppress(OSError):
+            self._tasks.close()  # that tells it
+        try:
+            self._process.wait(_FAREWELL_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+        self._replies.close()
+
+    def _death(self, task: IndexTask) -> WriterDiedError:
+        self.kill()
+        code = self._process.wait()
+        how = f"exit code {code}"
+        if sys.platform != "win32" and code < 0:
+            import signal  # noqa: PLC0415  # seldom needed
+
+            with suppress(ValueError):
+                how = signal.Signals(-code).name
+        hint = "The index is intact. Try again; if memory ran out, a smaller `ingestion.workers` needs less."
+        return WriterDiedError(f"{task.root}: the process that indexes ended in the middle of it ({how})", hint=hint)

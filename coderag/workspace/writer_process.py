@@ -1,0 +1,150 @@
+"""The process that writes indexes, so that searches keep their speed, and a crash of indexing is one failed job.
+
+It reads tasks from its standard input and writes replies to what was its standard output. When the input ends it ends at
+once, whatever it is doing: whoever started it is gone, and an index survives that. Its own worker processes do the same.
+"""
+
+import logging
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from coderag.errors import CodeRAGError, IngestionError
+from coderag.schema import IndexProgress, IndexReport
+from coderag.workspace.engines import EngineStamp, open_engine
+from coderag.workspace.writer_messages import IndexTask, Reply, task_of, write_reply
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.ingestion.files.scanner import Scan
+
+_PROGRESS_S: Final = 0.1
+_STEPS_ASIDE: Final = 2  # of niceness: searches come first, but a busy machine must not stop indexing
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Repository:
+    """A repository that was indexed, and what the last walk through it found."""
+
+    engine: "CodeRAG"
+    stamp: EngineStamp
+    found: "Scan | None" = None
+
+
+class IndexingLoop:
+    """Does tasks, and remembers what it needs to do the next one of the same repository sooner.
+
+    Args:
+        reply: Takes how far a task is, and what came of it.
+    """
+
+    def __init__(self, reply: Callable[[Reply], None]) -> None:
+        self._reply = reply
+        self._repositories: dict[str, _Repository] = {}
+
+    def do(self, task: IndexTask) -> None:
+        """Do a task; its report or its error is the last reply."""
+        try:
+            result: Reply = self._index(task)
+        except CodeRAGError as error:
+            result = error
+        except Exception as error:  # the top of this process: the workspace says what it was
+            _logger.exception("Indexing %s failed", task.root)
+            result = IngestionError(
+                f"{task.root}: indexing failed inside: {error!r}", hint="This is a fault of CodeRAG."
+            )
+        self._reply(result)
+
+    def _index(self, task: IndexTask) -> IndexReport:
+        repository = self._opened(task)
+        since = None
+        if task.edited is not None and repository.found is not None and not task.full:
+            since = repository.found, task.edited
+        repository.found = None  # until this run has ended well
+        indexer = repository.engine.indexer(_Throttled(self._reply))
+        report = indexer.run(full=task.full, since=since)
+        repository.found = indexer.found
+        return report
+
+    def _opened(self, task: IndexTask) -> _Repository:
+        """Return a repository with its settings as they are now."""
+        root = Path(task.root)
+        stamp = EngineStamp.of(root, trusted=task.trusted)
+        known = self._repositories.get(task.root)
+        if known is None or known.stamp != stamp:
+            self._repositories.pop(task.root, None)  # also if the settings cannot be used
+            known = self._repositories[task.root] = _Repository(open_engine(root, trusted=task.trusted), stamp)
+        return known
+
+
+class _Throttled:
+    """Passes on how far a run is, some times a second and whenever another stage begins."""
+
+    def __init__(self, reply: Callable[[Reply], None]) -> None:
+        self._reply = reply
+        self._said_at = 0.0
+        self._stage = ""
+
+    def __call__(self, progress: IndexProgress) -> None:
+        now = time.monotonic()
+        if progress.stage == self._stage and now < self._said_at + _PROGRESS_S:
+            return
+        self._stage, self._said_at = progress.stage, now
+        self._reply(progress)
+
+
+def main() -> None:
+    """Do tasks until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us
+    given, replies = _own_streams()
+    if hasattr(os, "nice"):
+        with suppress(OSError):
+            os.nice(_STEPS_ASIDE)
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    tasks: queue.SimpleQueue[IndexTask] = queue.SimpleQueue()
+    threading.Thread(target=_read_tasks, args=(given, tasks), daemon=True, name="tasks").start()
+    loop = IndexingLoop(lambda reply: _send(replies, reply))
+    while True:
+        loop.do(tasks.get())
+
+
+def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """Return the streams from and to whoever started us.
+
+    What libraries print, and what commands like git read and print, meets nothing of ours from now on.
+    """
+    given, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "r+b") as nothing:  # noqa: PTH123  # no path
+        os.dup2(nothing.fileno(), 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # there is no standard error
+            os.dup2(nothing.fileno(), 1)
+    return given, replies
+
+
+def _send(replies: IO[bytes], reply: Reply) -> None:
+    try:
+        write_reply(replies, reply)
+    except OSError:  # nobody is there any more
+        os._exit(0)
+
+
+def _read_tasks(given: IO[bytes], tasks: "queue.SimpleQueue[IndexTask]") -> None:
+    for line in given:
+        tasks.put(task_of(line))
+    os._exit(0)  # in the middle of a run, too: nobody waits for what comes of it
+
+
+if __name__ == "__main__":
+    main()
