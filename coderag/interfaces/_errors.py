@@ -63,7 +63,7 @@ ERROR_TABLE: Final[Mapping[type[CodeRAGError], ErrorRow]] = MappingProxyType(
         IndexModelError: ErrorRow(13, "the index was made with another embedding model", 409),
         IndexLockedError: ErrorRow(14, "another process is writing the index", 423),
         StorageFullError: ErrorRow(15, "no space is left", 507),
-        RetrievalError: ErrorRow(20, "the query failed", 503),
+        RetrievalError: ErrorRow(20, "the query failed", 422),
         ModelError: ErrorRow(30, "a model failed", 502),
         ModelAuthenticationError: ErrorRow(31, "a model's key is missing or was refused", 424),
         ModelUnavailableError: ErrorRow(32, "a model is unreachable", 503),

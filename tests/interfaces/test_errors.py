@@ -4,7 +4,19 @@ import json
 
 import pytest
 
-from coderag.errors import CodeRAGError, IndexLockedError, IndexNotFoundError, ModelAuthenticationError
+from coderag.errors import (
+    CodeRAGError,
+    ConfigurationError,
+    IndexLockedError,
+    IndexNotFoundError,
+    IngestionError,
+    InvalidQueryError,
+    ModelAuthenticationError,
+    ModelUnavailableError,
+    RetrievalError,
+    ServiceBusyError,
+    StorageFullError,
+)
 from coderag.interfaces._errors import ERROR_TABLE, OTHER_CODES, exit_codes, row_for
 
 
@@ -27,6 +39,20 @@ def test_an_unknown_class_takes_the_row_of_its_base() -> None:
         pass
 
     assert row_for(OddAuthenticationError("x")).exit_code == 31
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [InvalidQueryError, ConfigurationError, IngestionError, IndexNotFoundError, RetrievalError, ServiceBusyError],
+)
+def test_what_a_caller_can_cause_is_no_fault_of_the_server(kind) -> None:
+    below = [error for error in ERROR_TABLE if issubclass(error, kind)]
+    assert all(400 <= ERROR_TABLE[error].status < 500 for error in below)
+
+
+@pytest.mark.parametrize("kind", [ModelUnavailableError, StorageFullError, CodeRAGError])
+def test_what_no_caller_can_cause_is_a_fault_of_the_server(kind) -> None:
+    assert ERROR_TABLE[kind].status >= 500
 
 
 def test_the_help_lists_every_exit_code(coderag) -> None:

@@ -1,0 +1,50 @@
+"""Results as JSON, for interfaces that send them: exactly the fields that the dataclasses have."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+import orjson
+
+_OPTIONS: Final = orjson.OPT_NON_STR_KEYS
+
+
+def json_bytes(value: object) -> bytes:
+    r"""Return a result as JSON in UTF-8: dataclasses as objects of their fields, paths with ``/``.
+
+    A number that is none (NaN, infinity) becomes ``null``. Lone surrogates, which are bytes of file names that are not
+    UTF-8, are spelt out (``\udcff``): as an escape of JSON, parsers of other languages refuse them.
+    """
+    try:
+        return orjson.dumps(value, default=_known, option=_OPTIONS)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(_spelt_out(value), default=_known, option=_OPTIONS)
+
+
+def _known(value: object) -> object:
+    """Return what `orjson` does not know as what it knows."""
+    if isinstance(value, PurePath):
+        return value.as_posix()
+    if hasattr(value, "item"):  # a NumPy number
+        return value.item()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent as JSON")
+
+
+def _spelt_out(value: object) -> Any:  # noqa: ANN401  # whatever JSON has
+    """Return a value of plain parts, its texts without lone surrogates."""
+    if isinstance(value, PurePath):
+        value = value.as_posix()
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _spelt_out(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {_spelt_out(key): _spelt_out(item) for key, item in value.items()}
+    if isinstance(value, Iterable):
+        return [_spelt_out(item) for item in value]
+    return value

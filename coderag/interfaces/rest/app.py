@@ -1,0 +1,54 @@
+"""The REST interface as an ASGI app."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from operator import attrgetter
+from typing import Final
+
+from fastapi import FastAPI
+
+from coderag import __version__
+from coderag.interfaces.rest import asking, graph, indexing, repositories, searching
+from coderag.interfaces.rest.description import DESCRIPTION, TAGS, TITLE, describe
+from coderag.interfaces.rest.problems import install_handlers
+from coderag.interfaces.rest.work import Work
+from coderag.workspace.workspace import Workspace
+
+PREFIX: Final = "/api/v1"
+
+
+def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
+    """Return the REST interface to the repositories of a workspace, served below ``/api/v1``.
+
+    It asks for no token, and is to be wrapped where others can reach it. It is served once: when its lifespan ends, its
+    threads do. The workspace stays open.
+
+    Args:
+        workspace: The repositories; it says which folders may be opened.
+        request_s: Seconds that one request may take; of a stream of events, that it may be silent.
+    """
+    work = Work(workspace, request_s)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        work.close()
+
+    app = FastAPI(
+        title=TITLE,
+        version=__version__,
+        description=DESCRIPTION,
+        openapi_tags=TAGS,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=attrgetter("name"),
+        lifespan=lifespan,
+    )
+    app.state.work = work
+    install_handlers(app)
+    for part in (searching, asking, graph, repositories, indexing):
+        app.include_router(part.router, prefix=PREFIX)
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]  # as FastAPI documents it
+    return app

@@ -1,0 +1,265 @@
+"""What requests may say: every parameter with its bounds. The engine checks what only it knows, such as names."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from coderag.retrieval.question_text import MAX_QUERY_BYTES
+from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
+from coderag.schema import ContextFormat, Filters, Kind, Role
+from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+
+NO_NUL: Final = r"^[^\x00]*$"
+LONGEST_PATH: Final = 4_096
+LONGEST_NAME: Final = 1_000
+_MOST_VALUES: Final = 50
+_MOST_KEYS: Final = 20_000
+_MOST_STARS: Final = 4
+_MOST_STEPS: Final = 50
+_FEW_NEIGHBOURS: Final = 1_000
+SESSION: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$"
+
+Root = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST_PATH,
+        pattern=NO_NUL,
+        description="The repository: the absolute path of its folder, or a name that `GET /api/v1/repositories` lists.",
+    ),
+]
+Question = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_QUERY_BYTES,
+        pattern=NO_NUL,
+        description=f"A name, a question, a bug report or a snippet of code; {MAX_QUERY_BYTES:,} bytes at most.",
+    ),
+]
+Name = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST_NAME,
+        pattern=NO_NUL,
+        description="A name (`login`), a qualified one (`Session.login`), `path::name`, `path:line`, or a file's path.",
+    ),
+]
+Word = Annotated[str, Field(min_length=1, max_length=100, pattern=NO_NUL)]
+PathPattern = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00*]*(\*\*?[^\x00*]*){0,4}$")]
+Place = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH, pattern=NO_NUL)]
+Key = Annotated[str, Field(max_length=200, pattern=NO_NUL)]
+Session = Annotated[
+    str,
+    Field(
+        pattern=SESSION,
+        max_length=64,
+        description="A name under which is kept what was shown, so that the next context of that name leaves it out.",
+    ),
+]
+TopK = Annotated[
+    int | None, Field(ge=1, le=MOST_RESULTS, description="Results, at most; by default `search.top_k` of its settings.")
+]
+Budget = Annotated[
+    int | None,
+    Field(
+        ge=LEAST_TOKENS,
+        le=MOST_TOKENS,
+        description="Size of the text, in tokens, at most; by default `search.token_budget` of its settings.",
+    ),
+]
+Format = Annotated[ContextFormat, Field(description="How the text is written.")]
+Candidates = Annotated[bool, Field(description="Also uncertain ones: a name that may mean several declarations.")]
+Limit = Annotated[int, Field(ge=1, le=MOST_COUNTED, description="Results, at most; `total` counts all.")]
+Complexity = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class Body(BaseModel):
+    """What any request says."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class FilterBody(Body):
+    """Which code may be a result. Empty means any; several values of one kind are alternatives."""
+
+    languages: list[Word] = Field([], max_length=_MOST_VALUES, description="Languages, such as `python`.")
+    kinds: list[Kind] = Field([], max_length=_MOST_VALUES, description="Of the code, or of a declaration in it.")
+    paths: list[PathPattern] = Field(
+        [],
+        max_length=_MOST_VALUES,
+        description="Globs over the whole path (`*` within a folder, `**` across), with at most four stars each, or"
+        " folders; what matches one that begins with `!` is left out.",
+    )
+    roles: list[Role] = Field([], max_length=_MOST_VALUES, description="What the file is for.")
+    complexity: Complexity | Annotated[list[Complexity], Field(min_length=2, max_length=2)] = Field(
+        0, description="Cyclomatic complexity: at least so much, or the least and the most."
+    )
+    changed_since: str = Field(
+        "", max_length=200, pattern=NO_NUL, description="A revision of git: only files that differ from it on disk."
+    )
+
+    def as_filters(self) -> Filters | None:
+        """Return what the engine takes; None if nothing is left out."""
+        bounds = self.complexity
+        filters = Filters(
+            languages=tuple(self.languages),
+            kinds=tuple(self.kinds),
+            paths=tuple(self.paths),
+            roles=tuple(self.roles),
+            complexity=bounds if isinstance(bounds, int) else (bounds[0], bounds[1]),
+            changed_since=self.changed_since,
+        )
+        return filters or None
+
+
+class RootBody(Body):
+    """A request about a repository."""
+
+    root: Root
+
+
+class FilteredBody(Body):
+    """A request of which the results may be filtered."""
+
+    filters: FilterBody | None = Field(None, description="Which code may be a result.")
+
+    def as_filters(self) -> Filters | None:
+        """Return the filters as the engine takes them; None if there are none."""
+        return self.filters.as_filters() if self.filters else None
+
+
+class SearchBody(FilteredBody):
+    """A search in one repository (`root`) or in several (`repositories`)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["root"], "properties": {"root": {"type": "string"}, "repositories": {"type": "null"}}},
+                {
+                    "required": ["repositories"],
+                    "properties": {"repositories": {"type": "array"}, "root": {"type": "null"}},
+                },
+            ]
+        }
+    )
+
+    query: Question
+    root: Root | None = None
+    repositories: list[Root] | None = Field(
+        None, min_length=1, max_length=_MOST_VALUES, description="Several repositories, each as in `root`."
+    )
+    top_k: TopK = None
+    offset: int = Field(0, ge=0, lt=MOST_RESULTS, description="Results to pass over: `next_offset` of the page before.")
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> "SearchBody":
+        if (self.root is None) == (self.repositories is None):
+            raise ValueError("give one of root and repositories")
+        return self
+
+
+class TextBody(RootBody, FilteredBody):
+    """A search for exact text or a regular expression."""
+
+    text: str = Field(
+        min_length=1, max_length=MAX_QUERY_BYTES, pattern=NO_NUL, description="The text, of any lines; or the pattern."
+    )
+    regex: bool = Field(False, description="Whether it is a pattern, in the syntax of Python's `re` and `regex`.")
+    ignore_case: bool = Field(False, description="Whether `a` is `A` as well.")
+    context_lines: int = Field(0, ge=0, le=MOST_CONTEXT_LINES, description="Lines around each match.")
+    limit: int = Field(MOST_MATCHES, ge=1, le=MOST_COUNTED, description="Matches, at most; all are counted.")
+
+
+class ExplainBody(RootBody, FilteredBody):
+    """A question whose results are to be explained."""
+
+    query: Question
+    top_k: TopK = None
+    token_budget: Budget = None
+
+
+class ContextBody(RootBody, FilteredBody):
+    """A question whose code is wanted, packed into a token budget."""
+
+    query: Question
+    token_budget: Budget = None
+    format: Format = "markdown"
+    session: Session | None = None
+    shown: list[Key] = Field(
+        [], max_length=_MOST_KEYS, description="`shown` of an earlier context: that code is left out."
+    )
+
+
+class ReadBody(RootBody):
+    """Places whose lines are wanted."""
+
+    places: list[Place] = Field(
+        min_length=1, max_length=_MOST_VALUES, description="Each as `path`, `path:10` or `path:10-42`."
+    )
+    token_budget: Budget = None
+    format: Format = "markdown"
+
+
+class AskBody(RootBody, FilteredBody):
+    """A question that is to be answered."""
+
+    query: Question
+    token_budget: Budget = None
+
+
+class DefinitionBody(RootBody):
+    """A name whose declaration is wanted."""
+
+    name: Name
+
+
+class IndexBody(RootBody):
+    """A repository that is to be indexed."""
+
+    full: bool = Field(False, description="Whether everything is built anew.")
+
+
+class NeighboursBody(RootBody):
+    """A question to the code graph about one declaration."""
+
+    name: Name
+    depth: int | None = Field(
+        None,
+        ge=1,
+        le=_MOST_STEPS,
+        description="Steps to follow; 1 by default, 3 of `impact`. Some questions have only one.",
+    )
+    candidates: Candidates = False
+    limit: Limit = _FEW_NEIGHBOURS
+
+
+class PathBody(RootBody):
+    """Two declarations between which a path is wanted."""
+
+    start: Name
+    end: Name
+    candidates: Candidates = False
+
+
+class CyclesBody(RootBody):
+    """What kind of cycles is wanted."""
+
+    level: Literal["files", "symbols"] = Field(
+        "files", description="Files that import, or symbols that call one another."
+    )
+    limit: Limit = _FEW_NEIGHBOURS
+
+
+class HotspotsBody(RootBody):
+    """Which declarations that much depends on are wanted."""
+
+    kind: Kind | Literal["file", "external"] | None = Field(None, description="Of the declarations; by default any.")
+    limit: Limit = 20
+
+
+class OutlineBody(RootBody):
+    """The file or declaration whose declarations are wanted."""
+
+    path: Name

@@ -1,0 +1,169 @@
+"""Server-sent events: a reply that goes on, until what it tells of ends or the client goes away."""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import aclosing, suppress
+from typing import Any, Final, Generic, TypeVar
+
+from fastapi.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from coderag.interfaces.rest.work import too_long
+
+EVENT_TYPE: Final = "text/event-stream"
+
+_KEEP_ALIVE = b": keep-alive\n\n"
+_KEEP_ALIVE_S = 15.0
+"""After so long without an event a comment is sent, so that nothing on the way takes the connection for dead."""
+
+_Event = TypeVar("_Event")
+_Result = TypeVar("_Result")
+
+
+class ClientGoneError(Exception):
+    """Whoever asked has gone away. No fault."""
+
+
+def event_bytes(name: str, data: bytes) -> bytes:
+    """Return an event with JSON, which has no line ends of its own."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def describe_events(models: Mapping[str, str]) -> dict[str, Any]:
+    """Return what OpenAPI says of a stream.
+
+    Args:
+        models: Name of the model that an event has as data, by the name of the event.
+    """
+    events = [
+        {
+            "type": "object",
+            "required": ["event", "data"],
+            "properties": {
+                "event": {"const": name},
+                "data": {
+                    "type": "string",
+                    "contentMediaType": "application/json",
+                    "contentSchema": {"$ref": f"#/components/schemas/{model}"},
+                },
+            },
+        }
+        for name, model in models.items()
+    ]
+    return {EVENT_TYPE: {"schema": {"type": "object", "description": "Each event.", "oneOf": events}}}
+
+
+async def unless_gone(receive: Receive, run: Coroutine[Any, Any, _Result], timeout_s: float | None = None) -> _Result:
+    """Return what a run returns; it is ended if the client goes away, or when the time is over.
+
+    Args:
+        receive: Of the request, whose body has been read.
+        run: What is to be run.
+        timeout_s: Seconds it may take; None for any.
+
+    Raises:
+        ClientGoneError: The client went away.
+        TimeoutError: It takes too long.
+    """
+    running, watching = asyncio.create_task(run), asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait({running, watching}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            return running.result()
+        raise ClientGoneError if watching.done() else TimeoutError
+    finally:
+        running.cancel()
+        watching.cancel()
+        await asyncio.gather(running, watching, return_exceptions=True)
+
+
+class EventFeed(Generic[_Event]):
+    """The events of a run, which goes on in a task of its own until it ends or the feed is closed.
+
+    One task for all of it, because what runs may hold context variables from one event to the next.
+
+    Args:
+        events: The run.
+    """
+
+    def __init__(self, events: AsyncGenerator[_Event]) -> None:
+        self._waiting: deque[_Event] = deque()
+        self._news = asyncio.Event()
+        self._run = asyncio.create_task(self._collect(events))
+        self._run.add_done_callback(lambda _: self._news.set())
+
+    async def is_ready(self, timeout_s: float) -> bool:
+        """Wait until there is an event, or the run has ended; return False if neither comes in time."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), timeout_s)
+        return self._news.is_set()
+
+    def take(self) -> _Event | None:
+        """Return the next event, once the feed is ready; None if the run has ended. Raises what the run raises."""
+        if not self._waiting:
+            self._run.result()
+            return None
+        event = self._waiting.popleft()
+        if not self._waiting and not self._run.done():
+            self._news.clear()
+        return event
+
+    async def close(self) -> None:
+        """End the run, and wait until it has cleaned up."""
+        self._run.cancel()
+        await asyncio.gather(self._run, return_exceptions=True)
+
+    async def _collect(self, events: AsyncGenerator[_Event]) -> None:
+        async with aclosing(events) as steps:
+            async for step in steps:
+                self._waiting.append(step)
+                self._news.set()
+
+
+class EventStream(Response):
+    """A reply of server-sent events, which ends early if its client goes away.
+
+    Args:
+        events: Each as `event_bytes` returns it.
+    """
+
+    media_type = EVENT_TYPE
+
+    def __init__(self, events: AsyncGenerator[bytes]) -> None:
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        del scope
+        with suppress(ClientGoneError, OSError):  # a send to nobody is an OSError
+            await unless_gone(receive, self._send(send))
+
+    async def _send(self, send: Send) -> None:
+        async with aclosing(self._events) as events:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            async for event in events:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def keep_alive(feed: EventFeed[Any], silence_s: float = math.inf) -> AsyncGenerator[bytes]:
+    """Yield a comment from time to time until the feed is ready.
+
+    Raises:
+        ServiceError: It takes too long.
+    """
+    wait_s, silent_s = min(_KEEP_ALIVE_S, silence_s), 0.0
+    while not await feed.is_ready(wait_s):
+        silent_s += wait_s
+        if silent_s >= silence_s:
+            raise too_long(silence_s)
+        yield _KEEP_ALIVE
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
