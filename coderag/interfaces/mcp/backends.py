@@ -1,0 +1,269 @@
+"""What is behind ``coderag mcp``: the running service, or the server in this same process. Imports nothing slow."""
+
+import json
+import logging
+import socket
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from coderag.errors import CodeRAGError
+from coderag.interfaces.mcp.framing import MAX_LINE, LineCutter
+from coderag.service.discovery import ServiceAddress, find_service
+
+if TYPE_CHECKING:
+    from coderag.settings import ServiceSettings
+    from coderag.workspace.workspace import Workspace
+
+logger = logging.getLogger(__name__)
+
+CONNECT_S: Final = 5.0
+"""Seconds in which a service must take a connection and answer the hello."""
+
+AUTOSTART_S: Final = 15.0
+"""Seconds that a service which was just started may take until it answers."""
+
+CLOSE_S: Final = 0.5
+"""Seconds that the server of this process is given to end: nobody waits for what it still computes."""
+
+_CHUNK: Final = 1 << 16
+_POLL_S: Final = 0.05
+
+
+class BackendError(Exception):
+    """What is behind cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What a session is about.
+
+    Attributes:
+        root: The repository that is meant where a call names none; absolute.
+        tools: Which tools the client gets.
+        allowed_roots: Folders in or below which repositories may lie; none means anywhere but where nothing is indexed.
+        use_service: Whether the running service is used.
+    """
+
+    root: Path
+    tools: Literal["all", "single"] = "all"
+    allowed_roots: tuple[Path, ...] = ()
+    use_service: bool = True
+
+
+class Backend:
+    """A connection to a server of MCP, line by line.
+
+    Args:
+        connection: To the server; its hello is still to be said.
+        name: For messages.
+    """
+
+    def __init__(self, connection: socket.socket, name: str) -> None:
+        self.name = name
+        self.fault = ""
+        """Why it has ended, if it knows."""
+        self._connection = connection
+        self._cutter = LineCutter(MAX_LINE)
+        self._early: list[bytes] = []
+
+    def greet(self, options: SessionOptions, token: str = "") -> None:
+        """Say hello, and wait for the answer; close the connection if that fails.
+
+        Raises:
+            BackendError: It is not let in.
+        """
+        try:
+            self._say_hello(options, token)
+        except BackendError:
+            self._connection.close()
+            raise
+
+    def _say_hello(self, options: SessionOptions, token: str) -> None:
+        hello = {"coderag": 1, "token": token, "root": str(options.root), "tools": options.tools}
+        try:
+            self._connection.sendall(json.dumps(hello).encode("ascii") + b"\n")
+            answer: Any = json.loads(self._first_line())
+        except (OSError, ValueError) as error:
+            raise BackendError(f"no answer to the hello: {error}") from error
+        if not isinstance(answer, dict) or answer.get("ok") is not True:
+            raise BackendError(str(answer.get("error") if isinstance(answer, dict) else answer))
+        self._connection.settimeout(None)
+
+    def send(self, line: bytes) -> None:
+        """Send a line. If that fails, `lines` ends."""
+        try:
+            self._connection.sendall(line + b"\n")
+        except OSError:
+            self.close()
+
+    def lines(self) -> list[bytes]:
+        """Wait for lines, and return them; an empty list at the end. Only one thread may call this."""
+        while not self._early:
+            try:
+                data = self._connection.recv(_CHUNK)
+            except OSError:
+                data = b""
+            if not data:
+                self._connection.close()
+                break
+            self._early = [line for line in self._cutter.cut(data) if line is not None]
+        lines, self._early = self._early, []
+        return lines
+
+    def close(self) -> None:
+        """End the connection, and with it `lines`."""
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def _first_line(self) -> bytes:
+        first, *self._early = self.lines() or [b""]
+        if not first:
+            raise BackendError(self.fault or "it has ended")
+        return first
+
+
+class LocalServer:
+    """The server in this process. Its slow parts are imported when it is first needed, in a thread of their own.
+
+    Args:
+        options: What its sessions are about.
+    """
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._options = options
+        self._lock = threading.Lock()
+        self._opened: Workspace | None = None
+        self._thread: threading.Thread | None = None
+
+    def connect(self) -> Backend:
+        """Begin a session.
+
+        Raises:
+            BackendError: It cannot be begun, as when a part of the installation is missing.
+        """
+        near, far = socket.socketpair()
+        backend = Backend(near, "the server in this process")
+        self._thread = threading.Thread(target=self._run, args=(far, backend), name="mcp-server", daemon=True)
+        self._thread.start()
+        backend.greet(self._options)
+        return backend
+
+    def close(self) -> bool:
+        """Close the repositories, and return whether there was anything to close. Sessions must have been ended."""
+        if self._thread is not None:
+            self._thread.join(CLOSE_S)
+        # Without the lock: who is just making a workspace holds it for seconds, and has nothing to be closed yet.
+        if self._opened is not None:
+            self._opened.close()
+        return self._thread is not None
+
+    def _run(self, connection: socket.socket, backend: Backend) -> None:
+        import asyncio  # noqa: PLC0415  # slow, as all that follows
+
+        try:
+            asyncio.run(self._serve(connection))
+        except Exception as error:  # the top of the thread: whatever it is, the client is told
+            logger.warning("the MCP server in this process has ended", exc_info=error)
+            backend.fault = f"{type(error).__name__}: {error}"
+        finally:
+            connection.close()
+
+    async def _serve(self, connection: socket.socket) -> None:
+        import asyncio  # noqa: PLC0415  # slow
+
+        from coderag.interfaces.mcp.lines import serve_lines  # noqa: PLC0415  # a second
+
+        reader, writer = await asyncio.open_connection(sock=connection)
+        await serve_lines(self._workspace, reader, writer, token=None)
+
+    def _workspace(self) -> "Workspace":
+        from coderag.workspace.workspace import Workspace, WorkspaceOptions  # noqa: PLC0415  # seconds
+
+        with self._lock:
+            if self._opened is None:
+                settings = service_settings(self._options.root)
+                self._opened = Workspace(
+                    WorkspaceOptions(self._options.allowed_roots, settings.max_repositories, settings.watch)
+                )
+            return self._opened
+
+
+class Backends:
+    """Finds what a session can use: the service if it runs or is to be started, else the server in this process.
+
+    Args:
+        options: What the session is about.
+    """
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._options = options
+        self._local = LocalServer(options)
+
+    def connect(self) -> Backend:
+        """Begin a session.
+
+        Raises:
+            BackendError: Nothing can be used.
+        """
+        # A service keeps to the folders that it was started with, not to those of this session.
+        if self._options.use_service and not self._options.allowed_roots:
+            try:
+                if (address := self._running_service()) is not None:
+                    return connect_to_service(address, self._options)
+            except BackendError as error:
+                logger.warning("the service is not used: %s", error)
+        return self._local.connect()
+
+    def close(self) -> bool:
+        """Close what is open in this process, and return whether anything was. Sessions must have been ended."""
+        return self._local.close()
+
+    def _running_service(self) -> ServiceAddress | None:
+        address = find_service()
+        if address is None and service_settings(self._options.root).autostart:
+            from coderag.service.starting import start_for_later  # noqa: PLC0415  # seldom needed
+
+            start_for_later()
+            deadline = time.monotonic() + AUTOSTART_S
+            while address is None and time.monotonic() < deadline:
+                time.sleep(_POLL_S)
+                address = find_service()
+        return address
+
+
+def service_settings(root: Path) -> "ServiceSettings":
+    """Return what the settings of a repository say of the service; those of nowhere if they cannot be used."""
+    from coderag.settings import ServiceSettings, Settings  # noqa: PLC0415  # half a second
+    from coderag.trust import is_trusted  # noqa: PLC0415  # slow, too
+
+    try:
+        return Settings.load(root, trusted=is_trusted(root)).service
+    except CodeRAGError as error:  # said again by every call that needs them
+        logger.warning("%s", error)
+        return ServiceSettings()
+
+
+def connect_to_service(address: ServiceAddress, options: SessionOptions) -> Backend:
+    """Begin a session with a service.
+
+    Raises:
+        BackendError: It does not answer, or refuses.
+    """
+    kind, _, place = address.mcp.partition(":")
+    try:
+        if kind == "unix":
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(CONNECT_S)
+            connection.connect(place)
+        else:
+            host, _, port = place.rpartition(":")
+            connection = socket.create_connection((host.strip("[]"), int(port)), CONNECT_S)
+    except (OSError, ValueError, AttributeError) as error:
+        raise BackendError(f"{address.mcp} cannot be reached: {error}") from error
+    backend = Backend(connection, "the service")
+    backend.greet(options, address.token)
+    return backend

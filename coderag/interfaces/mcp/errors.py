@@ -1,0 +1,50 @@
+"""Errors in words for a model: what is wrong, and what to do next. Never where in the code they were raised."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from pydantic import ValidationError
+
+from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
+from coderag.schema import location_of
+
+_MOST_CANDIDATES = 12
+
+_AS_TOOLS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "Use --exact for text that is no regular expression.": "Use mode exact for text that is no regular expression.",
+        "`coderag status` says what is, and what was skipped.": "coderag_status says what is, and what was skipped.",
+    }
+)
+"""Hints that name options of the command line, as a model can follow them."""
+
+
+def told_error(error: CodeRAGError) -> str:
+    """Return the text of an error of CodeRAG."""
+    lines = [f"{error}."]
+    if isinstance(error, AmbiguousNameError) and error.candidates:
+        lines.append("Call again with one of these names:")
+        lines += [
+            f"- `{one.name}` ({one.kind}, {location_of(one.path, one.start_line, one.end_line)})"
+            for one in error.candidates[:_MOST_CANDIDATES]
+        ]
+        more = len(error.candidates) - _MOST_CANDIDATES
+        lines += [f"- and {more} more"] if more > 0 else []
+    elif isinstance(error, IndexNotFoundError):
+        lines.append("Call coderag_index, then ask again.")
+    elif error.hint:
+        lines.append(_AS_TOOLS.get(error.hint, error.hint))
+    if error.retryable:
+        lines.append("The same call may work in a moment.")
+    return "\n".join(lines)
+
+
+def told_invalid(tool: str, error: ValidationError) -> str:
+    """Return what is wrong with the arguments of a call, a line each."""
+    lines = [f"{tool} was not run: its arguments are not as its schema says."]
+    for fault in error.errors(include_url=False, include_input=False):
+        name = ".".join(str(part) for part in fault["loc"])
+        what = "there is no such parameter" if fault["type"] == "extra_forbidden" else fault["msg"]
+        lines.append(f"- {name}: {what}" if name else f"- {what.removeprefix('Value error, ')}")
+    return "\n".join(lines)

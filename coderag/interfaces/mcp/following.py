@@ -1,0 +1,65 @@
+"""Wait for a run of indexing, and tell how far it is."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from coderag.workspace.jobs import ENDED
+
+if TYPE_CHECKING:
+    from coderag.schema import IndexProgress
+    from coderag.workspace.jobs import IndexJob, JobView
+
+_SPANS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
+    {"scan": (0, 5), "chunk": (5, 60), "embed": (60, 92), "commit": (92, 99)}
+)
+"""Per cent of a run that each stage is, about, as of a first run with the embedded model."""
+
+
+async def follow(job: "IndexJob", timeout_s: float, report: "Callable[[JobView], Awaitable[None]]") -> "JobView":
+    """Return how a job stands when it has ended, or when the time is over; what is reported is what changed.
+
+    The job goes on if the caller is cancelled: others may wait for it.
+    """
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+    def notice(_: "JobView") -> None:
+        with suppress(RuntimeError):  # the loop was closed; nobody waits any more
+            loop.call_soon_threadsafe(changed.set)
+
+    forget = job.watch(notice)
+    try:
+        with anyio.move_on_after(timeout_s):
+            while job.view.state not in ENDED:
+                await changed.wait()
+                changed.clear()
+                await report(job.view)
+    finally:
+        forget()
+    return job.view
+
+
+def percent_of(view: "JobView") -> int:
+    """Return how far a job is, 0 to 100: about, and never less than before within a run."""
+    if view.state == "done":
+        return 100
+    progress = view.progress
+    if progress is None:
+        return 0
+    start, end = _SPANS[progress.stage]
+    return start + int((end - start) * _share(progress))
+
+
+def told(view: "JobView") -> str:
+    """Return how far a job is, in words."""
+    if view.state == "queued":
+        return f"indexing: waiting for its turn{f' ({view.error})' if view.error else ''}"
+    return f"indexing: {percent_of(view)} %"
+
+
+def _share(progress: "IndexProgress") -> float:
+    return min(1.0, progress.done / progress.total) if progress.total else 0.0

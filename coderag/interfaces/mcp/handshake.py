@@ -1,0 +1,59 @@
+"""The replies that open a session, known beforehand: a client has them before anything slow is imported.
+
+``handshake.json`` beside this file holds what the server of `coderag.interfaces.mcp.server` answers; a test compares the two,
+and ``python tools/mcp_handshake.py`` writes it anew.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from coderag import __version__
+from coderag.interfaces.mcp.framing import Message
+
+PACKAGED: Final = Path(__file__).with_name("handshake.json")
+VERSION_MARK: Final = "{version}"
+"""Stands in the file for the version of CodeRAG."""
+
+PROTOCOL_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+
+
+class Handshake:
+    """What the server answers to the request that opens a session.
+
+    Args:
+        profile: Which tools the client gets.
+    """
+
+    def __init__(self, profile: Literal["all", "single"]) -> None:
+        text = PACKAGED.read_text(encoding="utf-8").replace(VERSION_MARK, __version__)
+        replies = json.loads(text)[profile]
+        self._initialize: Mapping[str, Message] = replies["initialize"]
+        self._discover: Mapping[str, Message] = replies["discover"]
+
+    def initialize(self, params: object) -> Message | None:
+        """Return the result of ``initialize``; None if the server had better judge these parameters itself."""
+        match params:
+            case {"protocolVersion": str() as version, "capabilities": dict() as capabilities, "clientInfo": client}:
+                usual = _is_implementation(client) and all(isinstance(one, dict) for one in capabilities.values())
+                return self._initialize.get(version, self._newest) if usual else None
+            case _:
+                return None
+
+    def discover(self, params: object) -> Message | None:
+        """Return the result of ``server/discover``; None if the server had better judge these parameters itself."""
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        if not isinstance(meta, dict) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+            return None
+        return self._discover.get(str(meta.get(PROTOCOL_KEY)))
+
+    @property
+    def _newest(self) -> Message:
+        """What a client is offered that speaks none of the versions."""
+        return self._initialize[max(self._initialize)]
+
+
+def _is_implementation(client: Any) -> bool:  # noqa: ANN401  # anything a client sends
+    return isinstance(client, dict) and isinstance(client.get("name"), str) and isinstance(client.get("version"), str)

@@ -1,0 +1,240 @@
+"""One MCP session over a two-way stream of lines: what the service's MCP socket speaks, and ``coderag mcp`` passes on.
+
+The client's first line is a hello, a JSON object::
+
+    {"coderag": 1, "token": "...", "root": "/path/of/the/repository", "tools": "all"}
+
+``token`` opens the socket, ``root`` is the repository that is meant where a call names none, ``tools`` is ``all`` or
+``single``. It is answered by ``{"coderag": 1, "ok": true}``, or by ``{"coderag": 1, "ok": false, "error": "..."}`` and the
+end of the stream. What follows are the messages of MCP, one a line, in both directions.
+"""
+
+import asyncio
+import hmac
+import json
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from coderag.errors import CodeRAGError
+from coderag.interfaces.mcp.framing import (
+    INVALID_REQUEST,
+    MAX_LINE,
+    PARSE_ERROR,
+    TOO_LONG,
+    LineCutter,
+    error_line,
+    id_of,
+)
+from coderag.interfaces.mcp.server import make_server
+
+if TYPE_CHECKING:
+    from coderag.settings import Settings
+    from coderag.workspace.workspace import Workspace
+
+logger = logging.getLogger(__name__)
+
+HELLO_VERSION: Final = 1
+HELLO_S: Final = 10.0
+"""Seconds in which a client must say hello."""
+
+WARM_S: Final = 1.0
+"""Seconds without a reply after which the repository of a session is opened all the same."""
+
+_CHUNK: Final = 1 << 16
+
+
+class HelloError(Exception):
+    """A client that is not let in; the message is what it is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What a client says of itself.
+
+    Attributes:
+        root: The repository that is meant where a call names none.
+        tools: Which tools it gets.
+    """
+
+    root: Path
+    tools: Literal["all", "single"]
+
+
+async def serve_lines(
+    workspace: "Workspace | Callable[[], Workspace]",
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    *,
+    token: str | None,
+) -> None:
+    """Serve one MCP session until the client goes; then cancel what runs for it, and close the stream.
+
+    The repository of the session is opened at once, in the background, so that the first question finds it warm.
+
+    Args:
+        workspace: The repositories, or what returns them, always the same; that is called in threads, when they are needed.
+        reader: What the client sends.
+        writer: What it is sent.
+        token: What its hello must carry; None lets everybody in.
+    """
+    incoming = _Incoming(reader)
+    try:
+        with suppress(ConnectionError):
+            hello = await _welcome(incoming, writer, token)
+            if hello is not None:
+                await _serve(workspace, hello, incoming, writer)
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _welcome(incoming: "_Incoming", writer: asyncio.StreamWriter, token: str | None) -> Hello | None:
+    """Read the hello and answer it; None if the client is not let in."""
+    hello: Hello | None = None
+    answer: dict[str, object] = {"coderag": HELLO_VERSION, "ok": True}
+    try:
+        async with asyncio.timeout(HELLO_S):
+            line = await anext(incoming, b"")
+        hello = _read_hello(line or b"", token)
+    except (HelloError, TimeoutError) as error:
+        answer |= {"ok": False, "error": str(error) or "no hello came"}
+    writer.write(json.dumps(answer).encode("ascii") + b"\n")
+    await writer.drain()
+    return hello
+
+
+def _read_hello(line: bytes, token: str | None) -> Hello:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict) or said.get("coderag") != HELLO_VERSION:
+        raise HelloError(f"the first line must be the hello of version {HELLO_VERSION}")
+    if token is not None and not hmac.compare_digest(str(said.get("token")).encode("utf-8", "replace"), token.encode()):
+        raise HelloError("the token is wrong")
+    root, tools = said.get("root"), said.get("tools", "all")
+    if not isinstance(root, str) or not Path(root).is_absolute():
+        raise HelloError("'root' must be the absolute path of a folder")
+    if tools not in ("all", "single"):
+        raise HelloError("'tools' must be 'all' or 'single'")
+    return Hello(Path(root), tools)
+
+
+async def _serve(
+    workspace: "Workspace | Callable[[], Workspace]", hello: Hello, incoming: "_Incoming", writer: asyncio.StreamWriter
+) -> None:
+    server = make_server(workspace, default_root=hello.root, profile=hello.tools).lowlevel
+    to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+    has_spoken = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(_read(incoming, to_server, writer))
+        tasks.create_task(_write(from_server, writer, has_spoken))
+        warming = tasks.create_task(_warm_soon(workspace, hello.root, has_spoken))
+        await server.run(from_client, to_client, server.create_initialization_options())
+        warming.cancel()
+
+
+async def _read(
+    incoming: "_Incoming", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
+) -> None:
+    """Hand messages to the server until one of the two goes; answer what is no message."""
+    async with to_server:
+        async for line in incoming:
+            answer = TOO_LONG
+            if line is not None:
+                try:
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                except ValidationError:
+                    answer = _refusal(line)
+                else:
+                    await to_server.send(SessionMessage(message))
+                    continue
+            writer.write(answer)
+            await writer.drain()
+
+
+async def _write(
+    from_server: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter, has_spoken: asyncio.Event
+) -> None:
+    """Send what the server says, until it has ended. A client that has gone is noticed by `_read`."""
+    async with from_server:
+        async for message in from_server:
+            line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            with suppress(ConnectionError):
+                writer.write(line.encode("utf-8", "replace") + b"\n")
+                await writer.drain()
+            has_spoken.set()
+
+
+async def _warm_soon(workspace: "Workspace | Callable[[], Workspace]", root: Path, has_spoken: asyncio.Event) -> None:
+    """Open the repository of the session when the first request has its reply, for this would only slow that down."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WARM_S):
+            await has_spoken.wait()
+    # Not in the loop's threads: its end would wait for this.
+    threading.Thread(target=_warm, args=(workspace, root), name="mcp-warm", daemon=True).start()
+
+
+def _refusal(line: bytes) -> bytes:
+    """Return the reply to a line that is no message."""
+    try:
+        message: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return error_line(None, PARSE_ERROR, "The line is no JSON.")
+    request = id_of(message) if isinstance(message, dict) else None
+    return error_line(request, INVALID_REQUEST, "The line is no message of JSON-RPC 2.0, or a batch of them.")
+
+
+def _warm(workspace: "Workspace | Callable[[], Workspace]", root: Path) -> None:
+    """Open the repository of the session, so that the first question is answered soon; faults are told when it is asked."""
+    try:
+        repository = (workspace() if callable(workspace) else workspace).repository(root)
+        with repository.using():
+            if repository.is_indexed:
+                repository.engine.definition("")
+                if _computes_here(repository.engine.settings):
+                    repository.engine.search("main", top_k=1)
+    except CodeRAGError as error:
+        logger.debug("%s is not opened ahead: %s", root, error)
+
+
+def _computes_here(settings: "Settings") -> bool:
+    """Whether a search asks no model elsewhere, which could cost and which nobody wants to tell anything unasked."""
+    return (settings.embedding.provider, settings.reranker.provider, settings.search.rewrite) == (
+        "embedded",
+        "none",
+        "none",
+    )
+
+
+class _Incoming(AsyncIterator[bytes | None]):
+    """The lines that a client sends; None stands for one that is too long. It ends when the client has gone."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._cutter = LineCutter(MAX_LINE)
+        self._ready: list[bytes | None] = []
+
+    async def __anext__(self) -> bytes | None:
+        while not self._ready:
+            try:
+                data = await self._reader.read(_CHUNK)
+            except ConnectionError:
+                data = b""
+            if not data:
+                raise StopAsyncIteration
+            self._ready.extend(self._cutter.cut(data))
+        return self._ready.pop(0)

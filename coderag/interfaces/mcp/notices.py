@@ -1,0 +1,158 @@
+"""Notices to clients: a resource has changed with its index, or repositories have come or gone.
+
+Clients of 2026-07-28 listen (``subscriptions/listen``); older ones subscribe to single resources (``resources/subscribe``).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
+from mcp_types import (
+    EmptyResult,
+    NotificationParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
+)
+
+if TYPE_CHECKING:
+    from coderag.workspace.results import RepositoryEvent
+    from coderag.workspace.workspace import Workspace
+
+REPOSITORIES_URI: Final = "coderag://repositories"
+
+_MOST_URIS = 256  # a client may subscribe to
+
+
+def repository_uri(name: str, part: str) -> str:
+    """Return the address of a part of a repository, such as ``coderag://app/status``."""
+    return f"coderag://{quote(name, safe='')}/{part}"
+
+
+class Notices(InMemorySubscriptionBus):
+    """Carries what happens in a workspace to the clients that asked for it. All but `attach` runs in the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._old: dict[ServerSession, set[str]] = {}
+        """Clients of the protocol before 2026-07-28, by their connection, with what they subscribed to."""
+        self._listened: Counter[str] = Counter()
+        """Resources that newer clients listen to."""
+        self._listening = ListenHandler(self)
+        self._names: dict[str, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._users = 0
+        self._detach: Callable[[], None] | None = None
+
+    @contextmanager
+    def wanted(self, rest: Callable[[], None]) -> Iterator[None]:
+        """Go on while a connection is served; what the last one leaves behind is cleared away.
+
+        Args:
+            rest: Called when no connection is served any more.
+        """
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                rest()
+                if self._detach:
+                    self._detach()
+                    self._detach = None
+
+    def attach(self, workspace: "Workspace", loop: asyncio.AbstractEventLoop) -> None:
+        """Follow what happens in a workspace, if that is not done already. May be called from any thread.
+
+        Args:
+            workspace: Calls back from any thread.
+            loop: Where clients are served.
+        """
+
+        def happened(event: "RepositoryEvent") -> None:
+            if event.kind in ("generation", "closed") and not loop.is_closed():
+                loop.call_soon_threadsafe(self._tell, event.kind, event.root)
+
+        if self._detach is None:
+            self._detach = workspace.listen(happened)
+
+    def know(self, root: str, name: str) -> None:
+        """Note what a repository is called; the first time, the list of repositories has changed."""
+        if self._names.get(root) != name:
+            self._names[root] = name
+            self._start(self._list_changed())
+
+    def serve_subscriptions(self, server: Server[Any]) -> None:
+        """Have a server take the subscriptions of both generations of the protocol."""
+        server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
+        server.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
+        server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe)
+        server.add_notification_handler("notifications/initialized", NotificationParams, self._joined)
+
+    async def _listen(
+        self, ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
+    ) -> SubscriptionsListenResult:
+        uris = (params.notifications.resource_subscriptions or [])[:_MOST_URIS]
+        self._listened.update(uris)
+        try:
+            return await self._listening(ctx, params)
+        finally:
+            self._listened -= Counter(uris)
+
+    async def _joined(self, ctx: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
+        self._connection(ctx)
+
+    async def _subscribe(self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams) -> EmptyResult:
+        uris = self._connection(ctx)
+        if len(uris) < _MOST_URIS:
+            uris.add(str(params.uri))
+        return EmptyResult()
+
+    async def _unsubscribe(self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams) -> EmptyResult:
+        self._connection(ctx).discard(str(params.uri))
+        return EmptyResult()
+
+    def _connection(self, ctx: ServerRequestContext[Any, Any]) -> set[str]:
+        """Return what the client of a request is subscribed to; it is forgotten when its connection ends."""
+        connection = ctx.session._connection  # the session is made anew for each request (mcp 2.3)
+        if "coderag_session" not in connection.state:
+            connection.state["coderag_session"] = session = ctx.session
+            connection.exit_stack.callback(self._old.pop, session, None)
+            self._old[session] = set()
+        return self._old[connection.state["coderag_session"]]
+
+    def _tell(self, kind: str, root: str) -> None:
+        if kind == "generation":
+            self._start(self._updated(root))
+        elif self._names.pop(root, None):
+            self._start(self._list_changed())
+
+    def _start(self, work: Any) -> None:  # noqa: ANN401  # a coroutine, whose type has three parts that say nothing
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)  # a loop keeps only weak references
+        task.add_done_callback(self._tasks.discard)
+
+    async def _updated(self, root: str) -> None:
+        """Tell of every resource of a repository that somebody may hold, and of the list of repositories."""
+        prefix = repository_uri(self._names.get(root, root), "")
+        held = {*self._listened}.union(*self._old.values())
+        for uri in sorted(uri for uri in held if uri == REPOSITORIES_URI or uri.startswith(prefix)):
+            await self.publish(ResourceUpdated(uri=uri))
+            for session, uris in list(self._old.items()):
+                if uri in uris:
+                    await session.send_resource_updated(uri)
+
+    async def _list_changed(self) -> None:
+        await self.publish(ResourcesListChanged())
+        for session in list(self._old):
+            await session.send_resource_list_changed()

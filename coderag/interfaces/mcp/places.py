@@ -1,0 +1,100 @@
+"""Results as parts of a reply, and what is said of how well they answer."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+from coderag.interfaces.mcp.cleaning import Cleaner, span
+from coderag.interfaces.mcp.replies import Part
+from coderag.schema import Evidence, GraphNeighbour, SearchHit, location_of
+
+_ADVICE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "weak": "Weak evidence: check before you rely on it. Next: other words, mode exact for a text that must be there, "
+        "or coderag_symbol for a name.",
+        "not_found": "Nothing here answers it. Next: other words or fewer filters; mode exact tells for sure whether a "
+        "text occurs.",
+        "unknown": "It may be answered by files that are not in the index.",
+    }
+)
+
+_MOST_NOT_INDEXED = 5
+_SURE: Final = 0.75
+"""Confidence from which on a relation is told without it: a model reads numbers as doubts."""
+
+
+def advice(evidence: Evidence, not_indexed: Sequence[str], cleaner: Cleaner) -> list[str]:
+    """Return what to do about a verdict; nothing if all is well."""
+    told = [_ADVICE[evidence]] if evidence in _ADVICE else []
+    if not_indexed:
+        told.append(f"Not in the index: {'; '.join(map(cleaner.line, not_indexed[:_MOST_NOT_INDEXED]))}.")
+    return told
+
+
+def hit_part(
+    hit: SearchHit, cleaner: Cleaner, *, lines: int, number: int = 0, repository: str = "", key: str = "results"
+) -> Part:
+    """Return a result with the first lines of its code.
+
+    Args:
+        hit: The result.
+        cleaner: Of its repository.
+        lines: Lines of code to show, at most.
+        number: In the list; 0 is none.
+        repository: Its name, where there are several.
+        key: The list of the data.
+    """
+    code = cleaner.code("\n".join(hit.text.split("\n")[:lines])).rstrip() if lines else ""
+    summary = cleaner.line(hit.summary)
+    name, signature = cleaner.line(hit.qualified_name), cleaner.line(hit.signature)
+    data = _without_empty(
+        repository=repository,
+        path=str(hit.path),
+        start_line=hit.start_line,
+        end_line=hit.end_line,
+        name=name,
+        kind=hit.kind,
+        role=hit.role if hit.role != "source" else "",
+        signature="" if code else signature,
+        summary="" if summary in code else summary,
+    )
+    place = f"{repository}/{hit.location}" if repository else hit.location
+    head = f"{f'{number}. ' if number else ''}{cleaner.line(place)} {hit.kind} {span(name)}"
+    told = [
+        head if hit.role == "source" else f"{head} ({hit.role})",
+        *(f"   {data[said]}" for said in ("signature", "summary") if said in data),
+    ]
+    return Part("\n".join(told), data, code, hit.language, key)
+
+
+def neighbour_part(neighbour: GraphNeighbour, relation: str, cleaner: Cleaner) -> Part:
+    """Return what is at the other end of a relation, with its place and the place of the evidence."""
+    is_unsure = neighbour.confidence < _SURE
+    data = _without_empty(
+        relation=relation,
+        path=neighbour.path,
+        start_line=neighbour.start_line,
+        end_line=neighbour.end_line,
+        name=cleaner.line(neighbour.qualified_name),
+        kind=neighbour.kind,
+        evidence=f"{neighbour.evidence}:{neighbour.line}" if neighbour.evidence else "",
+        confidence=round(float(neighbour.confidence), 2) if is_unsure else 0,
+        depth=neighbour.depth if neighbour.depth > 1 else 0,
+        via=cleaner.line(neighbour.via) if neighbour.depth > 1 else "",
+    )
+    return Part(_neighbour_line(data, cleaner), data, key="neighbours", title=relation)
+
+
+def _neighbour_line(data: Mapping[str, Any], cleaner: Cleaner) -> str:
+    told = f"- {span(data['name'])} {data['kind']}"
+    if data["path"] and data["path"] != data["name"]:
+        told += f" — {cleaner.line(location_of(data['path'], data['start_line'], data['end_line']))}"
+    if evidence := data.get("evidence", ""):
+        path, _, line = evidence.rpartition(":")
+        told += f", at line {line}" if path == data["path"] else f", at {cleaner.line(evidence)}"
+    told += f", {data['depth']} steps, through {span(data['via'])}" if "via" in data else ""
+    return told + (f", confidence {data['confidence']}" if "confidence" in data else "")
+
+
+def _without_empty(**values: Any) -> dict[str, Any]:  # noqa: ANN401  # of a record in JSON
+    return {key: value for key, value in values.items() if value or key in ("path", "start_line", "end_line")}

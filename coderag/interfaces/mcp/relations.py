@@ -1,0 +1,123 @@
+"""What the code graph says of a name, as parts of a reply."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from coderag.interfaces.mcp.cleaning import Cleaner, span
+from coderag.interfaces.mcp.places import neighbour_part
+from coderag.interfaces.mcp.replies import Part
+from coderag.schema import GraphNeighbour, Kind, location_of
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.codegraph.graph import CodeGraph
+    from coderag.graph_results import Declaration
+
+Question = Callable[["CodeGraph", str, int, bool], Sequence[GraphNeighbour]]
+
+QUESTIONS: Final[Mapping[str, Question]] = MappingProxyType(
+    {
+        "callers": lambda graph, name, depth, unsure: graph.callers(name, depth, candidates=unsure),
+        "callees": lambda graph, name, depth, unsure: graph.callees(name, depth, candidates=unsure),
+        "implementations": lambda graph, name, depth, unsure: graph.implementations(name, depth, candidates=unsure),
+        "subclasses": lambda graph, name, depth, unsure: graph.subclasses(name, depth, candidates=unsure),
+        "bases": lambda graph, name, depth, unsure: graph.bases(name, depth, candidates=unsure),
+        "imports": lambda graph, name, depth, unsure: graph.imports(name, depth, candidates=unsure),
+        "importers": lambda graph, name, depth, unsure: graph.importers(name, depth, candidates=unsure),
+        "tests": lambda graph, name, _, unsure: graph.tests(name, candidates=unsure),
+        "impact": lambda graph, name, depth, unsure: graph.impact(name, depth, candidates=unsure),
+        "references": lambda graph, name, _, unsure: graph.references(name, candidates=unsure),
+        "documents": lambda graph, name, _, unsure: graph.documents(name, candidates=unsure),
+    }
+)
+"""What can be asked of a name: the graph, the name, the depth, and whether unresolved calls count."""
+
+_FILE: Final = "file"
+_DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
+
+
+@dataclass(slots=True)
+class Related:
+    """Neighbours of a name.
+
+    Attributes:
+        counts: How many there are, by relation.
+        notes: What else there is to know.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def related_to(
+    graph: "CodeGraph", name: str, relations: Iterable[str], cleaner: Cleaner, *, depth: int = 1, limit: int
+) -> Related:
+    """Return what is related to a name.
+
+    Args:
+        graph: The code graph.
+        name: Of a declaration or file.
+        relations: Keys of `QUESTIONS`.
+        cleaner: Of the repository.
+        depth: Steps to follow.
+        limit: Neighbours of a relation, at most.
+
+    Raises:
+        UnknownNameError: Nothing has the name.
+        AmbiguousNameError: Several declarations have it.
+    """
+    told, empty = Related(), list[str]()
+    for relation in relations:
+        ask = QUESTIONS[relation]
+        found = ask(graph, name, depth, False)
+        if not found and (unsure := ask(graph, name, depth, True)):
+            found = unsure
+            told.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
+        told.counts[relation] = len(found)
+        told.parts += [neighbour_part(one, relation, cleaner) for one in _inside_first(found)[:limit]]
+        if more := max(0, len(found) - limit):
+            told.notes.append(f"{more} more {relation}: give a higher limit.")
+        if not found:
+            empty.append(relation)
+    if empty:
+        told.notes.append(f"None known: {', '.join(empty)}.")
+    return told
+
+
+def _inside_first(found: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
+    """Return neighbours with those outside the repository last."""
+    return sorted(found, key=lambda one: not one.path)
+
+
+def declarations_of(graph: "CodeGraph", name: str) -> "list[Declaration]":
+    """Return what a name means: one declaration, or its overloads; or a file. Raises as `related_to`."""
+    nodes = graph.targets.one(name, _DECLARED, {_FILE})
+    return [graph.targets.declaration(node) for node in nodes]
+
+
+def definition_parts(engine: "CodeRAG", declared: "Sequence[Declaration]", cleaner: Cleaner, budget: int) -> list[Part]:
+    """Return the code of declarations, elided where it is longer than a budget of tokens."""
+    known = [one for one in declared if one.path and one.kind != _FILE]
+    if not known:
+        return []
+    places = [location_of(one.path, one.start_line, one.end_line) for one in known]
+    names = {(one.path, one.start_line): (one.qualified_name, one.kind) for one in known}
+    parts = []
+    for section in engine.read(places, token_budget=budget).sections:
+        for item in section.items:
+            # A chunk of several small declarations is called like the first of them.
+            name, kind = names.get((item.path, item.start_line), (item.name, item.kind))
+            data: dict[str, Any] = {
+                "path": item.path,
+                "start_line": item.start_line,
+                "end_line": item.end_line,
+                "name": cleaner.line(name),
+                "kind": kind,
+            }
+            place = location_of(item.path, item.start_line, item.end_line)
+            text = f"{cleaner.line(place)} {kind} {span(data['name'])}"
+            parts.append(Part(text, data, cleaner.code(item.text), item.language, "definitions", "definition"))
+    return parts

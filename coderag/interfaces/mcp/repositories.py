@@ -1,0 +1,175 @@
+"""The repositories of a workspace as a server's sessions use them: chosen, opened, indexed, asked in threads."""
+
+import asyncio
+import contextvars
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from mcp_types import Resource
+
+from coderag.errors import CodeRAGError, InvalidQueryError
+from coderag.interfaces.mcp.cleaning import Cleaner
+from coderag.interfaces.mcp.following import follow
+from coderag.interfaces.mcp.notices import Notices, repository_uri
+from coderag.roots import find_root
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.workspace.jobs import JobView
+    from coderag.workspace.repository import OpenRepository
+    from coderag.workspace.workspace import Workspace
+
+ROOT_HEADER: Final = "x-coderag-root"
+PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
+"""Set by agents for the servers that they start."""
+
+FIRST_WAIT_S: Final = 2.0
+"""Seconds that a call waits for the first run of indexing before it answers with what is there."""
+
+_MOST_THREADS = 8
+_MOST_LISTED = 50
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A repository that a call asks.
+
+    Attributes:
+        indexing: The job that makes the index, if there is no index yet.
+    """
+
+    repository: "OpenRepository"
+    indexing: "JobView | None" = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.repository.name
+
+    @property
+    def engine(self) -> "CodeRAG":
+        """Answers its questions."""
+        return self.repository.engine
+
+    def cleaner(self) -> Cleaner:
+        """Return what prepares its texts for a model."""
+        return Cleaner(redact=self.engine.settings.privacy.redact_secrets)
+
+
+class Repositories:
+    """The repositories, for all sessions of one server.
+
+    Args:
+        workspace: Has them, or a function that returns it, which is called once.
+        default_root: The repository where a call names none.
+        notices: Follows the workspace.
+    """
+
+    def __init__(
+        self, workspace: "Workspace | Callable[[], Workspace]", default_root: Path | None, notices: Notices
+    ) -> None:
+        self._make = workspace if callable(workspace) else None
+        self._made: Workspace | None = None if callable(workspace) else workspace
+        self._default_root = default_root
+        self._notices = notices
+        # Not anyio's threads: those of cancelled requests would go on beside any number of new ones.
+        self._threads: ThreadPoolExecutor | None = None
+        self._making = asyncio.Lock()
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Return what a function does in one of a few threads. A caller that is cancelled does not wait for it."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="mcp")
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, work))
+
+    def rest(self) -> None:
+        """Let the threads end; the next call starts others."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+            self._threads = None
+
+    async def workspace(self) -> "Workspace":
+        """Return the workspace, made on first use."""
+        async with self._making:
+            if self._made is None and self._make is not None:
+                self._made = await self.run(self._make)
+        assert self._made is not None
+        self._notices.attach(self._made, asyncio.get_running_loop())
+        return self._made
+
+    async def open(self, given: str, headers: Mapping[str, str] | None) -> "OpenRepository":
+        """Return the repository that a call means.
+
+        Args:
+            given: Its name or folder, as the call says; empty for that of the session.
+            headers: Of the request, on transports that have some.
+
+        Raises:
+            CodeRAGError: As `Workspace.repository`; or none is meant, and there is not just one.
+        """
+        workspace = await self.workspace()
+        root = given.strip() or await self._root_of_session(workspace, headers)
+        repository = await self.run(partial(workspace.repository, root))
+        self._notices.know(str(repository.root), repository.name)
+        return repository
+
+    async def ready(self, repository: "OpenRepository", report: "Callable[[JobView], Awaitable[None]]") -> Opened:
+        """Return a repository that can be asked; without an index, one that is being indexed.
+
+        The first call begins the run and waits for it for a moment.
+
+        Raises:
+            CodeRAGError: The run has failed.
+        """
+        if await self.run(lambda: repository.is_indexed):
+            return Opened(repository)
+        job = await self.run(repository.index)
+        view = await follow(job, FIRST_WAIT_S, report)
+        if view.state == "done":
+            return Opened(repository)
+        if view.state in ("failed", "cancelled"):
+            raise job.error or CodeRAGError(f"indexing {repository.name} was cancelled", hint="Call coderag_index.")
+        return Opened(repository, view)
+
+    async def listed(self) -> list[Resource]:
+        """Return a status and a map for each known repository, as resources."""
+        workspace = await self.workspace()
+        known = (await self.run(workspace.known))[:_MOST_LISTED]
+        return [
+            Resource(
+                uri=repository_uri(one.name, part),
+                name=f"{one.name}/{part}",
+                title=f"{title} of {one.name}",
+                mime_type=mime_type,
+            )
+            for one in known
+            for part, title, mime_type in (
+                ("status", "Index status", "application/json"),
+                ("map", "Map", "text/markdown"),
+            )
+        ]
+
+    async def _root_of_session(self, workspace: "Workspace", headers: Mapping[str, str] | None) -> str | Path:
+        if headers is not None and (named := headers.get(ROOT_HEADER, "").strip()):
+            return named
+        if self._default_root is not None:
+            return self._default_root
+        if headers is None:
+            named = os.environ.get(PROJECT_VARIABLE, "").strip()
+            return Path(named) if named else await self.run(partial(find_root, None))
+        known = await self.run(workspace.known)
+        if len(known) == 1:
+            return known[0].root
+        names = ", ".join(f"{one.name} ({one.root})" for one in known[:10]) or "none yet"
+        raise InvalidQueryError(
+            "this session has no repository of its own, and the call names none",
+            hint=f"Give `repository`, a name or a folder. Known: {names}.",
+        )

@@ -1,0 +1,109 @@
+"""`make_server`: CodeRAG as a server of the Model Context Protocol."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from mcp.server import MCPServer
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp_types import Resource
+
+from coderag import __version__
+from coderag.interfaces.mcp.completion import add_completion
+from coderag.interfaces.mcp.notices import Notices
+from coderag.interfaces.mcp.prompts import add_prompts
+from coderag.interfaces.mcp.repositories import Repositories
+from coderag.interfaces.mcp.resources import add_resources
+from coderag.interfaces.mcp.texts import INSTRUCTIONS, SINGLE_INSTRUCTIONS
+from coderag.interfaces.mcp.tool import make_tool
+from coderag.interfaces.mcp.tools.backlog import BACKLOG
+from coderag.interfaces.mcp.tools.context import CONTEXT
+from coderag.interfaces.mcp.tools.docs import DOCS
+from coderag.interfaces.mcp.tools.explain import EXPLAIN
+from coderag.interfaces.mcp.tools.index import INDEX
+from coderag.interfaces.mcp.tools.search import SEARCH
+from coderag.interfaces.mcp.tools.single import SINGLE
+from coderag.interfaces.mcp.tools.status import STATUS
+from coderag.interfaces.mcp.tools.symbol import SYMBOL
+
+if TYPE_CHECKING:
+    from coderag.workspace.workspace import Workspace
+
+Profile = Literal["all", "single"]
+"""What agents get: all tools, or the one tool ``search_codebase``."""
+
+_TOOLS: Final = {
+    "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, BACKLOG, STATUS, INDEX),
+    "single": (SINGLE,),
+}
+
+
+class CodeRAGServer(MCPServer[None]):
+    """The server, as `make_server` assembles it.
+
+    Args:
+        repositories: Has the repositories, and runs what is asked of them.
+        notices: Tells clients what has changed.
+        profile: What agents get.
+    """
+
+    def __init__(self, repositories: Repositories, notices: Notices, profile: Profile) -> None:
+        @asynccontextmanager
+        async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
+            with notices.wanted(repositories.rest):
+                yield
+
+        super().__init__(
+            "coderag",
+            title="CodeRAG",
+            description="Finds code in indexed repositories, and says how it is connected.",
+            instructions=INSTRUCTIONS if profile == "all" else SINGLE_INSTRUCTIONS,
+            version=__version__,
+            tools=[make_tool(tool, repositories) for tool in _TOOLS[profile]],
+            log_level="WARNING",
+            lifespan=lifespan,
+            subscriptions=notices,
+        )
+        self._repositories = repositories
+        # Transports make their options without arguments, and would not say that lists change (mcp 2.3).
+        told = partial(self.lowlevel.create_initialization_options, NotificationOptions(resources_changed=True))
+        self.lowlevel.create_initialization_options = told  # type: ignore[method-assign]
+
+    @property
+    def lowlevel(self) -> Server[Any]:
+        """The server below, which transports run: ``lowlevel.run(read, write, lowlevel.create_initialization_options())``."""
+        return self._lowlevel_server
+
+    async def list_resources(self) -> list[Resource]:
+        """Return the resources that a client may read without knowing a name: of each repository its status and map."""
+        return [*await super().list_resources(), *await self._repositories.listed()]
+
+
+def make_server(
+    workspace: "Workspace | Callable[[], Workspace]",
+    *,
+    default_root: Path | None = None,
+    profile: Profile = "all",
+) -> CodeRAGServer:
+    """Return a server of the Model Context Protocol, to be run on any transport by its ``lowlevel`` server.
+
+    It imports nothing of the engine: it answers the handshake and the lists of tools, prompts and templates without.
+
+    Args:
+        workspace: The repositories, or what returns them: that is called once, in a worker thread, on the first request
+            that needs them. Who made the workspace closes it.
+        default_root: The repository of this session, where a call names none. None takes that of the HTTP header
+            ``X-CodeRAG-Root`` or, without one, the only known repository; on transports without headers
+            ``CLAUDE_PROJECT_DIR``, else the nearest index or git root from the current folder upwards.
+        profile: What agents get.
+    """
+    notices = Notices()
+    repositories = Repositories(workspace, default_root, notices)
+    server = CodeRAGServer(repositories, notices, profile)
+    notices.serve_subscriptions(server.lowlevel)
+    add_resources(server, repositories)
+    add_prompts(server, repositories)
+    add_completion(server, repositories)
+    return server

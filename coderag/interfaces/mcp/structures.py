@@ -1,0 +1,173 @@
+"""What the tools return as data, beside their text. What is empty is left out."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+
+from coderag.schema import Evidence
+
+
+class Told(TypedDict):
+    """What every reply has.
+
+    Attributes:
+        repository: Its name.
+        indexing: How far the first run of indexing is, such as ``indexing: 40 %``: what is here is incomplete.
+        notes: What else there is to know, and what to call next.
+    """
+
+    repository: NotRequired[str]
+    indexing: NotRequired[str]
+    notes: NotRequired[list[str]]
+
+
+class Place(TypedDict):
+    """Lines of a file."""
+
+    path: str
+    start_line: int
+    end_line: int
+    name: NotRequired[str]
+    kind: NotRequired[str]
+
+
+class ShownPlace(Place):
+    """A place with its code, or its first lines.
+
+    Attributes:
+        lines_cut: How many lines of the code were cut to keep the reply short.
+    """
+
+    repository: NotRequired[str]
+    role: NotRequired[str]
+    signature: NotRequired[str]
+    summary: NotRequired[str]
+    code: NotRequired[str]
+    lines_cut: NotRequired[int]
+
+
+class Found(Told):
+    """Reply of ``coderag_search`` and ``coderag_docs``."""
+
+    evidence: NotRequired[Evidence]
+    confidence: NotRequired[float]
+    total: NotRequired[int]
+    results: list[ShownPlace]
+
+
+class ContextPlace(Place):
+    """A piece of a context.
+
+    Attributes:
+        detail: ``elided``, ``signature`` or ``line``: how much of it is shown, if not all.
+        relation: How it is related to a result, which ``related_to`` names.
+    """
+
+    code: NotRequired[str]
+    lines_cut: NotRequired[int]
+    detail: NotRequired[str]
+    relation: NotRequired[str]
+    related_to: NotRequired[str]
+
+
+class MapLine(TypedDict):
+    """How two declarations are related, in words."""
+
+    line: str
+
+
+class Context(Told):
+    """Reply of ``coderag_context`` and ``search_codebase``."""
+
+    evidence: NotRequired[Evidence]
+    confidence: NotRequired[float]
+    results: list[ContextPlace]
+    related: NotRequired[list[ContextPlace]]
+    places: NotRequired[list[ContextPlace]]
+    map: NotRequired[list[MapLine]]
+    omitted: NotRequired[list[str]]
+
+
+class Neighbour(Place):
+    """What is at the other end of a relation."""
+
+    relation: str
+    evidence: NotRequired[str]
+    confidence: NotRequired[float]
+    depth: NotRequired[int]
+    via: NotRequired[str]
+
+
+class Symbol(Told):
+    """Reply of ``coderag_symbol``: ``counts`` has the number of all neighbours by relation."""
+
+    name: str
+    definitions: NotRequired[list[ShownPlace]]
+    neighbours: NotRequired[list[Neighbour]]
+    counts: NotRequired[dict[str, int]]
+
+
+class OutlineLine(Place):
+    """A declaration of a file; depth 0 is in none."""
+
+    depth: int
+
+
+class Explained(Told):
+    """Reply of ``coderag_explain``."""
+
+    subject: str
+    kind: NotRequired[str]
+    language: NotRequired[str]
+    role: NotRequired[str]
+    summary: NotRequired[str]
+    fits: NotRequired[str]
+    definitions: NotRequired[list[ShownPlace]]
+    outline: NotRequired[list[OutlineLine]]
+    neighbours: NotRequired[list[Neighbour]]
+    counts: NotRequired[dict[str, int]]
+
+
+class Backlog(Told):
+    """Reply of ``coderag_backlog``."""
+
+    action: str
+    configured: bool
+    items: list[dict[str, str]]
+
+
+class Job(TypedDict):
+    """A run of indexing."""
+
+    id: str
+    state: str
+    percent: NotRequired[int]
+    stage: NotRequired[str]
+    error: NotRequired[str]
+    hint: NotRequired[str]
+
+
+class Status(Told):
+    """Reply of ``coderag_status``."""
+
+    root: str
+    indexed: bool
+    fresh: NotRequired[bool]
+    created: NotRequired[str]
+    embedding: NotRequired[str]
+    counts: NotRequired[dict[str, int]]
+    languages: NotRequired[dict[str, int]]
+    skipped: NotRequired[dict[str, int]]
+    changed: NotRequired[list[str]]
+    failed: NotRequired[list[str]]
+    restricted: NotRequired[list[str]]
+    job: NotRequired[Job]
+    repositories: NotRequired[list[str]]
+
+
+class Indexed(Told):
+    """Reply of ``coderag_index``."""
+
+    job: Job
+    counts: NotRequired[dict[str, int]]
+    elapsed_s: NotRequired[float]

@@ -1,0 +1,128 @@
+"""What a tool is here, and how it becomes one of the SDK's."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import TypeAdapter, ValidationError
+
+from coderag.errors import CodeRAGError
+from coderag.interfaces.mcp.arguments import Arguments
+from coderag.interfaces.mcp.errors import told_error, told_invalid
+from coderag.interfaces.mcp.following import follow, percent_of, told
+from coderag.interfaces.mcp.replies import Reply
+from coderag.interfaces.mcp.repositories import Opened, Repositories
+from coderag.interfaces.mcp.schemas import compact_schema
+from coderag.workspace.jobs import JobView
+
+if TYPE_CHECKING:
+    from coderag.workspace.repository import OpenRepository
+
+_Result = TypeVar("_Result")
+_Asked = TypeVar("_Asked", bound=Arguments)
+
+
+class Call:
+    """One call of a tool.
+
+    Args:
+        repositories: Has what is asked.
+        ctx: Of the request.
+    """
+
+    def __init__(self, repositories: Repositories, ctx: Context[Any, Any]) -> None:
+        self.repositories = repositories
+        self._ctx = ctx
+
+    async def open(self, given: str) -> Opened:
+        """Return the repository of a call, indexed or being indexed. Raises as `Repositories.open` and ``ready``."""
+        return await self.repositories.ready(await self.find(given), self.report)
+
+    async def find(self, given: str) -> "OpenRepository":
+        """Return the repository of a call, whether it is indexed or not. Raises as `Repositories.open`."""
+        return await self.repositories.open(given, self._ctx.headers)
+
+    async def refresh(self, opened: Opened, timeout_s: float) -> None:
+        """Bring an index up to date, if that does not take longer."""
+        await follow(await self.run(opened.repository.index), timeout_s, self.report)
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Return what a function does in a thread."""
+        return await self.repositories.run(work)
+
+    async def report(self, view: JobView) -> None:
+        """Tell the client how far a job is, if it wants to know."""
+        await self._ctx.report_progress(percent_of(view), 100, told(view))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition(Generic[_Asked]):
+    """A tool.
+
+    Attributes:
+        title: For people.
+        description: Tells a model when to use it and what it returns.
+        arguments: What it takes.
+        structure: What it returns as data: a ``TypedDict``.
+        run: Does it.
+        read_only: Whether it leaves everything as it is.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[_Asked]
+    structure: Any
+    run: Callable[[Call, _Asked], Awaitable[Reply]]
+    read_only: bool = True
+
+
+class _Unchecked(FuncMetadata):
+    """Leaves the check of the arguments to the tool, whose errors are told in words for a model."""
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        return {"given": self.pre_parse_json(arguments_to_validate)}
+
+
+def make_tool(tool: ToolDefinition[Any], repositories: Repositories) -> Tool:
+    """Return a tool of the SDK's that answers every error of CodeRAG with what to do next.
+
+    What else goes wrong is the SDK's to handle: it is logged, and the client gets the name of the tool only.
+    """
+
+    async def call(ctx: Context[Any, Any], given: dict[str, Any]) -> CallToolResult:
+        try:
+            asked = tool.arguments.model_validate(given)
+            return (await tool.run(Call(repositories, ctx), asked)).result()
+        except ValidationError as error:
+            told = told_invalid(tool.name, error)
+        except CodeRAGError as error:
+            told = told_error(error)
+        return CallToolResult(content=[TextContent(text=told)], is_error=True)
+
+    structure = TypeAdapter(tool.structure)
+    return Tool(
+        fn=call,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        parameters=compact_schema(tool.arguments.model_json_schema()),
+        fn_metadata=_Unchecked(
+            arg_model=tool.arguments,
+            output_model=tool.structure,
+            output_schema=compact_schema(structure.json_schema()),
+        ),
+        is_async=True,
+        context_kwarg="ctx",
+        annotations=ToolAnnotations(
+            title=tool.title,
+            read_only_hint=tool.read_only,
+            idempotent_hint=True,
+            destructive_hint=False,
+            open_world_hint=False,
+        ),
+    )

@@ -1,0 +1,31 @@
+"""``coderag_backlog``: tickets, as soon as a source of them can be configured."""
+
+from coderag.interfaces.mcp.arguments import BacklogArguments
+from coderag.interfaces.mcp.replies import Reply
+from coderag.interfaces.mcp.structures import Backlog
+from coderag.interfaces.mcp.tool import Call, ToolDefinition
+
+_NOTE = (
+    "No backlog source is configured: this version of CodeRAG reads no ticket system, so there is nothing to list here and "
+    "nothing is known of tickets. Do not guess them. Next: the ticket system's own tools, or coderag_search with the words of "
+    "the ticket for the code it is about."
+)
+
+
+async def backlog(_: Call, asked: BacklogArguments) -> Reply:
+    """Return that there is no source of tickets."""
+    return Reply(
+        facts={"action": asked.action, "configured": False, "items": []},
+        intro=[f"backlog {asked.action}: 0 items"],
+        notes=[_NOTE],
+    )
+
+
+BACKLOG = ToolDefinition(
+    "coderag_backlog",
+    "Look up tickets",
+    "Search, get or list tickets of this project's backlog. Until a backlog source is configured it says so and returns none.",
+    BacklogArguments,
+    Backlog,
+    backlog,
+)

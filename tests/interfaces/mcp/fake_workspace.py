@@ -1,0 +1,103 @@
+"""A workspace over real engines, whose jobs the test runs itself."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coderag.app import CodeRAG
+from coderag.errors import ForbiddenRootError, IngestionError
+from coderag.schema import IndexProgress, IndexReport, SearchHits
+from coderag.workspace.jobs import ENDED, IndexJob
+from coderag.workspace.results import (
+    KnownRepository,
+    RepositoryEvent,
+    RepositoryHit,
+    RepositoryVerdict,
+    WorkspaceHits,
+)
+
+REPORT = IndexReport(1, {"indexed": 3, "skipped": 1}, 5, 4, 2, 30, 3, 0, 0, 0, 0, elapsed_s=0.5)
+
+
+@dataclass
+class FakeRepository:
+    """An open repository; `steps` is what its next job does, step by step, each when `release` is called."""
+
+    engine: CodeRAG
+    name: str
+    is_indexed: bool = True
+    job: IndexJob | None = None
+    previewed: SearchHits = field(default_factory=SearchHits)
+    on_index: Callable[["FakeRepository"], None] = lambda self: self.finish()
+    started: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def root(self) -> Path:
+        return self.engine.root
+
+    def index(self, *, full=False):
+        with self.lock:
+            if self.job is None or self.job.view.state in ENDED:
+                self.started += 1
+                self.job = IndexJob(str(self.root), full=full, cancel=lambda: None)
+                self.on_index(self)
+            return self.job
+
+    def preview(self, query, top_k):
+        return self.previewed[:top_k]
+
+    def progress(self, stage, done, total):
+        self.job.change({"state": "running", "progress": IndexProgress(stage, done, total)})
+
+    def finish(self):
+        self.is_indexed = True
+        self.job.change({"state": "done", "report": REPORT})
+
+    def fail(self, error):
+        self.job.error = error
+        self.job.change({"state": "failed", "error": str(error), "hint": error.hint})
+
+
+class FakeWorkspace:
+    """Has some repositories; a folder that is none of them is forbidden."""
+
+    def __init__(self, *repositories):
+        self.repositories = {str(one.root): one for one in repositories}
+        self.listeners = []
+        self.closed = threading.Event()
+
+    def repository(self, root):
+        found = self.repositories.get(str(root)) or next(
+            (one for one in self.repositories.values() if one.name == str(root)), None
+        )
+        if found is None:
+            if not Path(root).is_dir():
+                raise IngestionError(f"{root} does not exist", hint="Name a folder.")
+            raise ForbiddenRootError(f"{root} is outside the allowed folders", hint="Start with --allow-root.")
+        return found
+
+    def known(self):
+        return [
+            KnownRepository(one.name, str(one.root), "2026-01-01", True, one.is_indexed)
+            for one in self.repositories.values()
+        ]
+
+    def search(self, query, repositories, *, top_k=None, filters=None):
+        hits, verdicts = [], []
+        for root in repositories:
+            one = self.repository(root)
+            found = one.engine.search(query, top_k=top_k, filters=filters)
+            hits += [RepositoryHit(one.name, str(one.root), hit) for hit in found]
+            verdicts.append(RepositoryVerdict(one.name, str(one.root), found.evidence, found.confidence))
+        hits.sort(key=lambda one: -one.hit.score)
+        return WorkspaceHits(hits, verdicts)
+
+    def listen(self, listener):
+        self.listeners.append(listener)
+        return lambda: self.listeners.remove(listener)
+
+    def tell(self, kind, root):
+        for listener in list(self.listeners):
+            listener(RepositoryEvent(kind, str(root)))

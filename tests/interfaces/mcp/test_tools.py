@@ -1,0 +1,182 @@
+"""Every tool over a real index, for clients of both generations of the protocol."""
+
+import json
+
+import jsonschema
+import pytest
+
+from coderag.app import CodeRAG
+from tests.interfaces.mcp.conftest import connected, text_of
+from tests.interfaces.mcp.fake_workspace import FakeRepository
+
+CALLS = [
+    ("coderag_search", {"query": "how is the price lowered"}),
+    ("coderag_search", {"query": "total_price(", "mode": "exact"}),
+    ("coderag_search", {"query": r"def \w+_price", "mode": "regex"}),
+    ("coderag_context", {"query": "how does checkout work", "include_tests": True}),
+    ("coderag_context", {"file_path": "shop/pricing.py"}),
+    ("coderag_explain", {"file_path": "shop/cart.py", "detail_level": "detailed"}),
+    ("coderag_explain", {"name": "Cart.checkout"}),
+    ("coderag_symbol", {"name": "total_price", "relations": ["definition", "callers", "callees", "tests", "impact"]}),
+    ("coderag_docs", {"query": "how to install the shop"}),
+    ("coderag_backlog", {"action": "search", "query": "cart"}),
+    ("coderag_status", {}),
+    ("coderag_index", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS)
+async def test_reply_is_as_the_declared_schema_says(shop, era, name, arguments):
+    async with connected(shop, era=era) as client:
+        schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+        result = await client.call_tool(name, arguments)
+    assert not result.is_error, text_of(result)
+    jsonschema.validate(result.structured_content, schemas[name])
+    undeclared = set(result.structured_content) - set(schemas[name]["properties"])
+    assert not undeclared
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS[:9])
+async def test_text_and_data_have_the_same_places(shop, name, arguments):
+    async with connected(shop) as client:
+        result = await client.call_tool(name, arguments)
+    text, data = text_of(result), result.structured_content
+    places = [one for found in data.values() if isinstance(found, list) for one in found if isinstance(one, dict)]
+    assert places
+    for place in places:
+        for fact in ("name", "code"):
+            assert place.get(fact, "") in text
+        if "path" in place and "depth" not in place:  # an outline is of one file
+            assert place["path"] in text
+
+
+async def test_search_finds_the_declaration(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_search", {"query": "how is the price lowered by half"})
+    assert "HalfPrice" in result.structured_content["results"][0]["name"]
+    assert result.structured_content["evidence"] == "found"
+
+
+async def test_search_takes_filters(shop):
+    async with connected(shop) as client:
+        given = {"query": "cart", "file_path": "tests", "language": "Python", "chunk_type": "function"}
+        result = await client.call_tool("coderag_search", given)
+    assert {one["path"] for one in result.structured_content["results"]} == {"tests/test_cart.py"}
+
+
+async def test_search_in_several_repositories_names_them(shop, huge):
+    async with connected(shop, huge) as client:
+        result = await client.call_tool("coderag_search", {"query": "target price", "repository": ["shop", "huge"]})
+    assert {one["repository"] for one in result.structured_content["results"]} == {"shop", "huge"}
+    assert "shop/shop/pricing.py" in text_of(result)
+
+
+async def test_context_without_tests_has_none_as_related_code(shop):
+    async with connected(shop) as client:
+        with_tests = await client.call_tool("coderag_context", {"query": "Cart.checkout", "include_tests": True})
+        without = await client.call_tool("coderag_context", {"query": "Cart.checkout"})
+    relations = [one.get("relation") for one in without.structured_content.get("related", [])]
+    assert "test_for" not in relations
+    shown = json.dumps(with_tests.structured_content)
+    assert "test_checkout_takes_half" in shown
+
+
+async def test_context_of_a_session_shows_nothing_twice(shop):
+    async with connected(shop) as client:
+        given = {"query": "how does checkout work", "session": "one"}
+        first = (await client.call_tool("coderag_context", given)).structured_content
+        second = (await client.call_tool("coderag_context", given)).structured_content
+    codes = [one["code"] for one in first["results"] if "detail" not in one]
+    assert codes
+    assert not set(codes) & {one.get("code") for one in second["results"]}
+
+
+async def test_file_is_read_by_a_path_from_the_root_of_the_machine(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_context", {"file_path": f"{shop.root}/shop/pricing.py:14-19"})
+    assert "class HalfPrice" in text_of(result)
+    assert "def total_price" not in text_of(result)
+
+
+async def test_symbol_lists_callers_with_the_line_of_the_call(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_symbol", {"name": "total_price", "relations": ["callers"]})
+    (caller,) = result.structured_content["neighbours"]
+    assert (caller["name"], caller["evidence"]) == ("Cart.checkout", "shop/cart.py:20")
+    assert result.structured_content["counts"] == {"callers": 1}
+
+
+async def test_symbol_lists_what_implements_a_type(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_symbol", {"name": "Discount", "relations": "implementations"})
+    assert [one["name"] for one in result.structured_content["neighbours"]] == ["HalfPrice"]
+
+
+async def test_brief_explanation_of_a_file_has_only_its_outer_declarations(shop):
+    async with connected(shop) as client:
+        brief = await client.call_tool("coderag_explain", {"file_path": "shop/cart.py"})
+        detailed = await client.call_tool("coderag_explain", {"file_path": "shop/cart.py", "detail_level": "detailed"})
+    assert {one["depth"] for one in brief.structured_content["outline"]} == {0}
+    assert "Cart.checkout" in {one["name"] for one in detailed.structured_content["outline"]}
+
+
+async def test_documents_come_before_code(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_docs", {"query": "discount lowers the price", "top_k": 2})
+    assert result.structured_content["results"][0]["path"] == "docs/discounts.md"
+
+
+async def test_backlog_says_that_no_source_is_configured_and_invents_nothing(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_backlog", {"action": "get", "id": "42"})
+    assert not result.is_error
+    assert result.structured_content["configured"] is False
+    assert result.structured_content["items"] == []
+    assert "No backlog source is configured" in text_of(result)
+
+
+async def test_status_tells_what_was_skipped(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_status")
+    assert result.structured_content["skipped"] == {"binary file": 1}
+    assert result.structured_content["languages"]["python"] == 4
+    assert result.structured_content["fresh"] is True
+
+
+async def test_secrets_are_not_in_replies(shop):
+    async with connected(shop) as client:
+        for name, arguments in (
+            ("coderag_context", {"file_path": "shop/cart.py"}),
+            ("coderag_search", {"query": "TOKEN =", "mode": "exact"}),
+        ):
+            result = await client.call_tool(name, arguments)
+            assert "ghp_0123456789" not in text_of(result) + json.dumps(result.structured_content)
+            assert "[secret removed:" in text_of(result)
+
+
+async def test_hidden_characters_are_spelt_out_and_fences_hold(shop):
+    async with connected(shop) as client:
+        text = text_of(await client.call_tool("coderag_context", {"file_path": "shop/orders.py"}))
+    assert "\u202e" not in text
+    assert "<U+202E>" in text
+    assert "\n`````python\n" in text  # longer than any in the code
+
+
+async def test_single_profile_has_one_tool_that_answers(shop, era):
+    async with connected(shop, era=era, profile="single") as client:
+        tools = (await client.list_tools()).tools
+        result = await client.call_tool("search_codebase", {"query": "how does checkout work"})
+    assert [tool.name for tool in tools] == ["search_codebase"]
+    jsonschema.validate(result.structured_content, tools[0].output_schema)
+    assert "def checkout" in text_of(result)
+
+
+async def test_edited_file_is_shown_as_it_is_on_disk(tmp_path):
+    (tmp_path / "a.py").write_text("def greet():\n    return 'hello'\n")
+    engine = CodeRAG(tmp_path, ingestion={"workers": 0})
+    engine.index()
+    repository = FakeRepository(engine, "edited")
+    async with connected(repository) as client:
+        (tmp_path / "a.py").write_text("def greet():\n    return 'good day'\n")
+        result = await client.call_tool("coderag_search", {"query": "good day", "mode": "exact"})
+    assert result.structured_content["total"] == 1

@@ -1,0 +1,81 @@
+"""Write `coderag/interfaces/mcp/handshake.json` anew: what the MCP server answers to the request that opens a session.
+
+``coderag mcp`` gives these replies itself before anything slow is imported. To be run after a change of the server's
+capabilities, title or instructions, and after an update of the MCP SDK; a test says when::
+
+    python tools/mcp_handshake.py
+"""
+
+import asyncio
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+from coderag import __version__
+from coderag.errors import StoreError
+from coderag.interfaces.mcp.handshake import CAPABILITIES_KEY, PACKAGED, PROTOCOL_KEY, VERSION_MARK
+from coderag.interfaces.mcp.lines import serve_lines
+from coderag.workspace.workspace import Workspace
+
+CLIENT = {"name": "handshake", "version": "1"}
+
+
+def main() -> None:
+    """Write the file."""
+    replies = asyncio.run(server_replies())
+    text = json.dumps(replies, indent=1, ensure_ascii=False) + "\n"
+    PACKAGED.write_text(text.replace(f'"version": "{__version__}"', f'"version": "{VERSION_MARK}"'), encoding="utf-8")
+    print(f"{PACKAGED}: {len(text)} characters")
+
+
+async def server_replies() -> dict[str, dict[str, dict[str, object]]]:
+    """Return what the server answers, by profile, method and protocol version."""
+    return {
+        profile: {
+            "initialize": {
+                version: await ask_server(profile, "initialize", initialize_params(version))
+                for version in HANDSHAKE_PROTOCOL_VERSIONS
+            },
+            "discover": {
+                version: await ask_server(profile, "server/discover", discover_params(version))
+                for version in MODERN_PROTOCOL_VERSIONS
+            },
+        }
+        for profile in ("all", "single")
+    }
+
+
+def initialize_params(version: str) -> dict[str, Any]:
+    """Return the parameters of an ``initialize``."""
+    return {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
+
+
+def discover_params(version: str) -> dict[str, Any]:
+    """Return the parameters of a ``server/discover``."""
+    return {"_meta": {PROTOCOL_KEY: version, CAPABILITIES_KEY: {}}}
+
+
+async def ask_server(profile: str, method: str, params: dict[str, Any]) -> object:
+    """Return the result of one request to the server, in a session of its own."""
+    near, far = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=near)
+    session = asyncio.create_task(serve_lines(_no_workspace, *await asyncio.open_connection(sock=far), token=None))
+    hello = {"coderag": 1, "root": str(Path.cwd()), "tools": profile}
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    writer.write(b"".join(json.dumps(message).encode() + b"\n" for message in (hello, request)))
+    assert json.loads(await reader.readline())["ok"]
+    reply = json.loads(await reader.readline())
+    writer.close()
+    await session
+    return reply.get("result", reply)
+
+
+def _no_workspace() -> Workspace:
+    raise StoreError("no repositories are needed for a handshake")
+
+
+if __name__ == "__main__":
+    main()
