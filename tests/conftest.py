@@ -25,6 +25,7 @@ HOME_VARIABLES = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_DATA_HOME": ".local/share",
     "XDG_STATE_HOME": ".local/state",
+    "XDG_RUNTIME_DIR": ".run",
 }
 """Variable and the folder, relative to the private home, that it names."""
 
@@ -58,6 +59,7 @@ def isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
             monkeypatch.delenv(name)
     for name, folder in HOME_VARIABLES.items():
         monkeypatch.setenv(name, str(home / folder))
+    (home / HOME_VARIABLES["XDG_RUNTIME_DIR"]).mkdir(mode=0o700, exist_ok=True)  # else that of the developer is used
     for name, value in FIXED_VARIABLES.items():
         monkeypatch.setenv(name, value)
 

@@ -1,7 +1,18 @@
 """Where the warm service of this user is: a file in the runtime directory that names its addresses and its token."""
 
-from dataclasses import dataclass
+import json
+import os
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, Final
+
+from coderag import __version__
+from coderag.errors import ServiceError
+from coderag.service.environment import fingerprint
+from coderag.service.processes import is_alive
+from coderag.service.runtime_folder import runtime_folder, write_private
+
+_FILE: Final = "service.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +27,8 @@ class ServiceAddress:
         token: Opens both.
         started: When it was started, ISO 8601.
         environment: Fingerprint of what of its environment decides on answers; clients with another one do not use it.
+        url: Where it speaks HTTP to everybody who may reach it, such as ``https://host:port``; empty if nowhere.
+        request_s: Seconds that a request to it may take.
     """
 
     pid: int
@@ -25,13 +38,90 @@ class ServiceAddress:
     token: str
     started: str
     environment: str = ""
+    url: str = ""
+    request_s: float = 120.0
 
 
 def runtime_directory() -> Path:
-    """Return the folder of the file, of the sockets and of the log, which only this user may enter; it is made if missing."""
-    raise NotImplementedError
+    """Return the folder of the file, of the sockets and of the log, which only this user may enter; it is made if missing.
+
+    Raises:
+        ServiceError: It cannot be made, or it belongs to somebody else.
+    """
+    return runtime_folder(make=True)
 
 
 def find_service() -> ServiceAddress | None:
     """Return the service that this process can use: one that runs, of this version and environment; else None."""
-    return None
+    address = read_address()
+    if address is None or address.version != __version__ or address.environment != fingerprint():
+        return None
+    return address if answers(address) else None
+
+
+def answers(address: ServiceAddress) -> bool:
+    """Whether a service lives at the address, and is the one that has its token."""
+    from coderag.service.client import proves_itself  # noqa: PLC0415  # not needed where there is no file
+
+    return is_alive(address.pid) and proves_itself(address)
+
+
+def read_address() -> ServiceAddress | None:
+    """Return what the file says, also of a service that is gone or of another version; None without a usable file."""
+    try:
+        record = json.loads((runtime_folder(make=False) / _FILE).read_bytes())
+    except (OSError, ValueError, ServiceError):
+        return None
+    return _address(record) if isinstance(record, dict) else None
+
+
+def _address(record: dict[str, Any]) -> ServiceAddress | None:
+    try:
+        return ServiceAddress(
+            **{field.name: record[field.name] for field in fields(ServiceAddress) if field.name in record}
+        )
+    except TypeError:  # what every version writes is missing
+        return None
+
+
+def write_address(address: ServiceAddress) -> None:
+    """Make a service known to the commands of this user.
+
+    Raises:
+        ServiceError: The file cannot be written.
+    """
+    write_private(runtime_directory() / _FILE, json.dumps(asdict(address), indent=2).encode())
+
+
+def remove_address(pid: int) -> None:
+    """Remove the file if it is about a process; that of another one stays."""
+    address = read_address()
+    if address is not None and address.pid == pid:
+        (runtime_folder(make=False) / _FILE).unlink(missing_ok=True)
+
+
+def remove_stale() -> None:
+    """Remove what a killed service has left. Only who holds the start lock may do so.
+
+    Raises:
+        ServiceError: There is no runtime directory.
+    """
+    address = read_address()
+    folder = runtime_directory()
+    for place in (address.http, address.mcp) if address else ():
+        if place.startswith("unix:"):
+            remove_socket(Path(place.removeprefix("unix:")))
+    (folder / _FILE).unlink(missing_ok=True)
+
+
+def remove_socket(path: Path) -> None:
+    """Remove a Unix socket of a service, and the folder if it was made only for it."""
+    if not path.is_socket():
+        return
+    path.unlink(missing_ok=True)
+    if path.parent.name.startswith(SHORT_PREFIX) and not os.listdir(path.parent):  # noqa: PTH208  # no need of paths
+        path.parent.rmdir()
+
+
+SHORT_PREFIX: Final = "coderag-"
+"""Begins the name of a folder of sockets whose paths would be too long in the runtime directory."""

@@ -363,7 +363,7 @@ def test_status_json_keys(coderag) -> None:
     assert list(result) == [
         "root", "directory", "generation", "created", "embedding", "files", "chunks", "symbols", "lines", "languages",
         "outcomes", "skipped", "failed", "notes", "added", "changed", "removed", "configured",
-        "edges", "linked", "summarised", "to_summarise", "summarised_by", "fresh",
+        "edges", "linked", "summarised", "to_summarise", "summarised_by", "restricted", "fresh",
     ]  # fmt: skip
     assert result["fresh"] is False
     assert len(result["added"]) == 12

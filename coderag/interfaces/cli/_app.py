@@ -1,10 +1,16 @@
 """The one place where the command line meets the engine."""
 
+import atexit
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
+    from coderag.service.remote import RemoteCodeRAG
+    from coderag.settings import Settings
+
+    Engine: TypeAlias = CodeRAG | RemoteCodeRAG
 
 
 def open_repository(root: Path) -> "CodeRAG":
@@ -15,5 +21,45 @@ def open_repository(root: Path) -> "CodeRAG":
         IngestionError: The folder is none that may be indexed.
     """
     from coderag.app import CodeRAG
+    from coderag.interfaces.cli._restricted import warn_of_restrictions
+    from coderag.trust import is_trusted
 
-    return CodeRAG(root)
+    rag = CodeRAG(root, trusted=is_trusted(root))
+    warn_of_restrictions(rag.settings)
+    return rag
+
+
+def open_warm(root: Path) -> "Engine":
+    """Return the repository as the running service has it open; without one, the engine in this process.
+
+    Then a service is started for the commands after this one, if the settings say so. Raises as `open_repository`.
+    """
+    from coderag.service.opening import open_remote
+
+    remote = open_remote(root, lambda: open_repository(root), _warn)
+    if remote is not None:
+        return remote
+    rag = open_repository(root)
+    if _wants_service(rag):
+        # At the end, so that this command's own work is not slowed down.
+        atexit.register(_start_for_later)
+    return rag
+
+
+def _wants_service(rag: "CodeRAG") -> bool:
+    service = getattr(rag.settings, "service", None)
+    return bool(service and service.autostart)
+
+
+def _start_for_later() -> None:
+    from coderag.service.starting import start_for_later
+
+    start_for_later()
+
+
+def _warn(left_out: list[dict[str, Any]]) -> None:
+    """Warn as `open_repository` does, of what the service found."""
+    from coderag.interfaces.cli._restricted import warn_of_restrictions
+
+    told = SimpleNamespace(restrictions=[SimpleNamespace(**one) for one in left_out])
+    warn_of_restrictions(cast("Settings", told))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from coderag.codegraph.drawing import MOST_NODES, Drawing, dot, draw_cycles, draw_neighbours, draw_outline, mermaid
 from coderag.errors import AmbiguousNameError
@@ -12,13 +12,16 @@ from coderag.interfaces.cli import _graph_entries as entries
 from coderag.interfaces.cli._graph_options import Level, View
 from coderag.interfaces.cli._graph_questions import Question
 from coderag.interfaces.cli._graph_text import print_entries
-from coderag.interfaces.cli._indexing import ask_indexed, open_here
+from coderag.interfaces.cli._indexing import ask_indexed, open_warm
 from coderag.interfaces.cli._report import LISTED
 
 if TYPE_CHECKING:
-    from coderag.app import CodeRAG
     from coderag.codegraph.graph import CodeGraph
+    from coderag.interfaces.cli._app import Engine
     from coderag.schema import GraphNeighbour
+    from coderag.service.remote_graph import RemoteGraph
+
+    _Graph: TypeAlias = CodeGraph | RemoteGraph
 
 _Result = TypeVar("_Result")
 
@@ -112,7 +115,7 @@ def outline(file: str, view: View) -> None:
 
 
 def _show_with_candidates(
-    question: "Callable[[CodeGraph, bool], Sequence[GraphNeighbour]]",
+    question: "Callable[[_Graph, bool], Sequence[GraphNeighbour]]",
     view: View,
     form: "_Form[GraphNeighbour]",
 ) -> None:
@@ -125,8 +128,8 @@ def _show_with_candidates(
     _show(rag, found, view, replace(form, asked={**form.asked, "candidates": view.candidates}))
 
 
-def _ask(question: "Callable[[CodeGraph], Sequence[_Result]]", view: View) -> "tuple[CodeRAG, Sequence[_Result]]":
-    rag = open_here(view.repo, view.output)
+def _ask(question: "Callable[[_Graph], Sequence[_Result]]", view: View) -> "tuple[Engine, Sequence[_Result]]":
+    rag = open_warm(view.repo, view.output)
     try:
         found = ask_indexed(rag, lambda engine: question(engine.graph), view.output, may_index=view.may_index)
     except AmbiguousNameError as error:
@@ -139,7 +142,7 @@ def _ask(question: "Callable[[CodeGraph], Sequence[_Result]]", view: View) -> "t
     return rag, found
 
 
-def _show(rag: "CodeRAG", results: Sequence[_Result], view: View, form: _Form[_Result]) -> None:
+def _show(rag: "Engine", results: Sequence[_Result], view: View, form: _Form[_Result]) -> None:
     if view.diagram and form.draw:
         drawing = form.draw(results, view.limit or MOST_NODES)
         view.output.write(mermaid(drawing) if view.diagram == "mermaid" else dot(drawing))

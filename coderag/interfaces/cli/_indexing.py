@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from coderag.schema import IndexReport
 
 _Result = TypeVar("_Result")
+_Engine = TypeVar("_Engine", bound="_app.Engine")
 
 
 def open_here(repo: Path | None, output: Output) -> "CodeRAG":
@@ -24,15 +25,33 @@ def open_here(repo: Path | None, output: Output) -> "CodeRAG":
         return _app.open_repository(find_root(repo))
 
 
-def run_index(rag: "CodeRAG", *, full: bool = False) -> "IndexReport":
-    """Index the repository, showing the progress on standard error."""
+def open_warm(repo: Path | None, output: Output) -> "_app.Engine":
+    """Return the same, asked through the service if one runs; for commands that need no more than that can do."""
+    with output.busy("loading"):
+        return _app.open_warm(find_root(repo))
+
+
+def run_index(rag: "_app.Engine", *, full: bool = False) -> "IndexReport":
+    """Index the repository, showing the progress on standard error, and note it among those of this user."""
+    from coderag.service.remote import RemoteCodeRAG
+
     with index_progress() as progress:
-        return rag.index(full=full, progress=progress)
+        report = rag.index(full=full, progress=progress)
+    if not isinstance(rag, RemoteCodeRAG):  # the service notes what it opens
+        _note(rag)
+    return report
+
+
+def _note(rag: "CodeRAG") -> None:
+    from coderag.stores.index_folder import index_folder
+    from coderag.workspace.registry import note_repository
+
+    note_repository(rag.root, index_folder(rag.root, rag.settings.storage))
 
 
 def ask_indexed(
-    rag: "CodeRAG",
-    question: Callable[["CodeRAG"], _Result],
+    rag: _Engine,
+    question: Callable[[_Engine], _Result],
     output: Output,
     *,
     may_index: bool,

@@ -29,7 +29,7 @@ from coderag.schema import AnswerEvent
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from coderag.app import CodeRAG
+    from coderag.interfaces.cli._app import Engine
     from coderag.schema import Answer
 
 NoStreamOption = Annotated[bool, typer.Option("--no-stream", help="Show the answer when all of it is there.")]
@@ -57,14 +57,14 @@ def ask(  # noqa: PLR0913  # one parameter an option
     written.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import ask_indexed, open_here
+    from coderag.interfaces.cli._indexing import ask_indexed, open_warm
 
     output = Output(as_json)
     text, filters = read_query(query), make_filters(language, kind, path, role, complexity, changed_since)
-    rag = open_here(repo, output)
+    rag = open_warm(repo, output)
     stream = output.for_people and not no_stream
 
-    def question(engine: "CodeRAG") -> "Answer":
+    def question(engine: "Engine") -> "Answer":
         if stream:
             import asyncio  # slow, and `--help` comes this way
 

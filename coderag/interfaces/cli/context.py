@@ -1,6 +1,6 @@
 """``coderag context``."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from coderag.interfaces.cli._options import (
 )
 from coderag.interfaces.cli._streams import Output, visible
 from coderag.schema import AssembledContext, ContextFormat, Filters
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
 
 _QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
 _SESSION_HELP = "Leave out what contexts of this name have shown before, as long as it has not been edited."
@@ -63,28 +66,22 @@ def context(  # noqa: PLR0913  # one parameter an option
     that prints it.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._explain import print_explanation
-    from coderag.interfaces.cli._indexing import ask_indexed, open_here
+    from coderag.interfaces.cli._indexing import ask_indexed, open_here, open_warm
 
     filters = make_filters(language, kind, path, role, complexity, changed_since)
     _check(query, session, file, filters, forget=forget, explain=explain)
     output = Output(as_json)
-    rag = open_here(repo, output)
+    if explain:
+        _print_explanation(
+            open_here(repo, output), read_query(query or []), budget, filters, output, may_index=not no_index
+        )
+        return
+    rag = open_warm(repo, output)
     if session and forget:
         known = rag.forget(session)
         if not query:
             output.note(f"session {session}: {'forgotten' if known else 'there was none'}")
             return
-    if explain:
-        asked = read_query(query or [])
-        told = ask_indexed(
-            rag,
-            lambda engine: engine.explain(asked, token_budget=budget, filters=filters),
-            output,
-            may_index=not no_index,
-        )
-        print_explanation(told, rag.root, output)
-        return
     if file:
         found = ask_indexed(
             rag,
@@ -131,6 +128,18 @@ def _check(
         raise typer.BadParameter("say which session with --session.", param_hint="--forget")
     if not (query or file or forget):
         raise typer.BadParameter("no question is given.", param_hint="QUERY")
+
+
+def _print_explanation(
+    rag: "CodeRAG", query: str, budget: int | None, filters: Filters | None, output: Output, *, may_index: bool
+) -> None:
+    from coderag.interfaces.cli._explain import print_explanation
+    from coderag.interfaces.cli._indexing import ask_indexed
+
+    told = ask_indexed(
+        rag, lambda engine: engine.explain(query, token_budget=budget, filters=filters), output, may_index=may_index
+    )
+    print_explanation(told, rag.root, output)
 
 
 def _told(found: AssembledContext, *, judged: bool) -> str:

@@ -17,6 +17,7 @@ from coderag.interfaces.cli._graph_options import (
 )
 from coderag.interfaces.cli._graph_questions import QUESTIONS, Question
 from coderag.interfaces.cli._group import LightGroup, show_help_alone
+from coderag.interfaces.cli._light_command import LightCommand
 from coderag.interfaces.cli._options import DebugOption, JsonOption, NoIndexOption, RepoOption
 
 DepthOption = Annotated[int, typer.Option("--depth", metavar="N", min=1, help="Steps to follow.")]
@@ -110,10 +111,10 @@ def _direct(question: Question) -> Callable[..., None]:
 
 for _question in QUESTIONS:
     _make = _walking if _question.depth else _direct
-    graph.command(_question.name, help=_question.help)(_make(_question))
+    graph.command(_question.name, cls=LightCommand, help=_question.help)(_make(_question))
 
 
-@graph.command()
+@graph.command(cls=LightCommand)
 def path(  # noqa: PLR0913
     start: StartArgument,
     end: EndArgument,
@@ -134,7 +135,7 @@ def path(  # noqa: PLR0913
     _graph_answers.path(start, end, view)
 
 
-@graph.command()
+@graph.command(cls=LightCommand)
 def cycles(  # noqa: PLR0913
     *,
     level: LevelOption = "files",
@@ -157,7 +158,7 @@ def cycles(  # noqa: PLR0913
     _graph_answers.cycles(level, view)
 
 
-@graph.command()
+@graph.command(cls=LightCommand)
 def hotspots(
     *,
     limit: MostOption = 20,
@@ -175,7 +176,7 @@ def hotspots(
     _graph_answers.hotspots(kind, limit, view)
 
 
-@graph.command()
+@graph.command(cls=LightCommand)
 def outline(
     file: FileArgument,
     *,

@@ -36,25 +36,26 @@ def index(
     Exits with 5 if some files failed; the others are indexed then.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import open_here, run_index
+    from coderag.interfaces.cli._indexing import open_here, open_warm, run_index
     from coderag.interfaces.cli._report import print_report
 
     if watch and (plan or full):
         raise InvalidQueryError("--watch goes with neither --plan nor --full")
     output = Output(as_json)
-    rag = open_here(repo, output)
     if watch:
         from coderag.interfaces.cli._watch import follow
 
-        follow(rag, output)
+        follow(open_here(repo, output), output)
         return
     if plan:
         from coderag.interfaces.cli._plan import print_plan
 
+        engine = open_here(repo, output)
         with output.busy("looking at the files"):
-            planned = rag.plan(full=full)
+            planned = engine.plan(full=full)
         print_plan(planned, output)
         return
+    rag = open_warm(repo, output)
     report = run_index(rag, full=full)
     if as_json:
         output.result(report, root=rag.root)

@@ -28,6 +28,7 @@ from coderag.interfaces.cli import (
 )
 from coderag.interfaces.cli._faults import InterruptedByUserError, report
 from coderag.interfaces.cli._group import LightGroup, show_help_alone
+from coderag.interfaces.cli._light_command import LightCommand
 from coderag.interfaces.cli._options import DebugOption
 from coderag.interfaces.cli._streams import flush_stdout, set_encodings
 from coderag.interfaces.cli.eval import eval_
@@ -80,7 +81,7 @@ for command in (
     init.init, index.index, search.search, context.context, ask.ask, chat.chat, status.status, doctor.doctor, enrich.enrich,
     serve.serve, mcp.mcp, install.install, repos.repos, trust.trust,
 ):  # fmt: skip
-    app.command()(command)
+    app.command(cls=LightCommand)(command)
 app.add_typer(graph.graph)
 app.add_typer(eval_)
 app.add_typer(prompts)

@@ -26,6 +26,7 @@ from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_MATCHES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
+    from coderag.interfaces.cli._app import Engine
     from coderag.retrieval.text_matches import TextMatches
     from coderag.schema import Filters
 
@@ -88,20 +89,20 @@ def search(  # noqa: PLR0913  # one parameter an option
     With --exact or --regex, find every place in the indexed files where a text stands.
     """
     del debug  # read in main, before anything can fail
-    from coderag.interfaces.cli._indexing import ask_indexed, open_here
+    from coderag.interfaces.cli._indexing import ask_indexed, open_here, open_warm
 
     others = ignore_case or context_lines > 0 or count or files
     _check_together(exact=exact, regex=regex, explain=explain, others=others)
     output = Output(as_json)
     text = read_query(query, indented=exact or regex)
     filters = make_filters(language, kind, path, role, complexity, changed_since)
-    rag = open_here(repo, output)
     if explain:
-        _print_explanation(rag, text, top_k, filters, output, may_index=not no_index)
+        _print_explanation(open_here(repo, output), text, top_k, filters, output, may_index=not no_index)
         return
+    rag = open_warm(repo, output)
     if exact or regex:
 
-        def find(engine: "CodeRAG") -> "TextMatches":
+        def find(engine: "Engine") -> "TextMatches":
             return engine.search_text(
                 text,
                 regex=regex,
@@ -128,7 +129,7 @@ def _check_together(*, exact: bool, regex: bool, explain: bool, others: bool) ->
 
 
 def _print_hits(
-    rag: "CodeRAG",
+    rag: "Engine",
     text: str,
     top_k: int | None,
     filters: "Filters | None",
@@ -169,7 +170,7 @@ def _print_explanation(
 
 def _print_found(
     found: "TextMatches",
-    rag: "CodeRAG",
+    rag: "Engine",
     output: Output,
     filters: "Filters | None",
     *,

@@ -1,0 +1,131 @@
+"""Everything that the service serves over HTTP as one ASGI app: REST, MCP, and a few questions about itself."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from coderag import __version__
+from coderag.errors import CodeRAGError
+from coderag.interfaces.mcp.http import make_http
+from coderag.interfaces.rest.app import make_app
+from coderag.interfaces.rest.problems import problem_of, reply_of
+from coderag.interfaces.serve.activity import Activity
+from coderag.interfaces.serve.hosts import KnownHosts
+from coderag.service.client import REPOSITORY_PATH, STATUS_PATH, STOP_PATH
+from coderag.service.environment import digest_of
+from coderag.workspace.workspace import Workspace
+
+_MCP_PATHS: Final = ("/mcp", "/sse", "/messages")
+_OWN_PATHS: Final = "/service/"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What answers requests.
+
+    Attributes:
+        app: All of it, without a guard.
+        apps: Those with a lifespan.
+    """
+
+    app: ASGIApp
+    apps: tuple[Starlette, ...]
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Run what lives as long as the service."""
+        async with AsyncExitStack() as stack:
+            for app in self.apps:
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            yield
+
+
+def compose(  # one parameter a part
+    workspace: Workspace,
+    activity: Activity,
+    hosts: KnownHosts,
+    *,
+    request_s: float,
+    tools: Literal["all", "single"],
+    stop: Callable[[], None],
+) -> Served:
+    """Return what the service answers.
+
+    Args:
+        workspace: The repositories.
+        activity: Says how much it is used.
+        hosts: Names that it may be called by.
+        request_s: Seconds that a request may take.
+        tools: What agents get.
+        stop: Ends the service.
+    """
+    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in hosts.listed()]
+    mcp = make_http(workspace, profile=tools, allowed_hosts=hosts.listed(), allowed_origins=origins)
+    rest = make_app(workspace, request_s=request_s)
+    own = Starlette(
+        routes=[
+            Route(STATUS_PATH, partial(_status, workspace, activity), methods=["GET"]),
+            Route(REPOSITORY_PATH, partial(_repository, workspace), methods=["POST"]),
+            Route(STOP_PATH, partial(_stop, stop), methods=["POST"]),
+        ]
+    )
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        if any(path == one or path.startswith(f"{one}/") for one in _MCP_PATHS):
+            await mcp(scope, receive, send)
+        elif path.startswith(_OWN_PATHS):
+            await own(scope, receive, send)
+        else:
+            await rest(scope, receive, send)
+
+    return Served(app, (rest, mcp))
+
+
+async def _status(workspace: Workspace, activity: Activity, _: Request) -> Response:
+    known = await run_in_threadpool(workspace.known)
+    told: dict[str, Any] = {
+        "pid": os.getpid(),
+        "version": __version__,
+        "requests": activity.total,
+        "under_way": activity.requests,
+        "sessions": activity.sessions,
+        "idle_s": round(activity.idle_s, 1),
+        "repositories": [one.root for one in known if one.is_open],
+    }
+    return JSONResponse(told)
+
+
+async def _repository(workspace: Workspace, request: Request) -> Response:
+    """Reply what a command must know of a repository to have it answered here as if it had opened it itself.
+
+    That is what of its settings is not used, and whether the variables that they name have the same values here.
+    """
+    try:
+        asked = await request.json()
+        root, names = str(asked["root"]), [str(name) for name in asked["variables"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise HTTPException(HTTPStatus.BAD_REQUEST) from error
+    try:
+        one = await run_in_threadpool(workspace.repository, root)
+    except CodeRAGError as error:
+        return reply_of(problem_of(error))
+    left_out = [{"key": one.key, "place": one.place} for one in one.engine.settings.restrictions]
+    return JSONResponse({"restrictions": left_out, "digest": digest_of(names)})
+
+
+async def _stop(stop: Callable[[], None], _: Request) -> Response:
+    stop()
+    return JSONResponse({"stopping": True})

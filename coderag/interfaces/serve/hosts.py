@@ -1,0 +1,68 @@
+"""By which names the service may be called: a page of another site can have its own name point at this machine."""
+
+import ipaddress
+import socket
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from coderag.interfaces.serve.options import is_loopback
+
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHosts:
+    """The names of the service.
+
+    Attributes:
+        host: Address that it listens on; empty if only on this machine.
+    """
+
+    host: str = ""
+    _names: frozenset[str] = field(init=False)
+    _is_open: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Collect the names."""
+        is_open = _is_unspecified(self.host)
+        names = {self.host.lower(), socket.gethostname().lower()} if self.host and not is_loopback(self.host) else set()
+        object.__setattr__(self, "_names", _LOOPBACK_NAMES | names)
+        object.__setattr__(self, "_is_open", is_open)
+
+    def is_host(self, value: str) -> bool:
+        """Whether a ``Host`` names the service. Of one that listens on all addresses, any address does: it is no name."""
+        name = _name_of(value)
+        return name in self._names or (self._is_open and _is_address(name))
+
+    def is_origin(self, value: str) -> bool:
+        """Whether an ``Origin`` is a page of this machine or of the service."""
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and self.is_host(parts.netloc)
+
+    def listed(self) -> list[str]:
+        """Return the names as the MCP SDK takes them, each for any port."""
+        names = [f"[{name}]" if ":" in name else name for name in sorted(self._names)]
+        return [*names, *(f"{name}:*" for name in names)]
+
+
+def _name_of(value: str) -> str:
+    try:
+        return (urlsplit(f"//{value}").hostname or "") if "@" not in value else ""
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_unspecified(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_unspecified
+    except ValueError:
+        return False

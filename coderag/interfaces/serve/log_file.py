@@ -1,0 +1,27 @@
+"""The log of a service in the background, kept to a size whoever writes to it."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+MOST_BYTES: Final = 1 << 20
+_KEPT: Final = 1 << 18
+
+
+def trim(path: Path, most_bytes: int = MOST_BYTES, kept: int = _KEPT) -> None:
+    """Cut the beginning off a log that has become too large; its writers append, so they need not know.
+
+    Args:
+        path: The file.
+        most_bytes: Size up to which nothing is done.
+        kept: Size of what is left of its end.
+    """
+    with suppress(OSError):
+        if path.stat().st_size <= most_bytes:
+            return
+        with path.open("r+b") as file:
+            file.seek(-kept, 2)
+            end = file.read().partition(b"\n")[2]
+            file.seek(0)
+            file.write(end)
+            file.truncate()

@@ -1,0 +1,114 @@
+"""What a service is told when it is started."""
+
+import ipaddress
+import os
+import socket
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from coderag.errors import ConfigurationError
+from coderag.service.runtime_folder import write_private
+from coderag.settings import ServiceSettings
+
+HAS_UNIX_SOCKETS: Final = hasattr(socket, "AF_UNIX") and sys.platform != "win32"
+_LEAST_TOKEN: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How a service is served.
+
+    Attributes:
+        host: Address of the network that it listens on; empty for none.
+        port: On that address; 0 takes a free one.
+        allowed_roots: Folders in or below which repositories may lie; none means anywhere but where nothing is indexed.
+        idle_minutes: After so long without a request it ends; 0 for never.
+        tls_cert, tls_key: Files for TLS on that address.
+        insecure: Whether an address that others can reach may go without TLS.
+        unix_sockets: Whether the commands of this machine speak to it over a Unix socket; else over the loopback.
+    """
+
+    host: str = ""
+    port: int = 0
+    allowed_roots: tuple[Path, ...] = ()
+    idle_minutes: float = 0.0
+    max_repositories: int = 8
+    watch: bool = True
+    request_s: float = 120.0
+    requests_per_minute: int = 1_200
+    tools: Literal["all", "single"] = "all"
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    insecure: bool = False
+    unix_sockets: bool = HAS_UNIX_SOCKETS
+
+    @property
+    def scheme(self) -> str:
+        """``https`` with TLS, else ``http``."""
+        return "https" if self.tls_cert else "http"
+
+    def with_settings(self, settings: ServiceSettings) -> "ServeOptions":
+        """Return the options with what only settings say."""
+        return replace(
+            self,
+            request_s=settings.request_s,
+            requests_per_minute=settings.requests_per_minute,
+            tools=settings.tools,
+        )
+
+    def check(self) -> None:
+        """Refuse what would be unsafe, or cannot work.
+
+        Raises:
+            ConfigurationError: Others could reach an address that has no TLS, or a file is missing.
+        """
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ConfigurationError("TLS needs a certificate and its key", hint="Give both --tls-cert and --tls-key.")
+        for file in (self.tls_cert, self.tls_key):
+            if file is not None and not os.access(file, os.R_OK):
+                raise ConfigurationError(f"{file}: cannot be read", hint="Check the path.")
+        for root in self.allowed_roots:
+            if not root.is_dir():
+                raise ConfigurationError(f"{root}: no such directory", hint="Check --allow-root.")
+        if self.host and not is_loopback(self.host) and not (self.tls_cert or self.insecure):
+            raise ConfigurationError(
+                f"others can reach {self.host}, and what is sent there could be read on the way",
+                hint="Give --tls-cert and --tls-key, or --insecure if something else on the way encrypts.",
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(path: Path, fresh: str) -> str:
+    """Return the token in a file, so that it stays the same from start to start.
+
+    Args:
+        path: The file. If it is missing, it is made, for this user only.
+        fresh: What is written to it then.
+
+    Raises:
+        ConfigurationError: It holds no token, or others may read it.
+    """
+    try:
+        if sys.platform != "win32" and path.stat().st_mode & 0o077:
+            raise ConfigurationError(f"{path}: others may read this token", hint=f"chmod 600 {path}")
+        token = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        write_private(path, fresh.encode() + b"\n")
+        return fresh
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: no token can be read: {error}", hint="Check --token-file.") from error
+    if len(token) < _LEAST_TOKEN or not token.isprintable() or " " in token:
+        told = f"{path}: holds no token of at least {_LEAST_TOKEN} letters and digits in one line"
+        raise ConfigurationError(told, hint="Remove the file: the next start makes a good one.")
+    return token

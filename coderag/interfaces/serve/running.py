@@ -1,0 +1,296 @@
+"""Runs the service until it is told to end, or until nobody has used it for a while."""
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from filelock import Timeout
+
+from coderag import __version__
+from coderag.app import load_query_graph
+from coderag.errors import ServiceError
+from coderag.interfaces.mcp.framing import MAX_LINE
+from coderag.interfaces.mcp.lines import serve_lines
+from coderag.interfaces.serve.activity import Activity
+from coderag.interfaces.serve.asgi import Served, compose
+from coderag.interfaces.serve.hosts import KnownHosts
+from coderag.interfaces.serve.limits import RateLimit
+from coderag.interfaces.serve.log_file import trim
+from coderag.interfaces.serve.options import ServeOptions
+from coderag.interfaces.serve.security import Guard, GuardRules
+from coderag.interfaces.serve.sockets import LocalSocket, open_local, open_network
+from coderag.service.discovery import ServiceAddress, remove_address, remove_stale, runtime_directory, write_address
+from coderag.service.environment import fingerprint
+from coderag.service.starting import service_lock
+from coderag.workspace.jobs import ENDED
+from coderag.workspace.workspace import Workspace, WorkspaceOptions
+
+_FINISH_S: Final = 20
+"""Seconds that requests under way have to finish when the service ends."""
+
+_CLOSE_S: Final = 10.0
+"""Seconds that the workspace has to close; what hangs longer is left behind with the process."""
+
+_LOOK_S: Final = 5.0
+"""Between two looks at whether the service is still used, at most."""
+
+_log = logging.getLogger(__name__)
+
+
+class AlreadyServedError(Exception):
+    """Another service of this user lives. Who starts one says what that means."""
+
+
+@dataclass(slots=True)
+class _Sockets:
+    """What the service listens on."""
+
+    http: LocalSocket
+    mcp: LocalSocket
+    network: socket.socket | None
+
+    def remove(self) -> None:
+        """Close all, and remove what they left."""
+        self.http.remove()
+        self.mcp.remove()
+        if self.network is not None:
+            self.network.close()
+
+
+def serve(
+    options: ServeOptions, announce: Callable[[ServiceAddress], None], *, token: str = "", log: Path | None = None
+) -> None:
+    """Serve until a signal, a request to end, or the end of the idle time; then leave nothing behind.
+
+    Args:
+        options: How.
+        announce: Called when everything is served.
+        token: That opens it; empty makes one.
+        log: File that the process writes to, kept to a size.
+
+    Raises:
+        AlreadyServedError: Another service of this user lives.
+        ServiceError: An address cannot be had.
+        ConfigurationError: The options cannot be used.
+    """
+    options.check()
+    lock = service_lock()
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise AlreadyServedError from error
+    try:
+        remove_stale()
+        service = Service(options, token or secrets.token_urlsafe(32), log)
+        asyncio.run(service.run(announce))
+    finally:
+        lock.release()
+
+
+class Service:
+    """One service, from its start to its end.
+
+    Args:
+        options: How it serves.
+        token: Opens it.
+        log: As of `serve`.
+    """
+
+    def __init__(self, options: ServeOptions, token: str, log: Path | None = None) -> None:
+        self._options = options
+        self._token = token
+        self._log_file = log
+        self._activity = Activity()
+        self._lines: set[asyncio.Task[None]] = set()
+
+    async def run(self, announce: Callable[[ServiceAddress], None]) -> None:
+        """Serve. Raises as `serve`."""
+        self._stopping = asyncio.Event()
+        options = WorkspaceOptions(self._options.allowed_roots, self._options.max_repositories, self._options.watch)
+        workspace = Workspace(options)
+        sockets: _Sockets | None = None
+        try:
+            sockets = self._open_sockets()
+            async with self._signals(), self._served(workspace, sockets):
+                address = self._address(sockets)
+                write_address(address)
+                announce(address)
+                warming = asyncio.create_task(asyncio.to_thread(load_query_graph))
+                await self._wait(workspace)
+                warming.cancel()
+                remove_address(os.getpid())  # first, so that nobody comes any more
+        finally:
+            remove_address(os.getpid())
+            if sockets is not None:
+                sockets.remove()
+            _leave_in_time()
+            await asyncio.to_thread(workspace.close)
+
+    def _open_sockets(self) -> _Sockets:
+        folder, unix = runtime_directory(), self._options.unix_sockets
+        http = open_local(folder, "http.sock", unix=unix)
+        try:
+            mcp = open_local(folder, "mcp.sock", unix=unix)
+            try:
+                network = open_network(self._options.host, self._options.port) if self._options.host else None
+            except ServiceError:
+                mcp.remove()
+                raise
+        except ServiceError:
+            http.remove()
+            raise
+        return _Sockets(http, mcp, network)
+
+    def _address(self, sockets: _Sockets) -> ServiceAddress:
+        is_unix = self._options.unix_sockets
+        url = ""
+        if sockets.network is not None:
+            host, port = self._options.host, sockets.network.getsockname()[1]
+            url = f"{self._options.scheme}://{f'[{host}]' if ':' in host.strip('[]') else host}:{port}"
+        return ServiceAddress(
+            pid=os.getpid(),
+            version=__version__,
+            http=sockets.http.address if is_unix else f"http://{sockets.http.address}",
+            mcp=sockets.mcp.address if is_unix else f"tcp:{sockets.mcp.address}",
+            token=self._token,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            environment=fingerprint(),
+            url=url,
+            request_s=self._options.request_s,
+        )
+
+    @asynccontextmanager
+    async def _signals(self) -> AsyncIterator[None]:
+        """Have the usual signals end the service in good order."""
+        loop = asyncio.get_running_loop()
+        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+        before = {one: signal.getsignal(one) for one in (getattr(signal, name) for name in names)}
+        for one in before:
+            # The loop's own handlers are not there on Windows.
+            signal.signal(one, lambda *_: loop.call_soon_threadsafe(self._stopping.set))
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    @asynccontextmanager
+    async def _served(self, workspace: Workspace, sockets: _Sockets) -> AsyncIterator[None]:
+        """Serve on all sockets until the block ends; then finish what is under way."""
+        hosts = KnownHosts(self._options.host)
+        served = compose(
+            workspace,
+            self._activity,
+            hosts,
+            request_s=self._options.request_s,
+            tools=self._options.tools,
+            stop=self._stopping.set,
+        )
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(served.lifespan())
+            servers = self._http_servers(served, hosts, sockets)
+            runs = [asyncio.create_task(server.serve(sockets=[one])) for server, one in servers]
+            stack.push_async_callback(_finish, [server for server, _ in servers], runs)
+            await stack.enter_async_context(self._line_server(workspace, sockets.mcp.socket))
+            yield
+            self._stopping.set()
+
+    def _http_servers(
+        self, served: Served, hosts: KnownHosts, sockets: _Sockets
+    ) -> list[tuple[uvicorn.Server, socket.socket]]:
+        options = self._options
+        # The guard of TLS and of the network is the same: one rate, one count, one token.
+        rules = GuardRules(self._token, hosts, options.request_s + 5)  # the app below tells it better, in time
+        guard = Guard(served.app, rules, RateLimit(options.requests_per_minute), self._activity, self._stopping)
+        servers: list[tuple[uvicorn.Server, socket.socket]] = [(_HttpServer(_config(guard)), sockets.http.socket)]
+        if sockets.network is not None:
+            servers.append((_HttpServer(_config(guard, options.tls_cert, options.tls_key)), sockets.network))
+        return servers
+
+    @asynccontextmanager
+    async def _line_server(self, workspace: Workspace, listening: socket.socket) -> AsyncIterator[None]:
+        """Serve MCP line by line until the block ends; what agents ask then fails, and their side tries again."""
+
+        async def session(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            self._lines.add(task)
+            try:
+                with self._activity.session():
+                    await serve_lines(workspace, reader, writer, token=self._token)
+            finally:
+                self._lines.discard(task)
+
+        start = asyncio.start_unix_server if self._options.unix_sockets else asyncio.start_server
+        server = await start(session, sock=listening, limit=MAX_LINE)
+        try:
+            yield
+        finally:
+            server.close()
+            for task in list(self._lines):
+                task.cancel()
+            await asyncio.gather(*self._lines, return_exceptions=True)
+
+    async def _wait(self, workspace: Workspace) -> None:
+        """Return when the service is to end."""
+        idle_s = self._options.idle_minutes * 60
+        look_s = min(_LOOK_S, idle_s / 4) if idle_s else _LOOK_S
+        while not self._stopping.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), look_s)
+            if self._log_file is not None:
+                trim(self._log_file)
+            if any(job.view.state not in ENDED for job in workspace.jobs()):
+                self._activity.note()
+            elif idle_s and self._activity.idle_s >= idle_s:
+                _log.info("nobody has asked for %s minutes", self._options.idle_minutes)
+                return
+
+
+class _HttpServer(uvicorn.Server):
+    """One that leaves the signals to the service."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signal."""
+        yield
+
+
+def _config(app: Guard, cert: Path | None = None, key: Path | None = None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=_FINISH_S,
+        h11_max_incomplete_event_size=65_536,
+        ssl_certfile=cert,
+        ssl_keyfile=key,
+    )
+
+
+async def _finish(servers: list[uvicorn.Server], runs: "list[asyncio.Task[None]]") -> None:
+    for server in servers:
+        server.should_exit = True
+    await asyncio.gather(*runs, return_exceptions=True)
+
+
+def _leave_in_time() -> None:
+    """Have this process end even if a thread hangs: what was promised to be written is written at once, not at the end."""
+    timer = threading.Timer(_CLOSE_S, os._exit, (0,))
+    timer.daemon = True
+    timer.start()

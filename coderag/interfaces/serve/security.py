@@ -1,0 +1,241 @@
+"""Stands before everything that is served over HTTP: lets in who has the token, and bounds what one may ask."""
+
+import asyncio
+import hmac
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from coderag.errors import CodeRAGError, ServiceBusyError, ServiceError
+from coderag.interfaces.rest.problems import INVALID_REQUEST, Problem, problem_of, reply_of
+from coderag.interfaces.serve.activity import Activity
+from coderag.interfaces.serve.hosts import KnownHosts
+from coderag.interfaces.serve.limits import RateLimit
+from coderag.service.client import CHALLENGE_HEADER, HEALTH_PATH, PROOF_HEADER, proof
+
+MOST_BODY_BYTES: Final = 4 << 20
+MOST_REQUESTS: Final = 128
+"""Under way at once, streams included."""
+
+_LONGEST_CHALLENGE: Final = 128
+_EVENT_TYPE: Final = b"text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRules:
+    """What may come in.
+
+    Attributes:
+        token: Every request must have it, but for the question whether the service lives.
+        hosts: Names that it may be called by.
+        request_s: Seconds that a request may take; a stream of events, until it begins.
+        most_requests: Under way at once.
+        most_body_bytes: Of a request.
+    """
+
+    token: str
+    hosts: KnownHosts
+    request_s: float
+    most_requests: int = MOST_REQUESTS
+    most_body_bytes: int = MOST_BODY_BYTES
+
+
+class RefusedError(Exception):
+    """A request that is not let in.
+
+    Args:
+        problem: What it is told.
+        headers: Of the reply.
+    """
+
+    def __init__(self, problem: Problem, headers: dict[str, str] | None = None) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+        self.headers = headers or {}
+
+
+class Guard:
+    """ASGI middleware.
+
+    Args:
+        app: What is guarded.
+        rules: What may come in.
+        rate: How often one may ask.
+        activity: Counts what came in.
+        stopping: Set when the service ends: nothing new comes in, and streams that never end do.
+    """
+
+    def __init__(
+        self, app: ASGIApp, rules: GuardRules, rate: RateLimit, activity: Activity, stopping: asyncio.Event
+    ) -> None:
+        self._app = app
+        self._rules = rules
+        self._rate = rate
+        self._activity = activity
+        self._stopping = stopping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] != "http":
+            return  # a handshake of WebSockets is refused by saying nothing
+        headers = Headers(scope=scope)
+        try:
+            self._check_names(headers)
+            if scope["path"] == HEALTH_PATH:
+                await self._health(headers)(scope, receive, send)
+                return
+            self._check_rate(scope)
+            self._check_token(headers)
+            self._check_load(headers)
+        except RefusedError as error:
+            await reply_of(error.problem, error.headers)(scope, receive, send)
+            return
+        with self._activity.request():
+            await self._serve(scope, receive, send)
+
+    def _check_names(self, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._rules.hosts.is_host(hosts[0]):
+            raise RefusedError(_problem(HTTPStatus.MISDIRECTED_REQUEST, "the service is not called by this Host"))
+        origin = headers.get("origin")
+        if origin is not None and not self._rules.hosts.is_origin(origin):
+            raise RefusedError(_problem(HTTPStatus.FORBIDDEN, "pages of other sites are not served"))
+
+    def _check_rate(self, scope: Scope) -> None:
+        client = scope.get("client")
+        wait_s = self._rate.take(client[0] if client else "")
+        if wait_s:
+            raise _busy(ServiceBusyError("too many requests", hint="Ask less often."), wait_s)
+
+    def _check_token(self, headers: Headers) -> None:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        is_right = hmac.compare_digest(token.strip().encode("latin-1", "replace"), self._rules.token.encode())
+        if scheme.lower() != "bearer" or not is_right:
+            hint = "Send 'Authorization: Bearer TOKEN'; 'coderag serve --status --show-token' tells it."
+            problem = _problem(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", hint)
+            raise RefusedError(problem, {"www-authenticate": "Bearer"})
+
+    def _check_load(self, headers: Headers) -> None:
+        if self._stopping.is_set():
+            raise _busy(_ending(), 1)
+        if self._activity.requests >= self._rules.most_requests:
+            raise _busy(ServiceBusyError("too much is asked at once", hint="Try again in a moment."), 1)
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self._rules.most_body_bytes:
+            raise RefusedError(_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(self._rules.most_body_bytes)))
+
+    def _health(self, headers: Headers) -> Response:
+        challenge = headers.get(CHALLENGE_HEADER, "")
+        answer = proof(self._rules.token, challenge) if 0 < len(challenge) <= _LONGEST_CHALLENGE else ""
+        return PlainTextResponse("ok\n", headers={PROOF_HEADER: answer} if answer else None)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = _Exchange(scope, receive, send, self._rules.most_body_bytes)
+        ending = asyncio.create_task(self._end_stream(exchange, asyncio.current_task()))
+        try:
+            async with asyncio.timeout(self._rules.request_s) as exchange.limit:
+                await self._app(scope, exchange.receive, exchange.send)
+        except TimeoutError:
+            told = f"the request takes longer than {self._rules.request_s:,.0f} s"
+            await exchange.refuse(problem_of(ServiceError(told, hint="Ask for less at once.")))
+        except HTTPException as error:  # of an app that does not turn it into a reply
+            await exchange.refuse(_problem(HTTPStatus(error.status_code), error.detail))
+        except asyncio.CancelledError:
+            if exchange.was_ended:
+                await exchange.end()
+            elif self._stopping.is_set() and not exchange.has_begun:  # the time to finish is over
+                await exchange.refuse(problem_of(_ending()))
+            else:
+                raise
+        finally:
+            ending.cancel()
+
+    async def _end_stream(self, exchange: "_Exchange", task: "asyncio.Task[object] | None") -> None:
+        """End a stream that waits for what may come, when the service ends. What somebody asked for is finished."""
+        await self._stopping.wait()
+        if task is not None and exchange.is_open_stream:
+            exchange.was_ended = True
+            task.cancel()
+
+
+class _Exchange:
+    """A request and its reply, watched on their way.
+
+    Args:
+        scope: Of the request.
+        receive: Gives its body.
+        send: Takes the reply.
+        most_body_bytes: That the body may have.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, most_body_bytes: int) -> None:
+        self.limit: asyncio.Timeout | None = None
+        self.was_ended = False
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._most = most_body_bytes
+        self._left = most_body_bytes
+        self.has_begun = False
+        self._is_stream = False
+
+    @property
+    def is_open_stream(self) -> bool:
+        """Whether events are sent that nobody asked for one by one."""
+        return self._is_stream and self._scope["method"] == "GET"
+
+    async def receive(self) -> Message:
+        """Return the next part of the request."""
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(self._most))
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass on a part of the reply. Once a stream has begun, it may take as long as it likes."""
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            self._is_stream = _is_stream(message)
+            if self._is_stream and self.limit is not None:
+                self.limit.reschedule(None)
+        await self._send(message)
+
+    async def refuse(self, problem: Problem) -> None:
+        """Reply with an error; if a reply has begun, it breaks off."""
+        if self.has_begun:
+            raise ConnectionAbortedError(problem.detail)
+        await reply_of(problem)(self._scope, self._receive, self._send)
+
+    async def end(self) -> None:
+        """End a stream in good order."""
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _is_stream(message: Message) -> bool:
+    return any(
+        name.lower() == b"content-type" and value.startswith(_EVENT_TYPE) for name, value in message.get("headers", ())
+    )
+
+
+def _problem(status: HTTPStatus, detail: str, hint: str = "") -> Problem:
+    return Problem(INVALID_REQUEST, status.phrase, status, detail, hint)
+
+
+def _busy(error: CodeRAGError, wait_s: float) -> RefusedError:
+    return RefusedError(problem_of(error), {"retry-after": str(max(1, round(wait_s)))})
+
+
+def _ending() -> ServiceError:
+    return ServiceError("the service is ending", hint="Try again in a moment.")
+
+
+def _too_large(most: int) -> str:
+    return f"the body has more than {most:,} bytes"

@@ -1,0 +1,104 @@
+"""The sockets that a service listens on, open to this user alone unless an address of the network was asked for."""
+
+import os
+import socket
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from coderag.errors import ServiceError
+from coderag.service.discovery import SHORT_PREFIX, remove_socket
+
+_LONGEST_PATH: Final = 107 if sys.platform.startswith("linux") else 103
+"""Bytes of the path of a Unix socket."""
+
+_BACKLOG: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSocket:
+    """A socket for the programs of this user.
+
+    Attributes:
+        address: As ``unix:/path`` or ``127.0.0.1:port``.
+    """
+
+    socket: socket.socket
+    address: str
+
+    def remove(self) -> None:
+        """Close it, and remove what it left in the file system."""
+        self.socket.close()
+        if self.address.startswith("unix:"):
+            with suppress(OSError):
+                remove_socket(Path(self.address.removeprefix("unix:")))
+
+
+def open_local(folder: Path, name: str, *, unix: bool) -> LocalSocket:
+    """Open a socket for the programs of this user, which does not listen yet.
+
+    Args:
+        folder: Where Unix sockets lie, if the path is not too long for one.
+        name: Of the file.
+        unix: Whether it is a Unix socket; else it is one of the loopback, on a free port.
+
+    Raises:
+        ServiceError: It cannot be opened.
+    """
+    try:
+        if not unix:
+            opened = _tcp("127.0.0.1", 0)
+            return LocalSocket(opened, f"127.0.0.1:{opened.getsockname()[1]}")
+        path = folder / name
+        if len(os.fsencode(path)) > _LONGEST_PATH:
+            path = _short_folder() / name
+        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        opened.bind(os.fspath(path))  # nobody else may enter the folder, so no one connects before the next line
+        path.chmod(0o600)
+        opened.setblocking(False)
+    except OSError as error:
+        raise ServiceError(f"the service's socket cannot be opened: {error}") from error
+    return LocalSocket(opened, f"unix:{path}")
+
+
+def open_network(host: str, port: int) -> socket.socket:
+    """Open a socket on an address of the network.
+
+    Raises:
+        ServiceError: The address or the port cannot be had.
+    """
+    try:
+        return _tcp(host.strip("[]"), port)
+    except (OSError, OverflowError) as error:
+        hint = "Choose another --port, or 0 for a free one; --host must be an address of this machine."
+        raise ServiceError(f"{host}:{port} cannot be listened on: {error}", hint=hint) from error
+
+
+def _tcp(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    opened = socket.socket(family, kind, protocol)
+    try:
+        if sys.platform != "win32":  # there it would let two programs have one port
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(_BACKLOG)
+        opened.setblocking(False)
+    except OSError:
+        opened.close()
+        raise
+    return opened
+
+
+def _short_folder() -> Path:
+    """Return a new folder of this user whose path is short; the address file says where it is."""
+    for place in (None, "/tmp"):  # noqa: S108  # only a new folder in it, which is made for this user alone
+        folder = Path(tempfile.mkdtemp(prefix=SHORT_PREFIX, dir=place))
+        if len(os.fsencode(folder)) + len("/mcp.sock") + 1 <= _LONGEST_PATH:
+            return folder
+        folder.rmdir()
+    raise OSError("no folder has a path that is short enough for a socket")

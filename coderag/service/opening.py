@@ -1,0 +1,62 @@
+"""Open a repository through the running service. Imports nothing slow."""
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coderag.errors import CodeRAGError
+from coderag.service.client import REPOSITORY_PATH, ServiceClient
+from coderag.service.discovery import find_service
+from coderag.service.environment import digest_of
+from coderag.service.remote import RemoteCodeRAG
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+
+_SETTINGS_FILES: Final = (".coderag.yaml", ".coderag.local.yaml")
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
+
+_log = logging.getLogger(__name__)
+
+
+def open_remote(
+    root: Path, open_here: "Callable[[], CodeRAG]", warn: Callable[[list[dict[str, Any]]], None]
+) -> RemoteCodeRAG | None:
+    """Return the repository as the running service has it open; None if it has to be opened in this process.
+
+    Args:
+        root: Folder of the repository.
+        open_here: Opens it in this process, should the service not be able to do something.
+        warn: Told what of the repository's settings is not used: key and place.
+    """
+    address = find_service()
+    if address is None:
+        return None
+    try:
+        real = root.expanduser().resolve()
+        names = set(_variables(real))
+    except (OSError, RuntimeError, ValueError):  # whatever is wrong with it, the engine says so
+        return None
+    client = ServiceClient(address)
+    try:
+        told = client.call("POST", REPOSITORY_PATH, {"root": str(real), "variables": sorted(names)})
+    except CodeRAGError as error:
+        _log.info("not through the service: %s", error)
+        return None
+    if told["digest"] != digest_of(names):
+        _log.info("not through the service: variables that the repository's settings name have other values there")
+        return None
+    left_out = told["restrictions"]
+    return RemoteCodeRAG(real, client, open_here, on_served=partial(warn, left_out) if left_out else None)
+
+
+def _variables(root: Path) -> Iterator[str]:
+    """Yield the variables of the environment that the settings of a repository may take values from."""
+    for name in _SETTINGS_FILES:
+        with suppress(FileNotFoundError):
+            text = (root / name).read_text(encoding="utf-8", errors="replace")
+            yield from (match[1] for match in _VARIABLE.finditer(text))

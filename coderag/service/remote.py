@@ -1,0 +1,269 @@
+"""`RemoteCodeRAG`: what commands ask of a repository, answered by the running service. Imports nothing slow."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
+
+from coderag.errors import (
+    CodeRAGError,
+    ConfigurationError,
+    IngestionError,
+    ModelAuthenticationError,
+    ServiceError,
+)
+from coderag.retrieval.text_matches import MOST_MATCHES
+from coderag.schema import (
+    Answer,
+    AnswerEvent,
+    AssembledContext,
+    ContextFormat,
+    Filters,
+    IndexProgress,
+    IndexReport,
+    IndexStatus,
+    SearchHit,
+    SearchHits,
+)
+from coderag.service import rebuilding
+from coderag.service.client import API, ServiceClient, error_of
+from coderag.service.remote_graph import RemoteGraph
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+    from coderag.retrieval.text_matches import TextMatches
+
+UNSERVED: Final = (ServiceError, ConfigurationError, ModelAuthenticationError, IngestionError)
+"""Errors of the service that may be its own: it cannot be reached or has too much to do, it may not open the folder, lacks a
+key, or takes a request for invalid. The engine in this process knows the truth."""
+
+_log = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+
+
+class RemoteCodeRAG:
+    """One repository, as `coderag.app.CodeRAG`, asked through the service. Results and errors are the same.
+
+    What the service cannot do is done in this process, and then everything else is, too.
+
+    Args:
+        root: Folder of the repository, absolute.
+        client: Asks the service.
+        open_here: Returns the engine in this process. It takes seconds.
+        on_served: Called once, when the service has answered for the first time.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        client: ServiceClient,
+        open_here: "Callable[[], CodeRAG]",
+        on_served: Callable[[], None] | None = None,
+    ) -> None:
+        self.root = root
+        self._client = client
+        self._open_here = open_here
+        self._on_served = on_served
+        self._here: CodeRAG | None = None
+
+    @property
+    def here(self) -> "CodeRAG":
+        """The engine in this process. Raises as its constructor."""
+        if self._here is None:
+            self._here = self._open_here()
+        return self._here
+
+    def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
+        """As `CodeRAG.search`."""
+        body = {"query": query, "top_k": top_k, "filters": _filters(filters)}
+        return self._ask(
+            lambda: rebuilding.hits_of(self._post("/search", body)),
+            lambda engine: engine.search(query, top_k=top_k, filters=filters),
+        )
+
+    def search_text(  # as of `CodeRAG`
+        self,
+        text: str,
+        *,
+        regex: bool = False,
+        ignore_case: bool = False,
+        context_lines: int = 0,
+        limit: int = MOST_MATCHES,
+        filters: Filters | None = None,
+    ) -> "TextMatches":
+        """As `CodeRAG.search_text`."""
+        options: dict[str, Any] = {
+            "regex": regex, "ignore_case": ignore_case, "context_lines": context_lines, "limit": limit
+        }  # fmt: skip
+        body = {"text": text, **options, "filters": _filters(filters)}
+        return self._ask(
+            lambda: rebuilding.matches_of(self._post("/search/text", body)),
+            lambda engine: engine.search_text(text, **options, filters=filters),
+        )
+
+    def context(
+        self,
+        query: str,
+        *,
+        token_budget: int | None = None,
+        filters: Filters | None = None,
+        format: ContextFormat = "markdown",  # noqa: A002  # as of `CodeRAG`
+        shown: Sequence[str] = (),
+        session: str | None = None,
+    ) -> AssembledContext:
+        """As `CodeRAG.context`."""
+        options: dict[str, Any] = {"token_budget": token_budget, "format": format, "session": session}
+        body = {"query": query, **options, "filters": _filters(filters), "shown": list(shown)}
+        return self._ask(
+            lambda: rebuilding.context_of(self._post("/context", body)),
+            lambda engine: engine.context(query, **options, filters=filters, shown=shown),
+        )
+
+    def forget(self, session: str) -> bool:
+        """As `CodeRAG.forget`."""
+        path = f"{API}/sessions/{quote(session, safe='')}?root={quote(str(self.root), safe='')}"
+        return self._ask(
+            lambda: bool(self._client.call("DELETE", path)["known"]), lambda engine: engine.forget(session)
+        )
+
+    def read(
+        self,
+        places: Sequence[str],
+        *,
+        token_budget: int | None = None,
+        format: ContextFormat = "markdown",  # noqa: A002  # as of `CodeRAG`
+    ) -> AssembledContext:
+        """As `CodeRAG.read`."""
+        body = {"places": list(places), "token_budget": token_budget, "format": format}
+        return self._ask(
+            lambda: rebuilding.context_of(self._post("/read", body)),
+            lambda engine: engine.read(places, token_budget=token_budget, format=format),
+        )
+
+    def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
+        """As `CodeRAG.ask`."""
+        body = {"query": query, "token_budget": token_budget, "filters": _filters(filters)}
+        return self._ask(
+            lambda: rebuilding.answer_of(self._post("/ask", body)),
+            lambda engine: engine.ask(query, token_budget=token_budget, filters=filters),
+        )
+
+    async def astream(
+        self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
+    ) -> AsyncIterator[AnswerEvent]:
+        """As `CodeRAG.astream`. Once checked text was yielded, a service that breaks off is an error."""
+        body = {"query": query, "token_budget": token_budget, "filters": _filters(filters), "root": str(self.root)}
+        if self._here is None:
+            is_shown = False
+            try:
+                async for event in self._streamed(body):
+                    is_shown = is_shown or event.kind == "text"
+                    yield event
+            except UNSERVED as error:
+                if is_shown:
+                    raise
+                _tell(error)
+            else:
+                return
+        async for event in self.here.astream(query, token_budget=token_budget, filters=filters):
+            yield event
+
+    def status(self) -> IndexStatus:
+        """As `CodeRAG.status`."""
+        path = f"{API}/status?root={quote(str(self.root), safe='')}"
+        return self._ask(lambda: rebuilding.status_of(self._client.call("GET", path)), lambda engine: engine.status())
+
+    def definition(self, name: str) -> list[SearchHit]:
+        """As `CodeRAG.definition`."""
+        return self._ask(
+            lambda: [rebuilding.hit_of(hit) for hit in self._post("/definition", {"name": name})["hits"]],
+            lambda engine: engine.definition(name),
+        )
+
+    @property
+    def graph(self) -> RemoteGraph:
+        """As `CodeRAG.graph`."""
+        return RemoteGraph(self._ask, self._post)
+
+    def index(self, *, full: bool = False, progress: Callable[[IndexProgress], None] | None = None) -> IndexReport:
+        """As `CodeRAG.index`; joins a run that is under way. If this is interrupted, so is the run."""
+        return self._ask(
+            lambda: self._index(progress, full=full), lambda engine: engine.index(full=full, progress=progress)
+        )
+
+    # Inside
+
+    def _ask(self, served: Callable[[], _Result], here: "Callable[[CodeRAG], _Result]") -> _Result:
+        """Return what the service says; if it cannot say it, what the engine in this process does."""
+        if self._here is None:
+            try:
+                result = served()
+            except UNSERVED as error:
+                _tell(error)
+            except CodeRAGError:
+                self._note_served()
+                raise
+            else:
+                self._note_served()
+                return result
+        return here(self.here)
+
+    def _note_served(self) -> None:
+        if self._on_served is not None:
+            self._on_served()
+            self._on_served = None
+
+    def _post(self, path: str, body: Mapping[str, object]) -> Any:  # noqa: ANN401  # JSON
+        given = {name: value for name, value in body.items() if value is not None}
+        return self._client.call("POST", API + path, {"root": str(self.root), **given})
+
+    async def _streamed(self, body: Mapping[str, object]) -> AsyncIterator[AnswerEvent]:
+        import asyncio  # noqa: PLC0415  # slow, and who streams has it already
+
+        given = {name: value for name, value in body.items() if value is not None}
+        events = self._client.events("POST", f"{API}/ask", given)
+        while (event := await asyncio.to_thread(next, events, None)) is not None:
+            answer = event.data.get("answer")
+            yield AnswerEvent(event.data["kind"], event.data["text"], rebuilding.answer_of(answer) if answer else None)
+            self._note_served()
+            if answer:
+                return
+        raise ServiceError("the service ended an answer before it was complete")
+
+    def _index(self, progress: Callable[[IndexProgress], None] | None, *, full: bool) -> IndexReport:
+        job = self._post("/index", {"full": full})
+        try:
+            for event in self._client.events("GET", f"{API}/jobs/{job['id']}/events"):
+                job = event.data
+                if progress and job["progress"]:
+                    progress(rebuilding.progress_of(job["progress"]))
+        except KeyboardInterrupt:
+            with suppress(CodeRAGError):
+                self._client.call("DELETE", f"{API}/jobs/{job['id']}")
+            raise
+        if job["state"] == "done" and job["report"]:
+            return rebuilding.report_of(job["report"])
+        if job["state"] == "failed":
+            raise error_of({"type": job["type"], "detail": job["error"], "hint": job["hint"]})
+        raise ServiceError("the run of indexing was cancelled", hint="Run 'coderag index' again.")
+
+
+def _tell(error: CodeRAGError) -> None:
+    _log.info("not through the service: %s", error)
+
+
+def _filters(filters: Filters | None) -> dict[str, object] | None:
+    if filters is None:
+        return None
+    complexity = filters.complexity
+    return {
+        "languages": list(filters.languages),
+        "kinds": list(filters.kinds),
+        "paths": list(filters.paths),
+        "roles": list(filters.roles),
+        "complexity": complexity if isinstance(complexity, int) else list(complexity),
+        "changed_since": filters.changed_since,
+    }

@@ -1,0 +1,141 @@
+"""The code graph, asked through the service. Imports nothing slow."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
+
+from coderag.errors import ServiceError
+from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
+from coderag.schema import GraphNeighbour
+from coderag.service import rebuilding
+
+if TYPE_CHECKING:
+    from coderag.app import CodeRAG
+
+_ALL: Final = 100_000
+"""Results that a request may ask for, at most."""
+
+_Result = TypeVar("_Result")
+
+
+class Asking(Protocol):
+    """Returns what the service says; if it cannot say it, what the engine in this process does."""
+
+    def __call__(self, served: Callable[[], _Result], here: "Callable[[CodeRAG], _Result]") -> _Result:
+        """Ask."""
+        ...
+
+
+class RemoteGraph:
+    """The code graph of a repository; it answers as `coderag.codegraph.graph.CodeGraph`.
+
+    Args:
+        ask: Chooses between the service and the engine in this process.
+        post: Sends a question to the service and returns its reply, as JSON has it.
+    """
+
+    def __init__(self, ask: Asking, post: Callable[[str, Mapping[str, object]], Any]) -> None:
+        self._ask = ask
+        self._post = post
+
+    def callers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.callers`."""
+        return self._steps("callers", name, depth, candidates=candidates)
+
+    def callees(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.callees`."""
+        return self._steps("callees", name, depth, candidates=candidates)
+
+    def imports(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.imports`."""
+        return self._steps("imports", name, depth, candidates=candidates)
+
+    def importers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.importers`."""
+        return self._steps("importers", name, depth, candidates=candidates)
+
+    def bases(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.bases`."""
+        return self._steps("bases", name, depth, candidates=candidates)
+
+    def subclasses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.subclasses`."""
+        return self._steps("subclasses", name, depth, candidates=candidates)
+
+    def implementations(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.implementations`."""
+        return self._steps("implementations", name, depth, candidates=candidates)
+
+    def overrides(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.overrides`."""
+        return self._steps("overrides", name, depth, candidates=candidates)
+
+    def overridden(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.overridden`."""
+        return self._steps("overridden", name, depth, candidates=candidates)
+
+    def impact(self, name: str, depth: int = 3, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.impact`."""
+        return self._steps("impact", name, depth, candidates=candidates)
+
+    def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.tests`."""
+        return self._steps("tests", name, candidates=candidates)
+
+    def references(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.references`."""
+        return self._steps("references", name, candidates=candidates)
+
+    def documents(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.documents`."""
+        return self._steps("documents", name, candidates=candidates)
+
+    def path(self, start: str, end: str, *, candidates: bool = False) -> list[GraphNeighbour]:
+        """As `CodeGraph.path`."""
+        body = {"start": start, "end": end, "candidates": candidates}
+        return self._ask(
+            lambda: rebuilding.neighbours_of(self._results("path", body)),
+            lambda engine: engine.graph.path(start, end, candidates=candidates),
+        )
+
+    def cycles(self, level: Literal["files", "symbols"] = "files") -> list[GraphCycle]:
+        """As `CodeGraph.cycles`."""
+        return self._ask(
+            lambda: rebuilding.cycles_of(self._results("cycles", {"level": level, "limit": _ALL})),
+            lambda engine: engine.graph.cycles(level),
+        )
+
+    def hotspots(self, limit: int = 20, kind: str | None = None) -> list[Hotspot]:
+        """As `CodeGraph.hotspots`."""
+        body = {"limit": limit, "kind": kind}
+        return self._ask(
+            lambda: rebuilding.hotspots_of(self._results("hotspots", body)),
+            lambda engine: engine.graph.hotspots(limit, kind),
+        )
+
+    def outline(self, path: str) -> list[OutlineEntry]:
+        """As `CodeGraph.outline`."""
+        return self._ask(
+            lambda: rebuilding.outline_of(self._results("outline", {"path": path})),
+            lambda engine: engine.graph.outline(path),
+        )
+
+    def _steps(self, question: str, name: str, depth: int | None = None, *, candidates: bool) -> list[GraphNeighbour]:
+        steps = {} if depth is None else {"depth": depth}
+        body = {"name": name, **steps, "candidates": candidates, "limit": _ALL}
+
+        def here(engine: "CodeRAG") -> list[GraphNeighbour]:
+            return list(getattr(engine.graph, question)(name, **steps, candidates=candidates))
+
+        return self._ask(lambda: rebuilding.neighbours_of(self._results(question, body)), here)
+
+    def _results(self, question: str, body: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
+        """Return the results of a question.
+
+        Raises:
+            ServiceError: There are more than a reply may have.
+        """
+        reply = self._post(f"/graph/{question}", body)
+        results: Sequence[Mapping[str, Any]] = reply["results"]
+        if reply.get("total", len(results)) > len(results):
+            raise ServiceError(f"there are more than {len(results):,} results")
+        return results

@@ -1,0 +1,88 @@
+"""The folder for files of a running service, which only its user may enter. Imports nothing slow."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Final
+
+from coderag.errors import ServiceError
+
+_NAME: Final = "coderag"
+_HINT: Final = "Set XDG_RUNTIME_DIR to a folder that only you may enter."
+
+
+def runtime_folder(*, make: bool) -> Path:
+    """Return the folder, which belongs to this user and is closed to others.
+
+    Args:
+        make: Whether it is made if it is missing; else it may be missing.
+
+    Raises:
+        ServiceError: It cannot be made, or it belongs to somebody else.
+    """
+    folder = _base() / _NAME
+    try:
+        if make:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+    except FileNotFoundError:
+        return folder
+    except OSError as error:
+        told = f"{folder}: the folder of the service cannot be made: {error.strerror or error}"
+        raise ServiceError(told, hint=_HINT) from error
+    _check(folder, status)
+    return folder
+
+
+def _base() -> Path:
+    """Return the system's folder for such files, else the user's cache.
+
+    Programs that start others with few variables, as agents do with servers, drop ``XDG_RUNTIME_DIR``; so its usual
+    place is looked at, too.
+    """
+    if sys.platform.startswith("linux"):
+        named = os.environ.get("XDG_RUNTIME_DIR", "")
+        for base in (Path(named), Path(f"/run/user/{os.getuid()}")):
+            if base.is_absolute() and _is_own(base):
+                return base
+    from platformdirs import user_cache_path  # noqa: PLC0415  # slow, and rarely needed
+
+    return user_cache_path() / "run" if sys.platform != "win32" else user_cache_path()
+
+
+def _is_own(folder: Path) -> bool:
+    try:
+        status = folder.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _check(folder: Path, status: os.stat_result) -> None:
+    if sys.platform == "win32":  # the user's own folder there is closed to others
+        return
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise ServiceError(f"{folder}: is no folder of this user, so the service cannot use it", hint=_HINT)
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        try:
+            folder.chmod(0o700)
+        except OSError as error:
+            raise ServiceError(f"{folder}: others may enter it, and that cannot be changed", hint=_HINT) from error
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only this user may read; whoever reads it meanwhile gets the old one or the new one.
+
+    Raises:
+        ServiceError: It cannot be written.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise ServiceError(f"{path}: cannot be written: {error.strerror or error}", hint=_HINT) from error

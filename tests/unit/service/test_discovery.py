@@ -1,0 +1,150 @@
+"""Where the service of this user is found, and which one a command may use."""
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coderag import __version__
+from coderag.errors import ServiceError
+from coderag.service import discovery
+from coderag.service.discovery import ServiceAddress, find_service, read_address, runtime_directory, write_address
+from coderag.service.environment import digest_of, fingerprint
+from tests.unit.service.answering import Answering
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows closes the user's folders by itself")
+
+
+def address_of(answering: Answering, **changes: object) -> ServiceAddress:
+    address = ServiceAddress(
+        pid=os.getpid(),
+        version=__version__,
+        http=answering.address,
+        mcp="tcp:127.0.0.1:1",
+        token=answering.token,
+        started="2026-01-01T00:00:00+00:00",
+        environment=fingerprint(),
+    )
+    return replace(address, **changes)  # type: ignore[arg-type]
+
+
+def test_a_service_that_answers_is_found(answering: Answering) -> None:
+    address = address_of(answering)
+    write_address(address)
+    assert find_service() == address
+
+
+def test_nothing_is_found_where_no_service_was_started() -> None:
+    assert find_service() is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"version": "0.0.1"}, {"environment": "other"}, {"pid": 2**22 + 1}, {"token": "another"}, {"http": "unix:/no"}],
+)
+def test_a_service_that_cannot_be_used_is_not_found(answering: Answering, changes: dict[str, object]) -> None:
+    write_address(address_of(answering, **changes))
+    assert find_service() is None
+
+
+def test_the_token_is_not_told_to_a_program_that_has_got_the_port(answering: Answering) -> None:
+    write_address(address_of(answering, token="a-secret-of-the-real-service"))  # a made-up one
+    find_service()
+    assert b"a-secret-of-the-real-service" not in answering.received
+
+
+def test_a_damaged_file_is_no_service() -> None:
+    (runtime_directory() / "service.json").write_text("{", encoding="utf-8")
+    assert read_address() is None
+
+
+def test_what_a_newer_version_adds_to_the_file_is_ignored(answering: Answering) -> None:
+    address = address_of(answering)
+    write_address(address)
+    file = runtime_directory() / "service.json"
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), "new": 1}), encoding="utf-8")
+    assert read_address() == address
+
+
+def test_the_file_of_another_process_is_not_removed(answering: Answering) -> None:
+    write_address(address_of(answering))
+    discovery.remove_address(1)
+    assert read_address() is not None
+
+
+@posix_only
+def test_only_this_user_may_read_the_token(answering: Answering) -> None:
+    write_address(address_of(answering))
+    folder = runtime_directory()
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "service.json")]
+    assert modes == [0o700, 0o600]
+
+
+@posix_only
+def test_a_folder_that_others_may_enter_is_closed() -> None:
+    runtime_directory().chmod(0o777)
+    assert stat.S_IMODE(runtime_directory().stat().st_mode) == 0o700
+
+
+@posix_only
+def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    folder = runtime_directory()
+    folder.rmdir()
+    folder.symlink_to(tmp_path, target_is_directory=True)
+    with pytest.raises(ServiceError, match="is no folder of this user"):
+        runtime_directory()
+
+
+@posix_only
+def test_sockets_and_folders_of_a_killed_service_are_removed(answering: Answering, tmp_path: Path) -> None:
+    folder = tmp_path / "coderag-short"
+    folder.mkdir()
+    places = [folder / "http.sock", folder / "mcp.sock"]
+    for place in places:
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(os.path.relpath(place))
+    write_address(address_of(answering, http=f"unix:{places[0]}", mcp=f"unix:{places[1]}"))
+    discovery.remove_stale()
+    assert (folder.exists(), read_address()) == (False, None)
+
+
+def test_a_file_that_the_address_names_and_is_no_socket_stays(answering: Answering, tmp_path: Path) -> None:
+    file = tmp_path / "precious.txt"
+    file.write_text("data", encoding="utf-8")
+    write_address(address_of(answering, http=f"unix:{file}"))
+    discovery.remove_stale()
+    assert file.exists()
+
+
+def test_settings_in_the_environment_make_another_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint()
+    monkeypatch.setenv("CODERAG_SEARCH__TOP_K", "3")
+    assert fingerprint() != before
+
+
+def test_settings_of_the_service_itself_are_no_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint()
+    monkeypatch.setenv("CODERAG_SERVICE__AUTOSTART", "true")
+    assert fingerprint() == before
+
+
+def test_an_unset_variable_is_not_an_empty_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest_of(["MODEL"])
+    monkeypatch.setenv("MODEL", "")
+    assert digest_of(["MODEL"]) != before
+
+
+def test_what_finds_the_service_imports_nothing_slow() -> None:
+    script = (
+        "import sys, coderag.service.opening\n"
+        "slow = {'pydantic', 'numpy', 'httpx', 'rich', 'asyncio', 'yaml', 'llama_index', 'lancedb', 'coderag.app', 'email'}\n"
+        "print(sorted(slow & set(sys.modules)))"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"

@@ -1,0 +1,75 @@
+"""What the service sends is the same when it has arrived."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
+from coderag.interfaces._plain import json_bytes
+from coderag.retrieval.text_matches import TextMatches
+from coderag.schema import Answer, AnswerClaim, GraphNeighbour, IndexProgress, SearchHits
+from coderag.service import rebuilding
+from tests.interfaces.fake_app import FakeCodeRAG, make_hit, make_match
+
+NEIGHBOUR = GraphNeighbour("caller", "a.py", 3, 1, 9, "a.f", "function", "imports", 0.1 + 0.2, via="b.g")
+FAKE = FakeCodeRAG(Path("/repo"))
+
+
+def sent(value: object) -> Any:
+    return json.loads(json_bytes(value))
+
+
+@pytest.mark.parametrize(
+    ("rebuild", "value"),
+    [
+        (rebuilding.hit_of, make_hit(score=0.1 + 0.2, duplicates=["b.py:1-2"])),
+        (rebuilding.context_of, FAKE.context("login")),
+        (rebuilding.answer_of, FAKE.ask("login")),
+        (rebuilding.status_of, FAKE.status()),
+        (rebuilding.report_of, FAKE.index()),
+        (rebuilding.progress_of, IndexProgress("embed", 3, 0)),
+        (rebuilding.matches_of, TextMatches("q", "exact", [make_match()], 1, {"a.py": 1}, unread=[("b.py", "gone")])),
+    ],
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
+)
+def test_a_result_arrives_as_it_was(rebuild: Callable[[Any], Any], value: object) -> None:
+    assert sent(rebuild(sent(value))) == sent(value)
+    assert type(rebuild(sent(value))) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("rebuild", "values"),
+    [
+        (rebuilding.neighbours_of, [NEIGHBOUR]),
+        (rebuilding.cycles_of, [GraphCycle(["a.py", "b.py"], [NEIGHBOUR])]),
+        (rebuilding.hotspots_of, [Hotspot("a.py", 1, 2, "a.f", "function", 1 / 3, 4, 5)]),
+        (rebuilding.outline_of, [OutlineEntry("A", "A", "class", 1, 9, [OutlineEntry("f", "A.f", "method", 2, 3)])]),
+    ],
+)
+def test_what_the_graph_answers_arrives_as_it_was(rebuild: Callable[[Any], Any], values: list[Any]) -> None:
+    assert sent(rebuild(sent(values))) == sent(values)
+
+
+def test_the_verdict_of_a_search_arrives() -> None:
+    hits = SearchHits([make_hit()], evidence="weak", confidence=0.25, not_indexed=["a.bin: binary"])
+    verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
+    back = rebuilding.hits_of(sent({**verdict, "hits": list(hits), "query": "q", "next_offset": None}))
+    assert (back.evidence, back.confidence, back.not_indexed) == ("weak", 0.25, ["a.bin: binary"])
+
+
+def test_paths_are_paths_again() -> None:
+    assert rebuilding.hit_of(sent(make_hit())).path == PurePosixPath("src/auth/session.py")
+
+
+def test_what_a_reply_has_beyond_the_result_is_left_out() -> None:
+    assert rebuilding.progress_of({**sent(IndexProgress("scan", 1, 2)), "more": 1}) == IndexProgress("scan", 1, 2)
+
+
+def test_claims_and_citations_of_an_answer_are_what_they_were() -> None:
+    answer: Answer = FAKE.ask("login")
+    claim = AnswerClaim("it does", [0], "verified")
+    back = rebuilding.answer_of({**sent(answer), "claims": sent([claim])})
+    assert (back.claims, back.citations) == ([claim], list(answer.citations))
