@@ -1,0 +1,94 @@
+"""What a file was before we changed it, kept in this user's data folder, so that it can be as it was again."""
+
+import base64
+import hashlib
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from coderag.errors import ConfigurationError
+
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A file that we changed.
+
+    Attributes:
+        path: The file.
+        before: What was in it; None if there was none.
+        after: SHA-256 of what we left in it.
+        folders: Those that were made for it, the outermost first.
+    """
+
+    path: Path
+    before: bytes | None
+    after: str
+    folders: tuple[Path, ...] = ()
+
+    def is_as_left(self, content: bytes | None) -> bool:
+        """Whether nobody has changed the file since."""
+        return content is not None and digest(content) == self.after
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of a content, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_record(path: Path) -> Record | None:
+    """Return the record of a file; None if there is none that can be read."""
+    try:
+        values = json.loads(_file_of(path).read_bytes())
+        if values["version"] != _VERSION:
+            return None
+        before = None if values["before"] is None else base64.b64decode(values["before"], validate=True)
+        return Record(path, before, str(values["after"]), tuple(map(Path, values["folders"])))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_record(record: Record) -> None:
+    """Keep a record; only this user may read it, for configurations hold keys.
+
+    Raises:
+        ConfigurationError: It cannot be written.
+    """
+    file = _file_of(record.path)
+    before = None if record.before is None else base64.b64encode(record.before).decode()
+    folders = [str(folder) for folder in record.folders]
+    values = {
+        "version": _VERSION,
+        "path": str(record.path),
+        "before": before,
+        "after": record.after,
+        "folders": folders,
+    }
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
+            json.dump(values, output)
+            output.flush()
+            os.fsync(output.fileno())
+        temporary.replace(file)
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be written: {error.strerror or error}") from error
+
+
+def drop_record(path: Path) -> None:
+    """Forget a file."""
+    with suppress(OSError):
+        _file_of(path).unlink(missing_ok=True)
+
+
+def _file_of(path: Path) -> Path:
+    from platformdirs import user_data_path  # noqa: PLC0415  # only who changes something needs it
+
+    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
+    return user_data_path("coderag", appauthor=False) / "install" / f"{name}.json"
