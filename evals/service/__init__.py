@@ -1,0 +1,1 @@
+"""The warm service under load, and killed at any moment."""
