@@ -18,12 +18,14 @@ from tests.support.programs import edges_of
 CHECKOUT = Path(__file__).parents[2]
 KILLS = 14
 FILES = 30
+FUNCTIONS = 8  # a file
 
 # The nursery imports everything once (that takes seconds) and forks a command line for each line that it is sent, so
 # that kills hit the run and not the imports. It says "dead" when the command line has ended, however it did.
 NURSERY = """
 import os, sys
 import coderag.app, coderag.graphs.query, coderag.ingestion.indexer, coderag.interfaces.cli._indexing
+import coderag.codegraph.assembly, coderag.codegraph.build, coderag.codegraph.linking.linker
 import coderag.interfaces.cli._report, filelock, lance, lance.fragment, pyarrow.compute, tree_sitter_language_pack
 from coderag.interfaces.cli.main import run
 for line in sys.stdin:
@@ -50,7 +52,7 @@ def paths_of(version):
 
 def text_of(path, version):
     functions = (
-        f"def step_{version}_{number}(item):\n    return prepare(item, {version})\n\n\n" for number in range(20)
+        f"def step_{version}_{number}(item):\n    return prepare(item, {version})\n\n\n" for number in range(FUNCTIONS)
     )
     prepare = "def prepare(item, version):\n    return item\n\n\n"
     return f"# marker of version {version} in {path}\n{prepare}{''.join(functions)}"
@@ -66,25 +68,28 @@ def write_version(root, version):
         (root / path).write_text(text_of(path, version))
 
 
+def versions_in(text):
+    return {int(part.split("_")[0]) for part in text.split("def step_")[1:]}
+
+
 def version_of(root):
     """Return which version the index has: whole, and no other."""
     rag = CodeRAG(root, search={"max_per_file": 100, "top_k": 200})
-    hits = rag.search("prepare the item of a step marker")
-    found = {int(hit.text.split("step_")[1].split("_")[0]) for hit in hits if "step_" in hit.text}
-    assert len(found) == 1, f"results of versions {found}"
-    (version,) = found
     snapshot = rag._store.open()
+    (version,) = {number for text in snapshot.texts(range(len(snapshot))) for number in versions_in(text)}
+    shown = {number for hit in rag.search("prepare the item of a step marker") for number in versions_in(hit.text)}
+    assert len(shown) == 1, f"results of versions {shown}"  # of the index, or of the files where they were edited since
     texts = Counter()
     for path, text in zip(
         snapshot.chunks(["path"])["path"].to_pylist(), snapshot.texts(range(len(snapshot))), strict=True
     ):
         texts[path] += text.count(f"def step_{version}_")
         assert text.count("def step_") == text.count(f"def step_{version}_")
-    assert texts == Counter(dict.fromkeys(paths_of(version), 20))
+    assert texts == Counter(dict.fromkeys(paths_of(version), FUNCTIONS))
     assert [record.path for record in snapshot.files()] == sorted(paths_of(version))
     assert len(snapshot.vectors()) == len(snapshot.counts()) == len(snapshot)
     calls = Counter(edge[:3] for edge in edges_of(snapshot.graph()))
-    steps = [(path, f"{path}:step_{version}_{number}") for path in paths_of(version) for number in range(20)]
+    steps = [(path, f"{path}:step_{version}_{number}") for path in paths_of(version) for number in range(FUNCTIONS)]
     assert calls == Counter((step, "calls", f"{path}:prepare") for path, step in steps)
     assert snapshot.facts()["path"].to_pylist() == sorted(paths_of(version))
     return version
@@ -111,7 +116,7 @@ class Nursery:
         return int(code)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def nursery():
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     process = subprocess.Popen(
