@@ -375,7 +375,7 @@ class CodeRAG:
 
     async def aask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
-        given = self._input(query, "answer", token_budget=token_budget, filters=filters)
+        given = await asyncio.to_thread(self._input, query, "answer", token_budget=token_budget, filters=filters)
         context = await asyncio.to_thread(self._open)
         return answer_of(*await self._runs.arun(context, given))
 
@@ -390,7 +390,7 @@ class CodeRAG:
             filters: What may be a result.
             history: What was said before in a conversation, for the language model.
         """
-        given = self._input(query, "answer", token_budget=token_budget, filters=filters)
+        given = await asyncio.to_thread(self._input, query, "answer", token_budget=token_budget, filters=filters)
         context = await asyncio.to_thread(self._open)
         if history:
             given["history"] = history

@@ -49,6 +49,12 @@ class CodeRAGError(Exception):
         self.hint = hint
 
 
+def error_class(name: str) -> type[CodeRAGError] | None:
+    """Return the class of a name, for errors that another process has told of; None if it is none of ours."""
+    found = globals().get(name)
+    return found if isinstance(found, type) and issubclass(found, CodeRAGError) else None
+
+
 class ConfigurationError(CodeRAGError):
     """Settings that cannot be used."""
 

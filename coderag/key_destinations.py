@@ -12,13 +12,12 @@ from pydantic import BaseModel, SecretStr
 
 from coderag.addresses import OWN_ADDRESSES, is_same_server, is_this_machine
 from coderag.errors import ConfigurationError
-from coderag.settings_file import FILE_NAMES, SettingsFile
+from coderag.settings_file import SettingsFile
+from coderag.settings_names import COMMITTED_FILE, LOCAL_FILE
 from coderag.tracked import is_tracked
 
 if TYPE_CHECKING:
     from coderag.settings import Settings
-
-_COMMITTED, _LOCAL = FILE_NAMES
 
 
 class _Server(NamedTuple):
@@ -71,7 +70,7 @@ def refuse_steered_keys(
             continue
         if _is_safe(address, own) or not (server.always or _holds_key(values) or _takes_anything(files, server)):
             continue
-        if file.path.name == _COMMITTED or is_tracked(file.path.parent, [file.path.name]):
+        if file.path.name == COMMITTED_FILE or is_tracked(file.path.parent, [file.path.name]):
             raise _steered(file, server)
 
 
@@ -100,8 +99,10 @@ def _steered(file: SettingsFile, server: _Server) -> ConfigurationError:
     name, line = ".".join(keys), file.line_of(keys)
     message = f"{file.path.name}, line {line}: {name}: nothing secret is sent to a server that only this file names"
     variable = f"CODERAG_{'__'.join(keys).upper()}"
-    if file.path.name == _LOCAL:
-        hint = f"git tracks {_LOCAL}. If you trust the server, set {variable}, or run `git rm --cached {_LOCAL}`."
+    if file.path.name == LOCAL_FILE:
+        hint = (
+            f"git tracks {LOCAL_FILE}. If you trust the server, set {variable}, or run `git rm --cached {LOCAL_FILE}`."
+        )
     else:
-        hint = f"It came with the repository. If you trust the server, put {name} into {_LOCAL} too, or set {variable}."
+        hint = f"It came with the repository. If you trust the server, put {name} into {LOCAL_FILE} too, or set {variable}."
     return ConfigurationError(message, hint=hint)

@@ -4,14 +4,12 @@ After a commit that brought summaries alone, searches go on with the generation 
 """
 
 import logging
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from coderag.collector import collector_paused
 from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError
@@ -29,6 +27,7 @@ from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import path_mask
 from coderag.stores.pointer import Pointer
 from coderag.stores.snapshot import Snapshot
+from coderag.thread_turns import giving_way
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from coderag.stores.overlaid import OverlaidSnapshot
     from coderag.stores.protocols import GraphBuilder, IndexSnapshot
 
-_TURN_S: Final = 0.0005
-_GRAPH: Final = ("nodes", "edges")  # the tables of the code graph that queries read
 
 _logger = logging.getLogger(__name__)
 
@@ -52,43 +49,12 @@ class _Opened(Generic[Part]):
     part: Part
 
 
-def _is_same_generation(one: Pointer, other: Pointer) -> bool:
-    """Whether two pointers are of one generation: a new index counts from 1 again."""
-    return (one.generation, one.created) == (other.generation, other.created)
-
-
-def _has_same_files(one: Pointer, other: Pointer) -> bool:
-    """Whether two generations are of the same files, in the same words: then only their summaries can differ."""
-    return bool(one.root_hash) and one.root_hash == other.root_hash
-
-
-def _has_same_graph(one: Pointer, other: Pointer) -> bool:
-    """Whether two generations have one code graph, in one place."""
-    return _has_same_files(one, other) and all(one.tables.get(name) == other.tables.get(name) for name in _GRAPH)
-
-
 def _serves_until_renewed(opened: Pointer, current: Pointer) -> bool:
     """Whether searches may go on with a generation for the moment that it takes to open the one that replaced it.
 
     What they find is not stale, as both are of the same files; and what they have not read yet is still there.
     """
-    is_kept = any((one.generation, one.tables) == (opened.generation, opened.tables) for one in current.retained)
-    return is_kept and _has_same_files(opened, current) and opened.embedding == current.embedding
-
-
-@contextmanager
-def _giving_way() -> Iterator[None]:
-    """Have other threads get their turn sooner than usual, for work that nobody waits for.
-
-    With the usual five milliseconds at each of its turns, a search beside it takes three times as long.
-    """
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(min(usual, _TURN_S))
-    try:
-        yield
-    finally:
-        if usual > _TURN_S:  # else somebody else sets it back
-            sys.setswitchinterval(usual)
+    return current.retains(opened) and opened.has_same_files(current) and opened.embedding == current.embedding
 
 
 class _Overlaid:
@@ -235,7 +201,7 @@ class OpenIndex:
     def reopened(self, context: QueryContext) -> QueryContext | None:
         """Return a context of the current generation; None if this one is, so that what failed is not that it is gone."""
         was = context.corpus.snapshot.pointer
-        if _is_same_generation(was, self._pointer()):
+        if was.is_same_generation(self._pointer()):
             return None
         return replace(self.context(context.settings), language_model=context.language_model)
 
@@ -243,7 +209,7 @@ class OpenIndex:
         """Return the code graph of all indexed files as they are now. Raises `IndexNotFoundError`."""
         with self._lock:
             pointer = self._pointer()
-            self._graph = opened = self._current(pointer, self._graph, _open_graph, _has_same_graph)
+            self._graph = opened = self._current(pointer, self._graph, _open_graph, Pointer.has_same_graph)
             stored = self._snapshot(pointer)
         overlaid = self.live.over(stored, sweep="unless watched")
         return opened.part if overlaid is None else self._parts_of(overlaid).graph
@@ -294,7 +260,7 @@ class OpenIndex:
         pointer: Pointer,
         opened: _Opened[Part] | None,
         make: Callable[[Snapshot], Part],
-        is_same: Callable[[Pointer, Pointer], bool] = _is_same_generation,
+        is_same: Callable[[Pointer, Pointer], bool] = Pointer.is_same_generation,
     ) -> _Opened[Part]:
         """Return a part of the current generation, the one that is open if it is the same there."""
         if opened is not None and is_same(opened.pointer, pointer):
@@ -306,7 +272,7 @@ class OpenIndex:
     def _snapshot(self, pointer: Pointer) -> Snapshot:
         """Return the current generation, the one that is open if it is the same."""
         opened = self._stored
-        if opened is None or not _is_same_generation(opened.pointer, pointer):
+        if opened is None or not opened.pointer.is_same_generation(pointer):
             snapshot = self._store.open()
             self._stored = opened = _Opened(snapshot.pointer, snapshot)
         return opened.part
@@ -333,7 +299,7 @@ class OpenIndex:
     def _renew(self, before: _Opened[QueryContext]) -> None:
         renewed = None
         try:
-            with collector_paused(), _giving_way():
+            with collector_paused(), giving_way():
                 snapshot = self._store.open()
                 context = self._open_context(snapshot)
                 context.corpus.load_as(before.part.corpus)
@@ -354,7 +320,7 @@ class OpenIndex:
         model = self._dense_model()
         corpus = Corpus(_with_vectors_of(model, stored))
         opened = self._graph
-        if opened is None or not _has_same_graph(opened.pointer, stored.pointer):
+        if opened is None or not opened.pointer.has_same_graph(stored.pointer):
             opened = self._graph = _Opened(stored.pointer, _open_graph(stored))
         graph = opened.part
         language_model = self._language_models.model

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from coderag.tracked import is_tracked
+from coderag.user_folders import cache_folder, data_folder
+from coderag.whole_files import make_private
 
 INDEX_FOLDER: Final = ".coderag"
 MARK: Final = "owner"
@@ -34,10 +36,8 @@ def came_with_repository(root: Path) -> bool:
 
 def folder_elsewhere(root: Path) -> Path:
     """Return where the index of a repository is whose own folder cannot be believed: in this user's cache."""
-    from platformdirs import user_cache_path  # noqa: PLC0415  # seldom needed
-
     name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
-    return user_cache_path("coderag", appauthor=False) / "indexes" / f"{root.resolve().name}-{name}"
+    return cache_folder() / "indexes" / f"{root.resolve().name}-{name}"
 
 
 def claim(folder: Path) -> None:
@@ -91,24 +91,11 @@ def _mark_of(folder: Path, key: bytes) -> str:
 
 def _key() -> bytes:
     """Return this user's key, made on first use; an `OSError` if it can neither be read nor made."""
-    from platformdirs import user_data_path  # noqa: PLC0415  # as above
-
-    path = user_data_path("coderag", appauthor=False) / "index.key"
+    path = data_folder() / "index.key"
     with suppress(FileNotFoundError):
         if len(key := path.read_bytes()) == _KEY_BYTES:
             return key
         path.unlink()  # cut off by a crash
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(_KEY_BYTES))
-    try:
-        os.link(temporary, path)  # whoever is first wins, and nobody sees half a key
-    except FileExistsError:
-        pass
-    except OSError:  # a file system without links
-        if not path.exists():
-            temporary.replace(path)
-    temporary.unlink(missing_ok=True)
+    make_private(path, secrets.token_bytes(_KEY_BYTES))
     return path.read_bytes()

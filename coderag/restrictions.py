@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from coderag.settings_file import FILE_NAMES, SettingsFile, read_settings_files
+from coderag.settings_file import SettingsFile, read_settings_files
+from coderag.settings_names import FILE_NAMES
 
 _LONGEST_SHOWN: Final = 200
 

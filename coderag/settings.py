@@ -28,7 +28,6 @@ from coderag.own_folder import INDEX_FOLDER, came_with_repository, folder_elsewh
 from coderag.restrictions import Restriction, read_restricted
 from coderag.schema import ChunkStrategy
 from coderag.settings_file import (
-    FILE_NAMES,
     SettingsFile,
     broken_variables,
     check_environment,
@@ -36,6 +35,7 @@ from coderag.settings_file import (
     read_settings_files,
     variable_of,
 )
+from coderag.settings_names import COMMITTED_FILE, LOCAL_FILE
 
 ENVIRONMENT_PREFIX = "CODERAG_"
 MOST_RESULTS = 200
@@ -483,9 +483,9 @@ def _refuse_open_secrets(file: SettingsFile) -> None:
         return
     name = ".".join(written)
     place = f"{file.path.name}, line {file.line_of(written)}: {name}"
-    if file.path.name == FILE_NAMES[0]:
+    if file.path.name == COMMITTED_FILE:
         key_file = f", or name a file that holds it in {name}_file" if written[-1] == "api_key" else ""
-        hint = f"Write ${{NAME}} to take it from the environment, move it to {FILE_NAMES[1]}{key_file}."
+        hint = f"Write ${{NAME}} to take it from the environment, move it to {LOCAL_FILE}{key_file}."
         raise ConfigurationError(f"{place}: a secret does not belong in this file, which git keeps", hint=hint)
     if is_readable_by_others(file.path):
         raise ConfigurationError(f"{place}: others can read this file", hint=f"Run `chmod 600 {file.path}`.")

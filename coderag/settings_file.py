@@ -13,9 +13,7 @@ from typing import Any
 import yaml
 
 from coderag.errors import ConfigurationError
-
-FILE_NAMES = (".coderag.yaml", ".coderag.local.yaml")
-"""In the order they are merged; the second is for secrets and is kept out of git."""
+from coderag.settings_names import FILE_NAMES
 
 _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -5,12 +5,14 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from coderag.errors import ConfigurationError
 from coderag.roots import is_too_wide
+from coderag.user_folders import config_folder
+from coderag.whole_files import PRIVATE, replace_whole
 
 _VERSION: Final = 1
 _LARGEST: Final = 10_000_000  # bytes; some hundred thousand folders
@@ -22,9 +24,7 @@ _logger = logging.getLogger(__name__)
 
 def trust_file() -> Path:
     """Return the file of the marks; it may not be there yet."""
-    from platformdirs import user_config_path  # noqa: PLC0415  # only who asks needs it
-
-    return user_config_path("coderag", appauthor=False) / "trusted.json"
+    return config_folder() / "trusted.json"
 
 
 def trusted_folders() -> list[Path]:
@@ -149,17 +149,4 @@ def _locked(path: Path) -> Iterator[None]:
 def _write(path: Path, folders: set[Path]) -> None:
     """Replace the file at once, readable by this user alone from its first byte."""
     content = json.dumps({"version": _VERSION, "folders": sorted(map(str, folders))}, indent=2) + "\n"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with suppress(FileNotFoundError):
-        temporary.unlink()
-    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    replace_whole(path, [content.encode()], permissions=PRIVATE)

@@ -14,9 +14,8 @@ from coderag.models.extras import require_extra
 from coderag.models.keys import read_key
 from coderag.prompting import load_prompt
 from coderag.settings import Settings
-from coderag.settings_file import FILE_NAMES, read_settings_files
-
-COMMITTED, LOCAL = FILE_NAMES
+from coderag.settings_file import read_settings_files
+from coderag.settings_names import COMMITTED_FILE, FILE_NAMES, LOCAL_FILE
 
 LOADED = "settings.files"
 """The probe without which nothing can be said of what is configured."""
@@ -56,23 +55,23 @@ def _keys(setup: Setup) -> Finding:
         if file.strip():
             read_key(section, SecretStr(""), file, "", "")
     if _has_open_password(root):
-        message = f"chat.url in {COMMITTED} holds a password, and git keeps that file"
+        message = f"chat.url in {COMMITTED_FILE} holds a password, and git keeps that file"
         hint = "Write the password as ${NAME}; and have it changed if the file was ever pushed."
         raise ConfigurationError(message, hint=hint)
-    if not (root / LOCAL).is_file():
+    if not (root / LOCAL_FILE).is_file():
         return Finding("none where others can read them")
     if _is_listed(root):
-        hint = f"Run `git rm --cached {LOCAL}` and add it to .gitignore; have its keys replaced if it was ever pushed."
-        raise ConfigurationError(f"{LOCAL} is tracked by git", hint=hint)
+        hint = f"Run `git rm --cached {LOCAL_FILE}` and add it to .gitignore; have its keys replaced if it was ever pushed."
+        raise ConfigurationError(f"{LOCAL_FILE} is tracked by git", hint=hint)
     if _is_listed(root, "--others", "--exclude-standard"):
-        return Finding(f"{LOCAL} is not ignored by git", f"Add {LOCAL} to .gitignore.", "note")
-    return Finding(f"none where others can read them; {LOCAL} is kept out of git")
+        return Finding(f"{LOCAL_FILE} is not ignored by git", f"Add {LOCAL_FILE} to .gitignore.", "note")
+    return Finding(f"none where others can read them; {LOCAL_FILE} is kept out of git")
 
 
 def _has_open_password(root: Path) -> bool:
     """Whether the committed file has a password in ``chat.url`` that does not come from the environment."""
     for file in read_settings_files(root, fill_in=False):
-        if file.path.name == COMMITTED and file.has_written(("chat", "url")):
+        if file.path.name == COMMITTED_FILE and file.has_written(("chat", "url")):
             try:
                 return bool(urlsplit(file.values["chat"]["url"]).password)
             except ValueError:
@@ -84,7 +83,7 @@ def _is_listed(root: Path, *which: str) -> bool:
     """Whether git lists the local file among those that are tracked, or among `which`; false without git."""
     from coderag.ingestion.files.git_repository import find_repository, run_git  # noqa: PLC0415  # not always needed
 
-    return find_repository(root) is not None and bool(run_git(root, "ls-files", *which, "--", LOCAL))
+    return find_repository(root) is not None and bool(run_git(root, "ls-files", *which, "--", LOCAL_FILE))
 
 
 def _extras(setup: Setup) -> Finding:

@@ -1,13 +1,29 @@
-"""Results as JSON, for interfaces that send them: exactly the fields that the dataclasses have."""
+"""Results as JSON: exactly the fields that the dataclasses have. Imports nothing slow."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any
 
-import orjson
 
-_OPTIONS: Final = orjson.OPT_NON_STR_KEYS
+def as_mapping(value: object) -> dict[str, object]:
+    """Return a dataclass as its fields, or a mapping, as a dict."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    raise TypeError(f"{type(value).__name__} has no keys")
+
+
+def plain(value: object) -> object:
+    """Return what a library for JSON does not know as what it knows; what is in it stays as it is."""
+    if isinstance(value, PurePath):
+        return value.as_posix()
+    if hasattr(value, "item"):  # a NumPy number
+        return value.item()
+    if isinstance(value, Iterable) and not isinstance(value, Mapping):
+        return list(value)
+    return as_mapping(value)
 
 
 def json_bytes(value: object) -> bytes:
@@ -16,23 +32,12 @@ def json_bytes(value: object) -> bytes:
     A number that is none (NaN, infinity) becomes ``null``. Lone surrogates, which are bytes of file names that are not
     UTF-8, are spelt out (``\udcff``): as an escape of JSON, parsers of other languages refuse them.
     """
+    import orjson  # noqa: PLC0415  # only servers need it
+
     try:
-        return orjson.dumps(value, default=_known, option=_OPTIONS)
+        return orjson.dumps(value, default=plain, option=orjson.OPT_NON_STR_KEYS)
     except orjson.JSONEncodeError:
-        return orjson.dumps(_spelt_out(value), default=_known, option=_OPTIONS)
-
-
-def _known(value: object) -> object:
-    """Return what `orjson` does not know as what it knows."""
-    if isinstance(value, PurePath):
-        return value.as_posix()
-    if hasattr(value, "item"):  # a NumPy number
-        return value.item()
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Iterable):
-        return list(value)
-    raise TypeError(f"{type(value).__name__} cannot be sent as JSON")
+        return orjson.dumps(_spelt_out(value), default=plain, option=orjson.OPT_NON_STR_KEYS)
 
 
 def _spelt_out(value: object) -> Any:  # noqa: ANN401  # whatever JSON has

@@ -1,6 +1,5 @@
 """Turn filters into a mask over chunks."""
 
-import re
 from collections.abc import Sequence, Set
 from functools import lru_cache
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import InvalidQueryError
+from coderag.retrieval.path_globs import PathGlobs
 from coderag.schema import Filters
 from coderag.state import Candidate, FilterValues
 from coderag.stores.corpus import Corpus
@@ -114,15 +114,16 @@ def check_present(name: str, wanted: Sequence[str], present: Set[str]) -> None:
 
 class _PathMatcher:
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._included = _any_of([pattern for pattern in patterns if not pattern.startswith(_EXCLUDES)] or ["."])
-        self._excluded = _any_of([pattern[1:] for pattern in patterns if pattern.startswith(_EXCLUDES)])
+        included = [pattern for pattern in patterns if not pattern.startswith(_EXCLUDES)] or ["."]
+        self._included = _globs(included)
+        self._excluded = _globs([pattern[1:] for pattern in patterns if pattern.startswith(_EXCLUDES)])
 
     def __call__(self, path: str) -> bool:
-        return self._included.fullmatch(path) is not None and self._excluded.fullmatch(path) is None
+        return self._included.match(path) and not self._excluded.match(path)
 
 
-def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{_regex(pattern)})" for pattern in patterns) or r"(?!)")
+def _globs(patterns: Sequence[str]) -> PathGlobs:
+    return PathGlobs([pattern[1:] if pattern.startswith(_NO_EXCLUDE) else pattern for pattern in patterns])
 
 
 @lru_cache(64)
@@ -132,15 +133,3 @@ def path_matcher(patterns: tuple[str, ...]) -> _PathMatcher:
     What matches a pattern behind ``!`` is left out; with nothing but such patterns all else matches.
     """
     return _PathMatcher(patterns)
-
-
-def _regex(pattern: str) -> str:
-    """Translate one pattern: ``*`` and ``?`` stay within a folder, ``**`` crosses folders."""
-    pattern = pattern[1:] if pattern.startswith(_NO_EXCLUDE) else pattern
-    pattern = pattern.removeprefix("./").strip("/")
-    if pattern in ("", "."):
-        return ".*"  # the repository itself
-    tokens = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    body = "".join(tokens.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*|\?)", pattern))
-    anywhere = "" if "/" in pattern else r"(?:.*/)?"  # a pattern without a folder matches at any depth, as in git
-    return rf"{anywhere}{body}(?:/.*)?"

@@ -9,8 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from coderag import errors
-from coderag.errors import AmbiguousNameError, CodeRAGError, ServiceError
+from coderag.errors import AmbiguousNameError, CodeRAGError, ServiceError, error_class
 from coderag.service.discovery import ServiceAddress
 from coderag.service.http import Reply, request
 
@@ -42,7 +41,8 @@ def proves_itself(address: ServiceAddress) -> bool:
     except ServiceError:
         return False
     reply.close()
-    return hmac.compare_digest(reply.headers.get(PROOF_HEADER, ""), proof(address.token, challenge))
+    told = reply.headers.get(PROOF_HEADER, "").encode()  # texts are compared only if they are ASCII
+    return hmac.compare_digest(told, proof(address.token, challenge).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,11 @@ def _refusal(status: int, content: bytes) -> CodeRAGError:
 
 def error_of(problem: Mapping[str, Any]) -> CodeRAGError:
     """Return the error that a reply tells of, as the class that it was; a `ServiceError` if it is none of ours."""
-    kind = getattr(errors, str(problem.get("type", "")), None)
+    kind = error_class(str(problem.get("type", "")))
     message, hint = str(problem.get("detail") or "the service failed"), str(problem.get("hint") or "")
     if kind is AmbiguousNameError:
         return AmbiguousNameError(message, hint=hint, candidates=_candidates(problem))
-    if isinstance(kind, type) and issubclass(kind, CodeRAGError):
-        return kind(message, hint=hint)
-    return ServiceError(message, hint=hint)
+    return (kind or ServiceError)(message, hint=hint)
 
 
 def _candidates(problem: Mapping[str, Any]) -> list[Any]:

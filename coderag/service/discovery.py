@@ -12,7 +12,11 @@ from coderag.service.environment import fingerprint
 from coderag.service.processes import is_alive
 from coderag.service.runtime_folder import runtime_folder, write_private
 
+SHORT_PREFIX: Final = "coderag-"
+"""Begins the name of a folder of sockets whose paths would be too long in the runtime directory."""
+
 _FILE: Final = "service.json"
+_LOG_FILE: Final = "service.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,11 @@ def runtime_directory() -> Path:
     return runtime_folder(make=True)
 
 
+def log_file() -> Path:
+    """Return where a service in the background says what it does. Raises as `runtime_directory`."""
+    return runtime_directory() / _LOG_FILE
+
+
 def find_service() -> ServiceAddress | None:
     """Return the service that this process can use: one that runs, of this version and environment; else None."""
     address = read_address()
@@ -76,10 +85,12 @@ def read_address() -> ServiceAddress | None:
 
 
 def _address(record: dict[str, Any]) -> ServiceAddress | None:
+    known = {field.name: record[field.name] for field in fields(ServiceAddress) if field.name in record}
+    kinds: dict[str, Any] = {"pid": int, "request_s": (int, float)}
+    if any(isinstance(value, bool) or not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
+        return None
     try:
-        return ServiceAddress(
-            **{field.name: record[field.name] for field in fields(ServiceAddress) if field.name in record}
-        )
+        return ServiceAddress(**known)
     except TypeError:  # what every version writes is missing
         return None
 
@@ -121,7 +132,3 @@ def remove_socket(path: Path) -> None:
     path.unlink(missing_ok=True)
     if path.parent.name.startswith(SHORT_PREFIX) and not os.listdir(path.parent):  # noqa: PTH208  # no need of paths
         path.parent.rmdir()
-
-
-SHORT_PREFIX: Final = "coderag-"
-"""Begins the name of a folder of sockets whose paths would be too long in the runtime directory."""

@@ -25,7 +25,7 @@ def fingerprint() -> str:
     """
     settings = {name: text for name, text in os.environ.items() if name.upper().startswith(_PREFIX)}
     told = [f"{name}={text}" for name, text in sorted(settings.items()) if not name.upper().startswith(_OWN_PREFIX)]
-    home = Path("~").expanduser()
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  # that of `pathlib` fails for a user without a home
     told += [f"{name}={os.environ.get(name) or home / usual}" for name, usual in _FOLDERS.items()]
     told += [str(home), sys.prefix, str(Path(__file__).parents[1])]
     return hashlib.sha256("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -89,7 +89,7 @@ def request(
     """
     told = {"Host": "localhost", "Connection": "close", **headers, "Content-Length": str(len(body))}
     head = "".join([f"{method} {path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in told.items()), "\r\n"])
-    connection = _connect(address, timeout_s)
+    connection = connect(address, timeout_s)
     reader = connection.makefile("rb")
     try:
         connection.sendall(head.encode("latin-1") + body)
@@ -105,7 +105,16 @@ def request(
         raise
 
 
-def _connect(address: str, timeout_s: float | None) -> socket.socket:
+def connect(address: str, timeout_s: float | None) -> socket.socket:
+    """Return a connection to the service, whatever is spoken on it.
+
+    Args:
+        address: ``unix:/path``, ``http://host:port`` or ``tcp:host:port``.
+        timeout_s: Seconds that connecting, and each step after it, may take; None waits for ever.
+
+    Raises:
+        ServiceError: Nobody is there.
+    """
     try:
         if address.startswith("unix:"):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -116,10 +125,10 @@ def _connect(address: str, timeout_s: float | None) -> socket.socket:
                 connection.close()
                 raise
             return connection
-        host, _, port = address.removeprefix("http://").rpartition(":")
-        return socket.create_connection((host, int(port)), timeout_s)
+        host, _, port = address.removeprefix("http://").removeprefix("tcp:").rpartition(":")
+        return socket.create_connection((host.strip("[]"), int(port)), timeout_s)
     except (OSError, ValueError, AttributeError) as error:  # AttributeError: a system without Unix sockets
-        raise ServiceError(f"the service cannot be reached: {error}") from error
+        raise ServiceError(f"the service cannot be reached at {address}: {error}") from error
 
 
 def _headers(reader: BufferedReader) -> dict[str, str]:

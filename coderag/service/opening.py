@@ -13,11 +13,11 @@ from coderag.service.client import REPOSITORY_PATH, ServiceClient
 from coderag.service.discovery import find_service
 from coderag.service.environment import digest_of
 from coderag.service.remote import RemoteCodeRAG
+from coderag.settings_names import FILE_NAMES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
-_SETTINGS_FILES: Final = (".coderag.yaml", ".coderag.local.yaml")
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def open_remote(
 
 def _variables(root: Path) -> Iterator[str]:
     """Yield the variables of the environment that the settings of a repository may take values from."""
-    for name in _SETTINGS_FILES:
+    for name in FILE_NAMES:
         with suppress(FileNotFoundError):
             text = (root / name).read_text(encoding="utf-8", errors="replace")
             yield from (match[1] for match in _VARIABLE.finditer(text))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import ServiceError
+from coderag.whole_files import PRIVATE, replace_whole
 
 _NAME: Final = "coderag"
 _HINT: Final = "Set XDG_RUNTIME_DIR to a folder that only you may enter."
@@ -48,7 +49,13 @@ def _base() -> Path:
                 return base
     from platformdirs import user_cache_path  # noqa: PLC0415  # slow, and rarely needed
 
-    return user_cache_path() / "run" if sys.platform != "win32" else user_cache_path()
+    try:
+        cache = user_cache_path()
+    except RuntimeError:  # so newer versions say it
+        cache = Path()
+    if not cache.is_absolute():  # a user without a home: it would be looked for in a stranger's repository
+        raise ServiceError("this user has no home folder for files of the service", hint=_HINT)
+    return cache / "run" if sys.platform != "win32" else cache
 
 
 def _is_own(folder: Path) -> bool:
@@ -77,12 +84,7 @@ def write_private(path: Path, content: bytes) -> None:
     Raises:
         ServiceError: It cannot be written.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
-        fresh.replace(path)
+        replace_whole(path, [content], permissions=PRIVATE, is_durable=False)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
         raise ServiceError(f"{path}: cannot be written: {error.strerror or error}", hint=_HINT) from error

@@ -19,6 +19,7 @@ from coderag.service.discovery import (
     ServiceAddress,
     answers,
     find_service,
+    log_file,
     read_address,
     remove_stale,
     runtime_directory,
@@ -26,7 +27,6 @@ from coderag.service.discovery import (
 from coderag.service.environment import fingerprint
 from coderag.service.processes import is_alive
 
-LOG_FILE: Final = "service.log"
 CHILD_OPTION: Final = "--as-background"
 """Says that a process is the background, and not who starts it."""
 
@@ -34,6 +34,7 @@ _LOCK_FILE: Final = "service.lock"
 _START_S: Final = 120.0
 _STOP_S: Final = 45.0
 _KILL_S: Final = 5.0
+_SETTLE_S: Final = 1.0
 _POLL_S: Final = 0.05
 
 
@@ -63,7 +64,7 @@ def start_in_background(options: Sequence[str] = ()) -> tuple[ServiceAddress, bo
     if running and answers(running):
         _refuse_other_environment(running)
         stop_service()
-    log = runtime_directory() / LOG_FILE
+    log = log_file()
     before = log.stat().st_size if log.exists() else 0
     return _wait_for_service(start_detached(options, log), log, before), True
 
@@ -107,7 +108,7 @@ def start_for_later() -> None:
     if running and answers(running):
         return
     with suppress(OSError, ServiceError):
-        child = start_detached((), runtime_directory() / LOG_FILE)
+        child = start_detached((), log_file())
         child.returncode = 0  # it is not ours to wait for, and Python need not warn of that
 
 
@@ -156,23 +157,29 @@ def stop_service() -> ServiceAddress | None:
     if address is None:  # it starts, or ends, right now
         _wait_until_free(lock, _STOP_S)
         return None
-    _ask_to_stop(address)
+    _ask_to_stop(address, lock)
     if not _wait_until_free(lock, _STOP_S):
-        with suppress(ProcessLookupError):
-            os.kill(address.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        _signal(address, getattr(signal, "SIGKILL", signal.SIGTERM))
         if not _wait_until_free(lock, _KILL_S):
             raise ServiceError(f"the service (process {address.pid}) does not end", hint="End the process yourself.")
     return address
 
 
-def _ask_to_stop(address: ServiceAddress) -> None:
+def _ask_to_stop(address: ServiceAddress, lock: BaseFileLock) -> None:
     if answers(address):
         with suppress(CodeRAGError):
             ServiceClient(address).call("POST", STOP_PATH)
             return
-    if is_alive(address.pid):  # the lock is held, so the process is the one that wrote the file
+    # Whoever has the lock may have begun just now, and takes the file of a killed one away in a moment.
+    if not _wait_until_free(lock, _SETTLE_S):
+        _signal(address, signal.SIGTERM)
+
+
+def _signal(address: ServiceAddress, number: int) -> None:
+    """Send a signal to a service; its number may be another process's by now if the file does not name it any more."""
+    if is_alive(address.pid) and read_address() in (address, None):
         with suppress(ProcessLookupError):
-            os.kill(address.pid, signal.SIGTERM)
+            os.kill(address.pid, number)
 
 
 def _wait_until_free(lock: BaseFileLock, seconds: float) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from coderag.errors import CodeRAGError, StorageFullError, StoreError
 from coderag.own_folder import INDEX_FOLDER, claim
+from coderag.whole_files import replace_whole
 
 _SYNC_THREADS = 16
 
@@ -140,20 +141,8 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> int:
     Raises:
         StoreError: It cannot be written; what was there is as it was.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    size = 0
     with storage_errors(f"write {path}"):
-        try:
-            with temporary.open("wb") as file:
-                for chunk in chunks:
-                    size += file.write(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+        size = replace_whole(path, chunks)
         sync_directory(path.parent)
     return size
 

@@ -38,7 +38,7 @@ def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
     """Return the manifest of a generation; None if there is none that is its own."""
     try:
         stored = orjson.loads((directory / FORMAT_DIRECTORY / _FILE).read_bytes())
-        if (stored["generation"], stored["created"]) != (pointer.generation, pointer.created):
+        if (stored["generation"], stored["created"]) != pointer.identity:
             return None
         columns = [stored["records"][name] for name in FileRecord.__slots__]
         if any(set(map(type, column)) - {kind} for column, kind in zip(columns, _TYPES, strict=True)):

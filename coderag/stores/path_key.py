@@ -4,7 +4,6 @@ import os
 import re
 import secrets
 import stat
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +11,7 @@ from coderag.errors import ConfigurationError
 from coderag.privacy import PathMask
 from coderag.settings import PrivacySettings
 from coderag.stores.disk import make_own_directory, storage_errors
+from coderag.whole_files import make_private
 
 KEY_FILE: Final = "privacy.key"
 
@@ -49,7 +49,8 @@ def path_mask(settings: PrivacySettings, index_directory: Path, *, make_key: boo
 def _key_of_file(path: Path) -> bytes:
     with storage_errors(f"make {path}"):
         if not path.exists():
-            _make(path)
+            make_own_directory(path.parent)
+            make_private(path, secrets.token_bytes(_KEY_BYTES).hex().encode() + b"\n")
     with storage_errors(f"read {path}"), path.open(encoding="ascii", errors="replace") as file:
         mode = os.fstat(file.fileno()).st_mode
         content = file.read(4 * _KEY_BYTES).strip()
@@ -64,19 +65,3 @@ def _key_of_file(path: Path) -> bytes:
 
 def _is_written_key(text: str) -> bool:
     return re.fullmatch(f"[0-9a-f]{{{2 * _KEY_BYTES}}}", text) is not None
-
-
-def _make(path: Path) -> None:
-    """Write a new key; where another process makes one at the same time, one of the two is both's."""
-    make_own_directory(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES).hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(temporary, path)  # unlike a rename, it never replaces a key
-    finally:
-        temporary.unlink(missing_ok=True)

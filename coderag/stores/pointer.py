@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from coderag.errors import IndexVersionError, StoreError
 from coderag.stores.disk import replace_file, storage_errors
@@ -23,6 +23,7 @@ FORMAT_DIRECTORY = f"v{FORMAT_VERSION}"
 POINTER_FILE = "CURRENT"
 REBUILD_HINT = "Run `coderag index --full` to build the index anew."
 
+_GRAPH: Final = ("nodes", "edges")  # the tables of the code graph that queries read
 _FORMAT_NAME = re.compile(r"v(\d+)").fullmatch
 
 
@@ -84,6 +85,27 @@ class Pointer:
     files: int = 0
     edges: int = 0
     retained: tuple[RetiredGeneration, ...] = field(default=())
+
+    @property
+    def identity(self) -> tuple[int, str]:
+        """What tells this generation from all others: a new index counts from 1 again."""
+        return self.generation, self.created
+
+    def is_same_generation(self, other: "Pointer") -> bool:
+        """Whether another pointer is of this generation."""
+        return self.identity == other.identity
+
+    def has_same_files(self, other: "Pointer") -> bool:
+        """Whether another generation is of the same files, in the same words: then only their summaries can differ."""
+        return bool(self.root_hash) and self.root_hash == other.root_hash
+
+    def has_same_graph(self, other: "Pointer") -> bool:
+        """Whether another generation has this one's code graph, in the same place."""
+        return self.has_same_files(other) and all(self.tables.get(name) == other.tables.get(name) for name in _GRAPH)
+
+    def retains(self, other: "Pointer") -> bool:
+        """Whether the files of an earlier generation still exist."""
+        return any((one.generation, one.tables) == (other.generation, other.tables) for one in self.retained)
 
 
 def read_pointer(index_directory: Path) -> Pointer | None:

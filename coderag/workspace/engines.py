@@ -1,26 +1,26 @@
 """Open a repository's engine as the workspace and its writer process do: with what the user trusts it to decide."""
 
-from collections.abc import Callable, Collection
+import time
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from coderag.settings_file import FILE_NAMES
+from coderag.own_folder import INDEX_FOLDER, came_with_repository
+from coderag.settings_names import FILE_NAMES
 from coderag.stores.index_folder import index_folder
-from coderag.trust import is_trusted
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
+    from coderag.ingestion.live.live_index import OnEdited
 
-OnEdited = Callable[[Collection[str]], None]
-
-__all__ = ["EngineStamp", "OnEdited", "OpenEngine", "index_directory", "is_trusted", "open_engine"]
+_BELIEVED_S: Final = 10.0  # where git's index is elsewhere, as in a worktree, nothing else tells that it has changed
 
 
 class OpenEngine(Protocol):
     """Opens a repository, as `open_engine` does."""
 
-    def __call__(self, root: Path, *, trusted: bool, on_edited: OnEdited | None = None) -> "CodeRAG":
+    def __call__(self, root: Path, *, trusted: bool, on_edited: "OnEdited | None" = None) -> "CodeRAG":
         """Return its engine."""
         ...
 
@@ -32,18 +32,23 @@ class EngineStamp:
     Attributes:
         trusted: Whether the user trusted the repository.
         files: Size, time and number of each of its settings files; None for one that is not there.
+        has_foreign_index: Whether the folder for its index came with it, or leads elsewhere, which decides where
+            the index of one that is not trusted is; git may bring one at any time.
     """
 
     trusted: bool
     files: tuple[tuple[int, int, int] | None, ...]
+    has_foreign_index: bool = False
 
     @classmethod
     def of(cls, root: Path, *, trusted: bool) -> "EngineStamp":
-        """Return what it is now. Takes some microseconds."""
-        return cls(trusted, tuple(_status(root / name) for name in FILE_NAMES))
+        """Return what it is now. Takes some microseconds; git is asked again when its own index has changed, and at times."""
+        files = tuple(_status(root / name) for name in FILE_NAMES)
+        seen = _identity(root / INDEX_FOLDER), _status(root / ".git" / "index"), int(time.monotonic() / _BELIEVED_S)
+        return cls(trusted, files, not trusted and _came_with_repository(root, seen))
 
 
-def open_engine(root: Path, *, trusted: bool, on_edited: OnEdited | None = None) -> "CodeRAG":
+def open_engine(root: Path, *, trusted: bool, on_edited: "OnEdited | None" = None) -> "CodeRAG":
     """Return the engine of a repository.
 
     Args:
@@ -63,6 +68,22 @@ def open_engine(root: Path, *, trusted: bool, on_edited: OnEdited | None = None)
 def index_directory(engine: "CodeRAG") -> Path:
     """Return the folder of the index of an engine's repository."""
     return index_folder(engine.root, engine.settings.storage)
+
+
+@lru_cache(128)
+def _came_with_repository(root: Path, seen: tuple[object, ...]) -> bool:
+    """Whether the index's folder is not this user's own. `seen` tells what may have changed since the last time."""
+    del seen
+    return came_with_repository(root)
+
+
+def _identity(folder: Path) -> tuple[int, int, int] | None:
+    """Return what tells a folder from a link, or from another one, in its place."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return None
+    return status.st_mode, status.st_dev, status.st_ino
 
 
 def _status(path: Path) -> tuple[int, int, int] | None:

@@ -16,6 +16,8 @@ from typing import Final, TypeVar
 from coderag.errors import CodeRAGError, StoreError
 from coderag.stores.disk import storage_errors
 from coderag.stores.pointer import read_pointer
+from coderag.user_folders import data_folder
+from coderag.whole_files import replace_whole
 
 MOST_ENTRIES: Final = 500
 """More repositories than that are not kept: those that are gone are forgotten first, then the least recently used."""
@@ -65,9 +67,7 @@ class KnownRoot:
 
 def registry_file() -> Path:
     """Return where the registry of this user is; it may not be there yet."""
-    import platformdirs  # noqa: PLC0415  # a command line that only prints help does without
-
-    return platformdirs.user_data_path("coderag", appauthor=False) / _FILE
+    return data_folder() / _FILE
 
 
 def note_repository(root: Path, index: Path | None = None) -> None:
@@ -165,9 +165,7 @@ class Registry:
     def _write(self, entries: Sequence[KnownRoot]) -> None:
         """Replace the file atomically. It is not forced to the disk, which takes longer than all the rest together."""
         record = {"version": _VERSION, "repositories": [asdict(entry) for entry in entries]}
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
-        temporary.write_bytes(json.dumps(record, indent=1).encode())
-        temporary.replace(self._path)
+        replace_whole(self._path, [json.dumps(record, indent=1).encode()], is_durable=False)
 
     def _move_aside(self, reason: Exception) -> None:
         aside = self._path.with_name(f"{self._path.name}.damaged")

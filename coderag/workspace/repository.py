@@ -13,7 +13,7 @@ from coderag.errors import CodeRAGError, ServiceError, StoreError
 from coderag.schema import SearchHit
 from coderag.stores.pointer import Pointer, read_pointer
 from coderag.tokens import TOKENIZER_VERSION
-from coderag.workspace.edits import LONGEST_S, QUIET_S, EditGatherer
+from coderag.workspace.edit_gatherer import LONGEST_S, QUIET_S, EditGatherer
 from coderag.workspace.engines import EngineStamp, index_directory
 from coderag.workspace.index_queue import IndexQueue, Order
 from coderag.workspace.jobs import IndexJob, JobView
@@ -205,4 +205,4 @@ class OpenRepository:
 
     def _current_generation(self) -> tuple[int, str] | None:
         pointer = self._pointer()
-        return (pointer.generation, pointer.created) if pointer else None
+        return pointer.identity if pointer else None

@@ -14,8 +14,9 @@ from coderag.errors import CodeRAGError, IngestionError, ServiceError, StoreErro
 from coderag.query_input import make_query_input
 from coderag.retrieval.filters import filter_values
 from coderag.schema import Filters
+from coderag.trust import is_trusted
 from coderag.workspace.allowed_roots import check_allowed
-from coderag.workspace.engines import EngineStamp, OpenEngine, index_directory, is_trusted, open_engine
+from coderag.workspace.engines import EngineStamp, OpenEngine, index_directory, open_engine
 from coderag.workspace.index_queue import IndexQueue
 from coderag.workspace.jobs import ENDED, IndexJob
 from coderag.workspace.listeners import Listeners

@@ -1,14 +1,12 @@
 """The workspace's side of the process that writes indexes: start it, give it tasks, notice how it ends."""
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, Final, Protocol, cast
 
 from coderag.errors import CodeRAGError, IngestionError
+from coderag.own_processes import python_command, python_environment, told_end
 from coderag.schema import IndexProgress, IndexReport
 from coderag.workspace.writer_messages import IndexTask, reply_of, write_task
 
@@ -57,14 +55,12 @@ class WriterProcess:
     """
 
     def __init__(self) -> None:
-        paths = [path for path in sys.path if path and Path(path).is_absolute()]
         try:
             self._process = subprocess.Popen(
-                # -P: the folder that we were started in may be a repository, which must not be imported from.
-                [sys.executable, "-P", "-c", _COMMAND],
+                python_command(_COMMAND),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                env=python_environment(),
                 creationflags=_WINDOWS_FLAGS,
             )
         except OSError as error:
@@ -125,12 +121,6 @@ class WriterProcess:
 
     def _death(self, task: IndexTask) -> WriterDiedError:
         self.kill()
-        code = self._process.wait()
-        how = f"exit code {code}"
-        if sys.platform != "win32" and code < 0:
-            import signal  # noqa: PLC0415  # seldom needed
-
-            with suppress(ValueError):
-                how = signal.Signals(-code).name
+        how = told_end(self._process.wait())
         hint = "The index is intact. Try again; if memory ran out, a smaller `ingestion.workers` needs less."
         return WriterDiedError(f"{task.root}: the process that indexes ended in the middle of it ({how})", hint=hint)

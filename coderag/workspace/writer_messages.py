@@ -6,10 +6,9 @@ To the writer go tasks, one at a time; from it come, for the task under way, how
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import IO, Any, cast
+from typing import IO, Any
 
-from coderag import errors
-from coderag.errors import CodeRAGError
+from coderag.errors import CodeRAGError, error_class
 from coderag.schema import IndexProgress, IndexReport
 
 
@@ -70,15 +69,9 @@ def reply_of(line: bytes) -> Reply:
             failed = [(str(path), str(reason)) for path, reason in fields["failed"]]
             return IndexReport(**{**fields, "failed": failed})
         case {"error": {"class": name, "message": message, "hint": hint}}:
-            return _class_of(name)(message, hint=hint)
+            return (error_class(name) or CodeRAGError)(message, hint=hint)
         case _:
             raise ValueError(f"the writer process said {line[:200]!r}")
-
-
-def _class_of(name: str) -> type[CodeRAGError]:
-    found = getattr(errors, name, None)
-    is_ours = isinstance(found, type) and issubclass(found, CodeRAGError)
-    return cast("type[CodeRAGError]", found) if is_ours else CodeRAGError
 
 
 def _write_line(stream: IO[bytes], record: Mapping[str, object]) -> None:

@@ -1,12 +1,15 @@
 """Answers of a real index, as they are written."""
 
 import asyncio
+import threading
+from typing import ClassVar
 
 import pytest
 
 from coderag import CodeRAG
 from coderag.errors import IndexNotFoundError, ModelError
 from coderag.models.llms.scripted import ScriptedModel
+from coderag.schema import Filters
 from tests.support.corpora import write_files
 
 FILES = {
@@ -109,3 +112,25 @@ def test_a_project_may_have_its_own_prompt(shop):
     model = ScriptedModel(REPLY)
     CodeRAG(rag.root, language_model=model).ask("how are totals rounded")
     assert model.prompts[0].system.startswith("Speak like a pirate.")
+
+
+class Watched(Filters):
+    """Filters that note in which thread they are read: what they mean may take git a while."""
+
+    threads: ClassVar[list[int]] = []
+
+    def __getattribute__(self, name):
+        Watched.threads.append(threading.get_ident())
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("verb", ["aask", "astream"])
+async def test_filters_are_not_looked_up_on_the_event_loop(shop, verb):
+    rag, filters = shop(), Watched(paths=("shop",))
+    Watched.threads.clear()
+    if verb == "aask":
+        await rag.aask("round_up", filters=filters)
+    else:
+        await events_of(rag, "round_up", filters=filters)
+    assert Watched.threads
+    assert threading.get_ident() not in Watched.threads

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -12,10 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
-from coderag.service.client import ServiceClient
+from coderag.interfaces.serve.activity import Activity
+from coderag.interfaces.serve.asgi import compose
+from coderag.service.client import REPOSITORY_PATH, ServiceClient
 from coderag.service.discovery import ServiceAddress
 from coderag.service.processes import is_alive
+from coderag.workspace.workspace import Workspace
 from tests.integration.service_machine import Machine, wait_until, write_repository
 
 pytestmark = pytest.mark.slow  # each starts at least one service
@@ -52,6 +57,27 @@ def test_a_service_is_started_used_and_ended_and_leaves_nothing(machine: Machine
     left = {path.name for path in (machine.runtime / "coderag").iterdir()}
     assert left == {"service.lock", "service.log"}
     assert machine.run("serve", "--status").returncode == 40
+
+
+@pytest.mark.parametrize(
+    "body", ["[" * 200_000, '{"root": "/", "variables": ["\\ud800"]}', '{"root": "/", "variables": 3}']
+)
+def test_a_question_about_a_repository_that_is_none_is_refused_and_no_fault(body: str) -> None:
+    with Workspace() as workspace:
+        served = compose(workspace, Activity(), request_s=9, tools="all", stop=lambda: None)
+        client = TestClient(served.app, "http://localhost")  # without a lifespan: nothing that needs one is asked
+        assert client.post(REPOSITORY_PATH, content=body).status_code == 400
+
+
+@posix_only
+def test_a_service_stays_known_without_its_file_and_ends_without_its_sockets(machine: Machine) -> None:
+    pid = machine.start()
+    (machine.runtime / "coderag/service.json").unlink()
+    wait_until(lambda: machine.address.get("pid") == pid, "the file of the service")
+    shutil.rmtree(machine.runtime / "coderag")  # as the system does when its user logs out
+    second = machine.start()
+    wait_until(lambda: not is_alive(pid), "the end of the service that nobody finds")
+    assert machine.status["pid"] == second
 
 
 @posix_only

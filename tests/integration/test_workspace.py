@@ -12,6 +12,8 @@ from coderag.app import CodeRAG
 from coderag.errors import ConfigurationError, IngestionError
 from coderag.workspace.registry import Registry
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
+from evals.service.processes import is_running
+from evals.service.server import family
 from tests.support.workspaces import eventually
 
 CHECKOUT = Path(__file__).parents[2]
@@ -61,32 +63,6 @@ def names(engine, query):
     return {hit.path.stem for hit in engine.search(query, top_k=100)}
 
 
-def is_running(pid):
-    """Whether a process has not ended; one that only waits to be asked for its exit code has."""
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-
-
-def children_of(pid):
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(entry.name))
-    return found
-
-
-def family_of(pid):
-    return [pid, *(one for child in children_of(pid) for one in family_of(child))]
-
-
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
 
@@ -131,9 +107,9 @@ def test_an_index_is_made_brought_up_to_date_and_searched(start, root):
     (root / ".coderag.yaml").unlink()
     assert done(one.index(full=True)).files == {"indexed": 3}
 
-    family = family_of(workspace._queue.writer.pid)
+    processes = family(workspace._queue.writer.pid)
     workspace.close()
-    eventually(lambda: not any(map(is_running, family)))
+    eventually(lambda: not any(map(is_running, processes)))
     assert set(threading.enumerate()) <= before
 
 
@@ -162,12 +138,12 @@ def test_cancelling_ends_the_writer_and_its_workers_and_keeps_the_index(start, r
     workspace = start(watch=False)
     one = workspace.repository(root)
     done(one.index())
-    family = family_of(workspace._queue.writer.pid)
+    processes = family(workspace._queue.writer.pid)
     write_module(root, "plums")
     job = one.index(full=True)
     at_stage(job, "chunk", job.cancel)
     assert job.wait(LONG_S).state == "cancelled"
-    eventually(lambda: not any(map(is_running, family)))
+    eventually(lambda: not any(map(is_running, processes)))
     assert "apples" in names(one.engine, "apples total")
 
 
@@ -207,9 +183,9 @@ def test_a_service_that_is_killed_leaves_no_process_and_a_sound_index(root, serv
     for number in range(300):
         write_module(root, f"fruit{number}")
     process = service("scan")
-    family = family_of(int(process.stdout.readline()))
+    processes = family(int(process.stdout.readline()))
     process.kill()
-    eventually(lambda: not any(map(is_running, family)))
+    eventually(lambda: not any(map(is_running, processes)))
     assert CodeRAG(root).index().files == {"indexed": 302}
 
 
@@ -217,10 +193,10 @@ def test_a_service_that_is_killed_leaves_no_process_and_a_sound_index(root, serv
 @needs_proc
 def test_a_program_that_forgets_to_close_ends_all_the_same(service):
     process = service("commit")
-    family = family_of(int(process.stdout.readline()))
+    processes = family(int(process.stdout.readline()))
     process.communicate("go on\n", timeout=LONG_S)
     assert process.returncode == 0
-    eventually(lambda: not any(map(is_running, family)))
+    eventually(lambda: not any(map(is_running, processes)))
 
 
 @pytest.mark.slow

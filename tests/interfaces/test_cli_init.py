@@ -140,7 +140,7 @@ def test_the_home_folder_is_refused(coderag, tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_error(coderag, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SETTINGS_FILE", "no/such/folder.yaml")
+    monkeypatch.setattr(module, "COMMITTED_FILE", "no/such/folder.yaml")
     result = coderag("init")
     assert result.exit_code == 3
     assert "cannot be written: No such file or directory" in result.stderr

@@ -9,8 +9,9 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
+from coderag.interfaces._plain import as_mapping
 from coderag.interfaces.cli._options import KindOption, RoleOption
-from coderag.interfaces.cli._streams import Output, as_mapping, set_encodings, visible
+from coderag.interfaces.cli._streams import Output, set_encodings, visible
 from coderag.schema import Citation
 
 

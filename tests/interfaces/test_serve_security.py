@@ -221,3 +221,26 @@ def test_loopback_needs_no_tls(host: str) -> None:
 
 def test_the_flag_lets_an_address_go_without_tls() -> None:
     ServeOptions(host="192.168.1.2", insecure=True).check()
+
+
+@pytest.mark.parametrize("origin", ["http://[evil", "http://[::1", "//"])
+async def test_an_origin_that_is_no_address_is_refused_and_no_fault(behind: Behind, origin: str) -> None:
+    assert (await Served(behind).get(origin=origin)).status_code == 403
+
+
+async def test_guesses_of_the_token_do_not_use_up_the_rate_of_who_has_it(behind: Behind) -> None:
+    served = Served(behind, per_minute=2)
+    for _ in range(5):  # from the same address, as all users of a machine have
+        await served.client.get("/x")
+    assert (await served.get()).status_code == 200
+
+
+@pytest.mark.parametrize(("address", "is_told"), [("127.0.0.1", True), ("::1", True), ("192.168.1.7", False)])
+async def test_only_this_machine_is_told_a_proof_that_a_token_could_be_guessed_with(
+    behind: Behind, address: str, *, is_told: bool
+) -> None:
+    guard = Guard(behind, GuardRules(TOKEN, KnownHosts(), 30.0), RateLimit(9), Activity(), asyncio.Event())
+    transport = httpx.ASGITransport(guard, client=(address, 1234))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        reply = await client.get("/health", headers={CHALLENGE_HEADER: "abc"})
+    assert (PROOF_HEADER in reply.headers) is is_told

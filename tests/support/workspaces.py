@@ -5,6 +5,7 @@ import time
 from types import SimpleNamespace
 
 from coderag.errors import IndexNotFoundError
+from coderag.own_folder import claim
 from coderag.schema import IndexProgress, IndexReport, SearchHits
 from coderag.settings import Settings
 from coderag.stores.pointer import EmbeddingInfo, Pointer, write_pointer
@@ -24,8 +25,10 @@ def eventually(condition):
 
 
 def make_index(root, generation=1, tokenizer=TOKENIZER_VERSION):
-    """Make what says that a repository is indexed."""
+    """Make what says that a repository is indexed, by this user."""
     folder = root / ".coderag"
+    folder.mkdir(exist_ok=True)
+    claim(folder)
     (folder / "v1").mkdir(parents=True, exist_ok=True)
     embedding = EmbeddingInfo("embedded", "test", 8)
     pointer = Pointer(

@@ -11,13 +11,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 from coderag.codegraph.linking.linker import Link, LinkedFile, Linker
 from coderag.codegraph.linking.program import Consulted, FactsRow, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.table import RulesTable
 from coderag.collector import collector_paused
+from coderag.own_processes import python_command, python_environment
 
 _WORTH_A_PROCESS = 1_500_000  # bytes of facts; about half a second of linking
 _COMMAND = "from coderag.codegraph.linking.parallel import main; main()"
@@ -77,15 +77,13 @@ def _parts(program: Program, files: Sequence[int], processes: int) -> list[Seque
 
 def _link_elsewhere(rows: bytes, part: Sequence[int]) -> bytes:
     """Return what a process of its own makes of a part of the files; nothing if it fails."""
-    paths = [path for path in sys.path if path and Path(path).is_absolute()]
     try:
         process = subprocess.run(
-            # -P: the folder we are called in may be a repository, which must not be imported from.
-            [sys.executable, "-P", "-c", _COMMAND],
+            python_command(_COMMAND),
             input=rows + pickle.dumps(list(part)),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"},
+            env=python_environment(OPENBLAS_NUM_THREADS="1"),
             check=False,
         )
     except OSError:

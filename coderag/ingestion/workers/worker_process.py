@@ -1,18 +1,17 @@
 """The parent's side of one worker process: start it, give it jobs, notice how it ends."""
 
-import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, Final, cast
 
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
 from coderag.ingestion.workers.worker import Fault, read_message, write_message
+from coderag.own_processes import python_command, python_environment, told_end
 
 WITHOUT_WORKERS: Final = "Set `ingestion.workers` to 0 to index without worker processes."
 
@@ -46,16 +45,14 @@ class WorkerProcess:
     """
 
     def __init__(self) -> None:
-        paths = [path for path in sys.path if path and Path(path).is_absolute()]
         try:
             self._process = subprocess.Popen(
-                # -P: the folder we are called in may be a repository, which must not be imported from.
-                [sys.executable, "-P", "-c", _COMMAND],
+                python_command(_COMMAND),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 # NumPy's linear algebra is not used, and would start a thread a core.
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"},
+                env=python_environment(OPENBLAS_NUM_THREADS="1"),
             )
         except OSError as error:
             raise IngestionError(f"no worker process can be started: {error}", hint=WITHOUT_WORKERS) from error
@@ -120,18 +117,10 @@ class WorkerProcess:
 
     def _describe_end(self, *, timed_out: bool) -> tuple[str, bool]:
         """Return how the process ended, in words, and whether another one ended it."""
-        code = self._process.wait()
-        if timed_out:
+        end = told_end(self._process.wait())
+        if timed_out or end == "SIGPROF":
             return "parsing took too long", False
-        if sys.platform != "win32" and code < 0:
-            import signal  # noqa: PLC0415
-
-            if -code == signal.SIGPROF:
-                return "parsing took too long", False
-            with suppress(ValueError):
-                name = signal.Signals(-code).name
-                return f"parsing ended its process ({name})", name in _SENT_BY_OTHERS
-        return f"parsing ended its process (exit code {code})", False
+        return f"parsing ended its process ({end})", end in _SENT_BY_OTHERS
 
 
 class _Watch:

@@ -2,13 +2,11 @@
 
 import atexit
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.service.remote import RemoteCodeRAG
-    from coderag.settings import Settings
 
     Engine: TypeAlias = CodeRAG | RemoteCodeRAG
 
@@ -25,7 +23,7 @@ def open_repository(root: Path) -> "CodeRAG":
     from coderag.trust import is_trusted
 
     rag = CodeRAG(root, trusted=is_trusted(root))
-    warn_of_restrictions(rag.settings)
+    warn_of_restrictions([(one.key, one.place) for one in rag.settings.restrictions])
     return rag
 
 
@@ -40,15 +38,10 @@ def open_warm(root: Path) -> "Engine":
     if remote is not None:
         return remote
     rag = open_repository(root)
-    if _wants_service(rag):
+    if rag.settings.service.autostart:
         # At the end, so that this command's own work is not slowed down.
         atexit.register(_start_for_later)
     return rag
-
-
-def _wants_service(rag: "CodeRAG") -> bool:
-    service = getattr(rag.settings, "service", None)
-    return bool(service and service.autostart)
 
 
 def _start_for_later() -> None:
@@ -61,5 +54,4 @@ def _warn(left_out: list[dict[str, Any]]) -> None:
     """Warn as `open_repository` does, of what the service found."""
     from coderag.interfaces.cli._restricted import warn_of_restrictions
 
-    told = SimpleNamespace(restrictions=[SimpleNamespace(**one) for one in left_out])
-    warn_of_restrictions(cast("Settings", told))
+    warn_of_restrictions([(one["key"], one["place"]) for one in left_out])

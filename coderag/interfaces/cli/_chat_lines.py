@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from coderag.errors import CodeRAGError
+from coderag.interfaces._plain import as_mapping
 from coderag.interfaces.cli._chat_text import print_verdict
 from coderag.interfaces.cli._faults import fault_of, report
-from coderag.interfaces.cli._streams import as_mapping, visible
+from coderag.interfaces.cli._streams import visible
 
 if TYPE_CHECKING:
     from coderag.interfaces.cli._chat_talk import Talk

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from coderag.errors import AmbiguousNameError, CodeRAGError
 from coderag.interfaces._errors import INTERNAL_ERROR, INTERRUPTED, OUTPUT_ERROR, SUCCESS, USAGE_ERROR, row_for
+from coderag.interfaces._plain import as_mapping
 from coderag.interfaces.cli._streams import (
     OutputError,
     ReaderGoneError,
-    as_mapping,
     discard_stdout,
     flush_stdout,
     visible,

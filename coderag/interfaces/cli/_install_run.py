@@ -15,6 +15,7 @@ from coderag.interfaces.install.command import server_command
 from coderag.interfaces.install.targets import InstructionBlock, ServerEntry, SkillFile, Target, shown, skill_path
 from coderag.redaction.redactor import redactor
 from coderag.roots import is_too_wide
+from coderag.trust import is_trusted
 
 Outcome = Literal["installed", "uninstalled", "unchanged", "declined", "failed", "answers"]
 
@@ -180,6 +181,11 @@ def _greeted(target: ServerEntry, root: Path) -> Result:
     if command is None:
         hint = f"`coderag install {target.name}` puts it there."
         raise ConfigurationError(f"{target.path} has no server {SERVER!r}", hint=hint)
+    if target.within is not None and tuple(command) != target.command and not is_trusted(root):
+        message = f"{target.path} names {shown(command)}, which is not this installation's, and {root} is not trusted"
+        raise ConfigurationError(
+            message, hint="Nothing was started. `coderag install --scope project` puts ours there."
+        )
     found = handshake.greet(command, root)
     detail = f"{found.server} speaks MCP {found.protocol}, {len(found.tools)} tools, in {found.seconds:.1f} s"
     return Result(target.name, str(target.path), "answers", f"{detail}: {shown(command)}")

@@ -12,7 +12,7 @@ from coderag import __version__
 from coderag.errors import CodeRAGError, ServiceError
 from coderag.interfaces._errors import row_for
 from coderag.interfaces.cli._streams import Output
-from coderag.service.discovery import ServiceAddress, answers, find_service, read_address, runtime_directory
+from coderag.service.discovery import ServiceAddress, answers, find_service, log_file, read_address, runtime_directory
 
 if TYPE_CHECKING:
     from coderag.interfaces.serve.options import ServeOptions
@@ -38,7 +38,6 @@ def run(
 
     from coderag.interfaces.serve.options import read_token
     from coderag.interfaces.serve.running import AlreadyServedError, serve
-    from coderag.service.starting import LOG_FILE
 
     options = _options(given, ends_when_idle=as_background)
     options.check()
@@ -52,7 +51,7 @@ def run(
         output.note("End it with Ctrl-C or 'coderag serve --stop'.")
 
     try:
-        serve(options, announce, token=token, log=runtime_directory() / LOG_FILE if as_background else None)
+        serve(options, announce, token=token, log=log_file() if as_background else None)
     except AlreadyServedError as error:
         if as_background:  # somebody else was quicker, which is as good
             output.note("a service of this user runs already")
@@ -168,7 +167,7 @@ def _record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
         "mcp": address.mcp,
         "url": address.url,
         "usable": found is not None and found.pid == address.pid,
-        "log": str(runtime_directory() / "service.log"),
+        "log": str(log_file()),
         **({"token": address.token} if show_token else {}),
     }
 

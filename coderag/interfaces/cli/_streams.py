@@ -5,12 +5,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from io import TextIOWrapper
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from coderag.interfaces._plain import as_mapping, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,29 +34,9 @@ def visible(text: str) -> str:
     return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
-def as_mapping(value: object) -> dict[str, object]:
-    """Return a dataclass as its fields, or a mapping, as a dict."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): item for key, item in value.items()}
-    raise TypeError(f"{type(value).__name__} has no keys")
-
-
-def _plain(value: object) -> object:
-    """Return what `json` does not know as what it knows; a dataclass becomes an object of exactly its fields."""
-    if isinstance(value, PurePath):
-        return value.as_posix()
-    if hasattr(value, "item"):  # a NumPy number
-        return value.item()
-    if isinstance(value, Iterable) and not isinstance(value, Mapping):
-        return list(value)
-    return as_mapping(value)
-
-
 def _json(value: Mapping[str, object], indent: int | None) -> str:
     ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-    return json.dumps(value, default=_plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    return json.dumps(value, default=plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def set_encodings() -> None:

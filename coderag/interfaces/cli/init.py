@@ -12,6 +12,7 @@ import typer
 from coderag.errors import ConfigurationError
 from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli._streams import Output
+from coderag.settings_names import COMMITTED_FILE, LOCAL_FILE
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -19,15 +20,12 @@ if TYPE_CHECKING:
 
     from coderag.interfaces.cli._init_ollama import FoundModels
 
-SETTINGS_FILE = ".coderag.yaml"
-SECRETS_FILE = ".coderag.local.yaml"
-
 _LONGEST_LINE = 120
 
 _HEADER = f"""\
 # Settings of CodeRAG for this repository. All are optional: what is commented out shows the default.
 # To change one, remove "# " from its line, and from the line of the group above it if there is one.
-# ${{NAME}} takes a value from the environment. Keys and tokens belong in {SECRETS_FILE}, which git should ignore.
+# ${{NAME}} takes a value from the environment. Keys and tokens belong in {LOCAL_FILE}, which git should ignore.
 """
 
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite an existing settings file.")]
@@ -107,7 +105,7 @@ def init(
     if not report.trusted:
         output.note("The repository is not marked trusted, so that not all settings hold: see `coderag trust`.")
     if not _ignores_secrets(report.path.parent):
-        output.note(f"Add {SECRETS_FILE} to .gitignore before you put keys into it. .coderag/ ignores itself.")
+        output.note(f"Add {LOCAL_FILE} to .gitignore before you put keys into it. .coderag/ ignores itself.")
 
 
 def init_repository(
@@ -139,7 +137,7 @@ def init_repository(
         raise ConfigurationError(f"{root}: no such folder")
     if is_too_wide(folder):
         raise ConfigurationError(f"{folder} is no repository", hint="Go to one, or name it with --repo.")
-    path = folder / SETTINGS_FILE
+    path = folder / COMMITTED_FILE
     existed = path.exists()
     if existed and not force:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
@@ -165,7 +163,7 @@ def _trust_what_is_ours(folder: Path) -> bool:
 
     try:
         allowed = allowed_by_trust(folder)
-        if not allowed.prompts and all(one.place.startswith(f"{SETTINGS_FILE},") for one in allowed.settings):
+        if not allowed.prompts and all(one.place.startswith(f"{COMMITTED_FILE},") for one in allowed.settings):
             trust(folder)
     except ConfigurationError:  # another file cannot be used, or the mark cannot be written
         return is_trusted(folder)
@@ -230,7 +228,7 @@ def _allowed(field: "FieldInfo") -> str:
         values = get_args(field.annotation)
         return f"One of: {', '.join(map(str, values))}." if len(values) > 1 else ""
     if field.annotation is SecretStr:
-        return f"Better kept in {SECRETS_FILE}."
+        return f"Better kept in {LOCAL_FILE}."
     names = ("ge", "gt", "le")
     bounds = {name: f"{getattr(rule, name):,}" for rule in field.metadata for name in names if hasattr(rule, name)}
     match bounds:
@@ -264,4 +262,4 @@ def _ignores_secrets(root: Path) -> bool:
         lines = (root / ".gitignore").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return re.search(rf"^[/*]*{re.escape(SECRETS_FILE)}\s*$", lines, re.MULTILINE) is not None
+    return re.search(rf"^[/*]*{re.escape(LOCAL_FILE)}\s*$", lines, re.MULTILINE) is not None

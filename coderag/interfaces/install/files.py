@@ -1,7 +1,6 @@
 """Read and replace files that belong to others: links are followed as far as is safe, permissions stay, nothing is half."""
 
 import errno
-import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import ConfigurationError
+from coderag.whole_files import replace_whole
 
 _BY_HAND: Final = "add the entry by hand: --print shows it"
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -120,24 +120,7 @@ def replace(place: Place, content: bytes | None) -> None:
             place.target.unlink(missing_ok=True)
             return
         place.target.parent.mkdir(parents=True, exist_ok=True)
-        _write(place, content)
+        replace_whole(place.target, [content], permissions=place.mode)
     except OSError as error:
         hint = f"Make it writable, or {_BY_HAND}." if error.errno in _DENIED else ""
         raise ConfigurationError(f"{place.path} cannot be written: {error.strerror or error}", hint=hint) from error
-
-
-def _write(place: Place, content: bytes) -> None:
-    temporary = place.target.with_name(f".{place.target.name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if place.mode is None else 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if place.mode is not None:
-            temporary.chmod(place.mode)
-        temporary.replace(place.target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import ConfigurationError
+from coderag.user_folders import data_folder
+from coderag.whole_files import PRIVATE, replace_whole
 
 _VERSION: Final = 1
 
@@ -68,15 +70,9 @@ def write_record(record: Record) -> None:
         "after": record.after,
         "folders": folders,
     }
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
-            json.dump(values, output)
-            output.flush()
-            os.fsync(output.fileno())
-        temporary.replace(file)
+        replace_whole(file, [json.dumps(values).encode()], permissions=PRIVATE)
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be written: {error.strerror or error}") from error
 
@@ -88,7 +84,5 @@ def drop_record(path: Path) -> None:
 
 
 def _file_of(path: Path) -> Path:
-    from platformdirs import user_data_path  # noqa: PLC0415  # only who changes something needs it
-
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
-    return user_data_path("coderag", appauthor=False) / "install" / f"{name}.json"
+    return data_folder() / "install" / f"{name}.json"

@@ -5,14 +5,16 @@ import logging
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from coderag.errors import CodeRAGError
+from coderag.errors import CodeRAGError, ServiceError
 from coderag.interfaces.mcp.framing import MAX_LINE, LineCutter
-from coderag.service.discovery import ServiceAddress, find_service
+from coderag.service.discovery import ServiceAddress, answers, find_service
+from coderag.service.http import connect
 
 if TYPE_CHECKING:
     from coderag.settings import ServiceSettings
@@ -60,10 +62,14 @@ class Backend:
     Args:
         connection: To the server; its hello is still to be said.
         name: For messages.
+        is_well: Tells whether the server still does its work, where a connection alone does not say it, as that to a
+            process which was stopped.
     """
 
-    def __init__(self, connection: socket.socket, name: str) -> None:
+    def __init__(self, connection: socket.socket, name: str, is_well: Callable[[], bool] | None = None) -> None:
         self.name = name
+        self.is_well = is_well
+        self.ended = threading.Event()
         self.fault = ""
         """Why it has ended, if it knows."""
         self._connection = connection
@@ -108,6 +114,7 @@ class Backend:
             except OSError:
                 data = b""
             if not data:
+                self.ended.set()
                 self._connection.close()
                 break
             self._early = [line for line in self._cutter.cut(data) if line is not None]
@@ -253,17 +260,10 @@ def connect_to_service(address: ServiceAddress, options: SessionOptions) -> Back
     Raises:
         BackendError: It does not answer, or refuses.
     """
-    kind, _, place = address.mcp.partition(":")
     try:
-        if kind == "unix":
-            connection = socket.socket(socket.AF_UNIX)
-            connection.settimeout(CONNECT_S)
-            connection.connect(place)
-        else:
-            host, _, port = place.rpartition(":")
-            connection = socket.create_connection((host.strip("[]"), int(port)), CONNECT_S)
-    except (OSError, ValueError, AttributeError) as error:
-        raise BackendError(f"{address.mcp} cannot be reached: {error}") from error
-    backend = Backend(connection, "the service")
+        connection = connect(address.mcp, CONNECT_S)
+    except ServiceError as error:
+        raise BackendError(str(error)) from error
+    backend = Backend(connection, "the service", lambda: answers(address))
     backend.greet(options, address.token)
     return backend

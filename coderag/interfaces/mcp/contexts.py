@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from coderag.interfaces.mcp.cleaning import Cleaner, span
-from coderag.interfaces.mcp.places import advice
+from coderag.interfaces.mcp.places import advice, verdict_facts, verdict_line
 from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.schema import AssembledContext, ContextItem, Omission, location_of
@@ -46,12 +46,11 @@ def context_reply(opened: Opened, context: AssembledContext, *, max_tokens: int,
     reply = Reply(
         facts={
             "repository": opened.name,
-            "evidence": context.evidence,
-            "confidence": round(float(context.confidence), 2),
+            **verdict_facts(context.evidence, context.confidence),
             "results": [],
             **({"omitted": omitted} if omitted else {}),
         },
-        intro=[f"evidence: {context.evidence} (confidence {context.confidence:.2f}) in {opened.name}"],
+        intro=[f"{verdict_line(context.evidence, context.confidence)} in {opened.name}"],
         parts=parts,
         notes=notes,
         max_tokens=max_tokens,

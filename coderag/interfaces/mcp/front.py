@@ -36,6 +36,13 @@ AHEAD_S: Final = 0.3
 """Seconds after ``server/discover`` without another message until something is behind all the same."""
 
 
+LOOK_S: Final = 10.0
+"""Between two looks at whether what is behind still does its work, while it owes replies."""
+
+_MOST_MISSES: Final = 3
+"""Looks, one after the other, that find it dead before it is given up: a busy machine may be slow."""
+
+
 class Connector(Protocol):
     """Makes connections to what is behind."""
 
@@ -73,12 +80,16 @@ class Front:
         write: Sends lines to the client; called by several threads.
         connector: Gives what is behind; asked when the first message is there, and again after it was lost.
         handshake: The replies that are known beforehand.
+        look_s: Seconds between two looks at whether what is behind still does its work.
     """
 
-    def __init__(self, write: Callable[[bytes], None], connector: Connector, handshake: Handshake) -> None:
+    def __init__(
+        self, write: Callable[[bytes], None], connector: Connector, handshake: Handshake, *, look_s: float = LOOK_S
+    ) -> None:
         self._write = write
         self._connector = connector
         self._handshake = handshake
+        self._look_s = look_s
         self._lock = threading.Lock()
         self._open: dict[MessageId, _Request] = {}
         self._hidden: set[MessageId] = set()  # whose replies the client does not see
@@ -192,6 +203,8 @@ class Front:
             closed = self._has_closed
             self._backend = None if closed else backend
         threading.Thread(target=self._receive, args=(backend,), name="mcp-receiver", daemon=True).start()
+        if backend.is_well is not None:
+            threading.Thread(target=self._watch, args=(backend,), name="mcp-watcher", daemon=True).start()
         if closed:
             backend.close()
             return None
@@ -228,6 +241,18 @@ class Front:
             if seen:
                 self._write(b"".join(seen))
         self._lose(backend)
+
+    def _watch(self, backend: Backend) -> None:
+        """End a connection to what owes replies and does no work any more: else its client would wait for ever."""
+        misses = 0
+        while misses < _MOST_MISSES:
+            if backend.ended.wait(self._look_s) or backend.is_well is None:
+                return
+            with self._lock:
+                owes = any(one.at is backend and one.method != _LISTEN for one in self._open.values())
+            misses = misses + 1 if owes and not backend.is_well() else 0
+        backend.fault = "it does not answer any more"
+        backend.close()
 
     def _is_for_client(self, line: bytes) -> bool:
         message = parse(line)

@@ -21,7 +21,7 @@ def make_http(
     workspace: "Workspace | Callable[[], Workspace]",
     *,
     profile: Profile = "all",
-    allowed_hosts: Sequence[str] = LOOPBACK_HOSTS,
+    allowed_hosts: Sequence[str] | None = LOOPBACK_HOSTS,
     allowed_origins: Sequence[str] = LOOPBACK_ORIGINS,
 ) -> Starlette:
     """Return an ASGI application: streamable HTTP at ``/mcp``, and for old clients SSE at ``/sse`` with ``/messages/``.
@@ -33,13 +33,13 @@ def make_http(
         workspace: As of `make_server`.
         profile: What agents get.
         allowed_hosts: Values of ``Host`` that are served, ``name:*`` for any port: a page of another site that had its
-            name point here is refused.
+            name point here is refused. None if what is around it looks at ``Host`` and ``Origin``.
         allowed_origins: Values of ``Origin`` that are served, likewise; a request without one is.
     """
     server = make_server(workspace, profile=profile)
     security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=list(allowed_hosts),
+        enable_dns_rebinding_protection=allowed_hosts is not None,
+        allowed_hosts=list(allowed_hosts or ()),
         allowed_origins=list(allowed_origins),
     )
     app = server.streamable_http_app(streamable_http_path="/mcp", transport_security=security)

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 HELLO_VERSION: Final = 1
+MAX_HELLO: Final = 1 << 16
+"""Bytes of a hello, at most: who has not said it may be anybody."""
+
 HELLO_S: Final = 10.0
 """Seconds in which a client must say hello."""
 
@@ -106,8 +109,8 @@ async def _welcome(incoming: "_Incoming", writer: asyncio.StreamWriter, token: s
     answer: dict[str, object] = {"coderag": HELLO_VERSION, "ok": True}
     try:
         async with asyncio.timeout(HELLO_S):
-            line = await anext(incoming, b"")
-        hello = _read_hello(line or b"", token)
+            line = await incoming.first(MAX_HELLO)
+        hello = _read_hello(line, token)
     except (HelloError, TimeoutError) as error:
         answer |= {"ok": False, "error": str(error) or "no hello came"}
     writer.write(json.dumps(answer).encode("ascii") + b"\n")
@@ -151,6 +154,14 @@ async def _read(
     incoming: "_Incoming", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
 ) -> None:
     """Hand messages to the server until one of the two goes; answer what is no message."""
+    # Not around the group of tasks: what they raise comes out of it as another class.
+    with suppress(ConnectionError, anyio.BrokenResourceError):
+        await _hand_over(incoming, to_server, writer)
+
+
+async def _hand_over(
+    incoming: "_Incoming", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
+) -> None:
     async with to_server:
         async for line in incoming:
             answer = TOO_LONG
@@ -238,3 +249,18 @@ class _Incoming(AsyncIterator[bytes | None]):
                 raise StopAsyncIteration
             self._ready.extend(self._cutter.cut(data))
         return self._ready.pop(0)
+
+    async def first(self, most_bytes: int) -> bytes:
+        """Return the first line; an empty one if it has not ended after so many bytes, or the client has gone before."""
+        begun = b""
+        while b"\n" not in begun and len(begun) <= most_bytes:
+            try:
+                data = await self._reader.read(_CHUNK)
+            except ConnectionError:
+                data = b""
+            if not data:
+                return b""
+            begun += data
+        line, end, rest = begun.partition(b"\n")
+        self._ready.extend(self._cutter.cut(rest))
+        return line if end and len(line) <= most_bytes else b""

@@ -23,6 +23,16 @@ _SURE: Final = 0.75
 """Confidence from which on a relation is told without it: a model reads numbers as doubts."""
 
 
+def verdict_facts(evidence: Evidence, confidence: float) -> dict[str, Any]:
+    """Return how well results answer, as data."""
+    return {"evidence": evidence, "confidence": round(float(confidence), 2)}
+
+
+def verdict_line(evidence: Evidence, confidence: float) -> str:
+    """Return how well results answer, in words."""
+    return f"evidence: {evidence} (confidence {confidence:.2f})"
+
+
 def advice(evidence: Evidence, not_indexed: Sequence[str], cleaner: Cleaner) -> list[str]:
     """Return what to do about a verdict; nothing if all is well."""
     told = [_ADVICE[evidence]] if evidence in _ADVICE else []

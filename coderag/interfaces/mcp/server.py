@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mcp.server import MCPServer
 from mcp.server.lowlevel import NotificationOptions, Server
-from mcp_types import Resource
+from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult, Resource
 
 from coderag import __version__
 from coderag.interfaces.mcp.completion import add_completion
@@ -79,6 +81,24 @@ class CodeRAGServer(MCPServer[None]):
     async def list_resources(self) -> list[Resource]:
         """Return the resources that a client may read without knowing a name: of each repository its status and map."""
         return [*await super().list_resources(), *await self._repositories.listed()]
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """Return a prompt with its facts.
+
+        Raises:
+            MCPError: There is no such prompt, or its arguments are others; the SDK would call that a fault of the server.
+        """
+        taken = {one.name: one.arguments or [] for one in await self.list_prompts()}
+        if name not in taken:
+            raise MCPError(INVALID_PARAMS, f"There is no prompt {name!r}. There are: {', '.join(taken)}.")
+        given = set(arguments or ())
+        if missing := [one.name for one in taken[name] if one.required and one.name not in given]:
+            raise MCPError(INVALID_PARAMS, f"{name} needs {', '.join(missing)}.")
+        if unknown := sorted(given - {one.name for one in taken[name]}):
+            raise MCPError(INVALID_PARAMS, f"{name} does not take {', '.join(unknown)}.")
+        return await super().get_prompt(name, arguments, context)
 
 
 def make_server(

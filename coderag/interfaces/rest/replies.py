@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
-from coderag.schema import Evidence, GraphNeighbour, IndexProgress, IndexReport, SearchHit
-from coderag.workspace.jobs import JobState
+from coderag.schema import Evidence, GraphNeighbour, SearchHit
+from coderag.workspace.jobs import JobView
 from coderag.workspace.workspace import KnownRepository, RepositoryHit, RepositoryVerdict
 
 
@@ -117,7 +117,7 @@ class OutlineReply:
 
 
 @dataclass(frozen=True, slots=True)
-class JobReply:
+class JobReply(JobView):
     """How a run of indexing stands.
 
     Attributes:
@@ -128,14 +128,6 @@ class JobReply:
         retryable: Whether another run may succeed without any change.
     """
 
-    id: str
-    root: str
-    full: bool
-    state: JobState
-    progress: IndexProgress | None = None
-    report: IndexReport | None = None
-    error: str = ""
-    hint: str = ""
     type: str = ""
     retryable: bool = False
 

@@ -22,7 +22,6 @@ from coderag.interfaces.mcp.http import make_http
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.problems import problem_of, reply_of
 from coderag.interfaces.serve.activity import Activity
-from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.service.client import REPOSITORY_PATH, STATUS_PATH, STOP_PATH
 from coderag.service.environment import digest_of
 from coderag.workspace.workspace import Workspace
@@ -55,7 +54,6 @@ class Served:
 def compose(  # one parameter a part
     workspace: Workspace,
     activity: Activity,
-    hosts: KnownHosts,
     *,
     request_s: float,
     tools: Literal["all", "single"],
@@ -66,13 +64,11 @@ def compose(  # one parameter a part
     Args:
         workspace: The repositories.
         activity: Says how much it is used.
-        hosts: Names that it may be called by.
         request_s: Seconds that a request may take.
         tools: What agents get.
         stop: Ends the service.
     """
-    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in hosts.listed()]
-    mcp = make_http(workspace, profile=tools, allowed_hosts=hosts.listed(), allowed_origins=origins)
+    mcp = make_http(workspace, profile=tools, allowed_hosts=None)  # the guard knows more names than a list can
     rest = make_app(workspace, request_s=request_s)
     own = Starlette(
         routes=[
@@ -116,8 +112,10 @@ async def _repository(workspace: Workspace, request: Request) -> Response:
     try:
         asked = await request.json()
         root, names = str(asked["root"]), [str(name) for name in asked["variables"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise HTTPException(HTTPStatus.BAD_REQUEST) from error
+    if not all(name.isascii() and name.isidentifier() for name in names):  # others are no variables of settings
+        raise HTTPException(HTTPStatus.BAD_REQUEST)
     try:
         one = await run_in_threadpool(workspace.repository, root)
     except CodeRAGError as error:

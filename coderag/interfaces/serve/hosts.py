@@ -37,13 +37,11 @@ class KnownHosts:
 
     def is_origin(self, value: str) -> bool:
         """Whether an ``Origin`` is a page of this machine or of the service."""
-        parts = urlsplit(value)
+        try:
+            parts = urlsplit(value)
+        except ValueError:
+            return False
         return parts.scheme in ("http", "https") and self.is_host(parts.netloc)
-
-    def listed(self) -> list[str]:
-        """Return the names as the MCP SDK takes them, each for any port."""
-        names = [f"[{name}]" if ":" in name else name for name in sorted(self._names)]
-        return [*names, *(f"{name}:*" for name in names)]
 
 
 def _name_of(value: str) -> str:

@@ -24,13 +24,21 @@ from coderag.interfaces.mcp.framing import MAX_LINE
 from coderag.interfaces.mcp.lines import serve_lines
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.asgi import Served, compose
+from coderag.interfaces.serve.connections import BoundedConnection
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.log_file import trim
 from coderag.interfaces.serve.options import ServeOptions
 from coderag.interfaces.serve.security import Guard, GuardRules
 from coderag.interfaces.serve.sockets import LocalSocket, open_local, open_network
-from coderag.service.discovery import ServiceAddress, remove_address, remove_stale, runtime_directory, write_address
+from coderag.service.discovery import (
+    ServiceAddress,
+    read_address,
+    remove_address,
+    remove_stale,
+    runtime_directory,
+    write_address,
+)
 from coderag.service.environment import fingerprint
 from coderag.service.starting import service_lock
 from coderag.workspace.jobs import ENDED
@@ -59,6 +67,11 @@ class _Sockets:
     http: LocalSocket
     mcp: LocalSocket
     network: socket.socket | None
+
+    @property
+    def are_reachable(self) -> bool:
+        """Whether those that have files are still where they were put."""
+        return self.http.is_reachable and self.mcp.is_reachable
 
     def remove(self) -> None:
         """Close all, and remove what they left."""
@@ -127,7 +140,7 @@ class Service:
                 write_address(address)
                 announce(address)
                 warming = asyncio.create_task(asyncio.to_thread(load_query_graph))
-                await self._wait(workspace)
+                await self._wait(workspace, sockets, address)
                 warming.cancel()
                 remove_address(os.getpid())  # first, so that nobody comes any more
         finally:
@@ -192,7 +205,6 @@ class Service:
         served = compose(
             workspace,
             self._activity,
-            hosts,
             request_s=self._options.request_s,
             tools=self._options.tools,
             stop=self._stopping.set,
@@ -242,7 +254,7 @@ class Service:
                 task.cancel()
             await asyncio.gather(*self._lines, return_exceptions=True)
 
-    async def _wait(self, workspace: Workspace) -> None:
+    async def _wait(self, workspace: Workspace, sockets: _Sockets, address: ServiceAddress) -> None:
         """Return when the service is to end."""
         idle_s = self._options.idle_minutes * 60
         look_s = min(_LOOK_S, idle_s / 4) if idle_s else _LOOK_S
@@ -251,11 +263,28 @@ class Service:
                 await asyncio.wait_for(self._stopping.wait(), look_s)
             if self._log_file is not None:
                 trim(self._log_file)
+            if not self._stopping.is_set() and not _stays_known(sockets, address):
+                _log.warning("the files by which this service is found are gone or those of another one: it ends")
+                return
             if any(job.view.state not in ENDED for job in workspace.jobs()):
                 self._activity.note()
             elif idle_s and self._activity.idle_s >= idle_s:
                 _log.info("nobody has asked for %s minutes", self._options.idle_minutes)
                 return
+
+
+def _stays_known(sockets: _Sockets, address: ServiceAddress) -> bool:
+    """Whether commands find this service; its file is written again if that alone is missing.
+
+    The system removes a runtime directory when its user logs out, and then another service may be started beside this one.
+    """
+    found = read_address()
+    if not sockets.are_reachable or (found is not None and found.pid != address.pid):
+        return False
+    if found is None:
+        with suppress(ServiceError):  # tried again
+            write_address(address)
+    return True
 
 
 class _HttpServer(uvicorn.Server):
@@ -270,6 +299,7 @@ class _HttpServer(uvicorn.Server):
 def _config(app: Guard, cert: Path | None = None, key: Path | None = None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=BoundedConnection,
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -13,12 +13,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import CodeRAGError, ServiceBusyError, ServiceError
 from coderag.interfaces.rest.problems import INVALID_REQUEST, Problem, problem_of, reply_of
+from coderag.interfaces.rest.strict import MOST_BODY_BYTES
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.limits import RateLimit
+from coderag.interfaces.serve.options import is_loopback
 from coderag.service.client import CHALLENGE_HEADER, HEALTH_PATH, PROOF_HEADER, proof
 
-MOST_BODY_BYTES: Final = 4 << 20
 MOST_REQUESTS: Final = 128
 """Under way at once, streams included."""
 
@@ -87,10 +88,9 @@ class Guard:
         try:
             self._check_names(headers)
             if scope["path"] == HEALTH_PATH:
-                await self._health(headers)(scope, receive, send)
+                await self._health(scope, headers)(scope, receive, send)
                 return
-            self._check_rate(scope)
-            self._check_token(headers)
+            self._check_token(scope, headers)
             self._check_load(headers)
         except RefusedError as error:
             await reply_of(error.problem, error.headers)(scope, receive, send)
@@ -106,16 +106,18 @@ class Guard:
         if origin is not None and not self._rules.hosts.is_origin(origin):
             raise RefusedError(_problem(HTTPStatus.FORBIDDEN, "pages of other sites are not served"))
 
-    def _check_rate(self, scope: Scope) -> None:
-        client = scope.get("client")
-        wait_s = self._rate.take(client[0] if client else "")
+    def _check_rate(self, scope: Scope, *, is_known: bool) -> None:
+        # Who has no token, such as another user of this machine, must not use up what those have who do.
+        wait_s = self._rate.take(f"{_client_of(scope)} {'with' if is_known else 'without'} token")
         if wait_s:
             raise _busy(ServiceBusyError("too many requests", hint="Ask less often."), wait_s)
 
-    def _check_token(self, headers: Headers) -> None:
+    def _check_token(self, scope: Scope, headers: Headers) -> None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         is_right = hmac.compare_digest(token.strip().encode("latin-1", "replace"), self._rules.token.encode())
-        if scheme.lower() != "bearer" or not is_right:
+        is_known = scheme.lower() == "bearer" and is_right
+        self._check_rate(scope, is_known=is_known)
+        if not is_known:
             hint = "Send 'Authorization: Bearer TOKEN'; 'coderag serve --status --show-token' tells it."
             problem = _problem(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", hint)
             raise RefusedError(problem, {"www-authenticate": "Bearer"})
@@ -129,9 +131,11 @@ class Guard:
         if not length.isdecimal() or int(length) > self._rules.most_body_bytes:
             raise RefusedError(_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(self._rules.most_body_bytes)))
 
-    def _health(self, headers: Headers) -> Response:
+    def _health(self, scope: Scope, headers: Headers) -> Response:
         challenge = headers.get(CHALLENGE_HEADER, "")
-        answer = proof(self._rules.token, challenge) if 0 < len(challenge) <= _LONGEST_CHALLENGE else ""
+        is_asked = 0 < len(challenge) <= _LONGEST_CHALLENGE
+        # From elsewhere nobody needs the proof, which a weak token could be guessed with at any speed.
+        answer = proof(self._rules.token, challenge) if is_asked and _is_of_this_machine(scope) else ""
         return PlainTextResponse("ok\n", headers={PROOF_HEADER: answer} if answer else None)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -217,6 +221,17 @@ class _Exchange:
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _client_of(scope: Scope) -> str:
+    """Return the address of who asks; empty over a Unix socket."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _is_of_this_machine(scope: Scope) -> bool:
+    client = _client_of(scope)
+    return not client or is_loopback(client)
 
 
 def _is_stream(message: Message) -> bool:

@@ -24,21 +24,37 @@ class LocalSocket:
 
     Attributes:
         address: As ``unix:/path`` or ``127.0.0.1:port``.
+        file: Tells its file from one that another service has put in its place; None if it has no file.
     """
 
     socket: socket.socket
     address: str
+    file: tuple[int, int, int] | None = None
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether its file is still where it was put: who cleans folders up may have removed it."""
+        try:
+            return self.file is None or _file_at(self._path) == self.file
+        except FileNotFoundError:
+            return False
+        except OSError:  # it cannot be known
+            return True
 
     def remove(self) -> None:
         """Close it, and remove what it left in the file system."""
         self.socket.close()
-        if self.address.startswith("unix:"):
-            with suppress(OSError):
-                remove_socket(Path(self.address.removeprefix("unix:")))
+        with suppress(OSError):
+            if self.file is not None and _file_at(self._path) == self.file:
+                remove_socket(self._path)
+
+    @property
+    def _path(self) -> Path:
+        return Path(self.address.removeprefix("unix:"))
 
 
 def open_local(folder: Path, name: str, *, unix: bool) -> LocalSocket:
-    """Open a socket for the programs of this user, which does not listen yet.
+    """Open a socket for the programs of this user, which does not listen yet. Only who holds the start lock may do so.
 
     Args:
         folder: Where Unix sockets lie, if the path is not too long for one.
@@ -55,13 +71,11 @@ def open_local(folder: Path, name: str, *, unix: bool) -> LocalSocket:
         path = folder / name
         if len(os.fsencode(path)) > _LONGEST_PATH:
             path = _short_folder() / name
-        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        opened.bind(os.fspath(path))  # nobody else may enter the folder, so no one connects before the next line
-        path.chmod(0o600)
-        opened.setblocking(False)
+        remove_socket(path)  # of a service that was killed before it had written where it is
+        opened = _unix(path)
     except OSError as error:
         raise ServiceError(f"the service's socket cannot be opened: {error}") from error
-    return LocalSocket(opened, f"unix:{path}")
+    return LocalSocket(opened, f"unix:{path}", _file_at(path))
 
 
 def open_network(host: str, port: int) -> socket.socket:
@@ -92,6 +106,23 @@ def _tcp(host: str, port: int) -> socket.socket:
         opened.close()
         raise
     return opened
+
+
+def _unix(path: Path) -> socket.socket:
+    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        opened.bind(os.fspath(path))  # nobody else may enter the folder, so no one connects before the next line
+        path.chmod(0o600)
+        opened.setblocking(False)
+    except OSError:
+        opened.close()
+        raise
+    return opened
+
+
+def _file_at(path: Path) -> tuple[int, int, int]:
+    status = path.lstat()
+    return status.st_dev, status.st_ino, status.st_mtime_ns  # numbers alone are given again
 
 
 def _short_folder() -> Path:

@@ -7,6 +7,7 @@ import pytest
 
 from coderag.errors import ServiceError
 from coderag.interfaces.install.handshake import greet
+from coderag.trust import distrust
 
 SERVER = """
 import json, sys
@@ -67,3 +68,13 @@ def test_what_is_not_installed_cannot_be_checked(coderag) -> None:
     result = coderag("install", "cursor", "--check")
     assert result.exit_code == 3
     assert "`coderag install cursor` puts it there" in result.stdout
+
+
+def test_a_command_that_a_strangers_project_names_is_not_started(coderag, tmp_path, tmp_path_factory) -> None:
+    distrust(tmp_path_factory.getbasetemp())
+    started = tmp_path / "started"
+    entry = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"]}
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": {"coderag": entry}}), encoding="utf-8")
+    result = coderag("install", "cursor", "--check", "--scope", "project", "--repo", str(tmp_path))
+    assert (result.exit_code, started.exists(), "Nothing was started" in result.stdout) == (3, False, True)

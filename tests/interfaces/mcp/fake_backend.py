@@ -24,6 +24,8 @@ class FakeBackends:
         self.allowed.set()
         self.fault = ""
         """Why connecting fails."""
+        self.well = [True]
+        """Which servers do their work; the last holds for all that follow."""
         self._ends: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
 
@@ -39,7 +41,7 @@ class FakeBackends:
         thread = threading.Thread(target=self._serve, args=(far, number))
         thread.start()
         self._threads.append(thread)
-        backend = Backend(near, "the fake")
+        backend = Backend(near, "the fake", lambda: self.well[min(number, len(self.well) - 1)])
         backend.greet(SessionOptions(Path("/work")))
         return backend
 

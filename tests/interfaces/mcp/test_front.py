@@ -23,7 +23,7 @@ class Session:
     def __init__(self) -> None:
         self.client = Client()
         self.behind = FakeBackends()
-        self.front = Front(self.client.write, self.behind, Handshake("all"))
+        self.front = Front(self.client.write, self.behind, Handshake("all"), look_s=0.02)
 
     def say(self, method: str, request: Any = None, params: Any = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, "id": request, "params": params}
@@ -190,3 +190,26 @@ def test_listening_for_notices_does_not_keep_a_session_open(session) -> None:
 def test_a_line_that_is_too_long_is_refused(session) -> None:
     session.front.from_client(None)
     assert str(MAX_LINE) in session.client.next()["error"]["message"]
+
+
+def test_a_server_that_is_connected_and_does_no_work_is_not_waited_for_for_ever(session) -> None:
+    session.open()
+    session.behind.well = [False, True]  # as a process that was stopped
+    refused = session.ask("hang", 1)
+    assert (refused["error"]["code"], refused["error"]["data"]) == (-32000, {"retryable": True})
+    assert session.ask("tools/list", 2)["result"]["server"] == 1
+
+
+def test_a_server_that_works_long_is_waited_for(session) -> None:
+    session.open()
+    looks = threading.Semaphore(0)
+
+    class Well(list):
+        def __getitem__(self, position):
+            looks.release()
+            return True
+
+    session.behind.well = Well([True])
+    session.say("hang", 1)
+    assert all(looks.acquire(timeout=10) for _ in range(8))
+    assert session.ask("ping", 2)["result"]["server"] == 0

@@ -11,7 +11,7 @@ import pytest
 
 from coderag.errors import StoreError
 from coderag.interfaces.mcp.framing import MAX_LINE
-from coderag.interfaces.mcp.lines import serve_lines
+from coderag.interfaces.mcp.lines import MAX_HELLO, serve_lines
 from coderag.workspace.workspace import Workspace
 
 HELLO = {"coderag": 1, "root": "/work", "tools": "all"}
@@ -156,3 +156,27 @@ async def test_a_client_that_goes_without_a_word_is_no_error(connect) -> None:
     client = await connect()
     client.writer.close()
     await client.ended()
+
+
+async def test_a_client_that_says_nonsense_and_goes_is_no_fault_of_the_server(connect) -> None:
+    client = await connect()
+    await client.open()
+    client.writer.write(b"nonsense\n" * 50_000)
+    client.writer.transport.abort()
+    await client.ended()  # raises what the session raised
+
+
+async def test_who_has_not_said_hello_cannot_have_megabytes_kept_for_him(connect) -> None:
+    client = await connect(token="secret")
+    await client.send(b"x" * (MAX_HELLO + 1))  # and no end of the line
+    assert (await client.receive())["ok"] is False
+    await client.ended()
+
+
+async def test_a_session_may_begin_with_a_long_message_right_behind_the_hello(connect) -> None:
+    client = await connect()
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {"x": "y" * MAX_HELLO}}}
+    initialize = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
+    await client.send(json.dumps(HELLO).encode() + b"\n" + json.dumps(initialize).encode() + b"\n", ping)
+    replies = [await client.receive() for _ in range(3)]
+    assert (replies[0]["ok"], replies[2]) == (True, {"jsonrpc": "2.0", "id": 1, "result": {}})

@@ -111,3 +111,18 @@ async def test_filters_of_the_repository_are_not_run(edited, tmp_path):
     async with connected(edited) as client:
         await prompt(client, "impact_of_my_diff")
     assert not (edited.root / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("explain_everything", {}, "There is no prompt 'explain_everything'. There are: explain_module"),
+        ("explain_module", {}, "explain_module needs path"),
+        ("onboard_me", {"path": "x"}, "onboard_me does not take path"),
+    ],
+)
+async def test_a_prompt_that_there_is_not_is_refused_and_logged_as_no_fault(shop, caplog, era, name, arguments, told):
+    async with connected(shop, era=era) as client:
+        with pytest.raises(MCPError, match=told) as refused:
+            await client.get_prompt(name, arguments)
+    assert (refused.value.error.code, caplog.records) == (-32602, [])

@@ -6,14 +6,15 @@ import socket
 import stat
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from coderag import __version__
 from coderag.errors import ServiceError
-from coderag.service import discovery
+from coderag.service import discovery, runtime_folder
 from coderag.service.discovery import ServiceAddress, find_service, read_address, runtime_directory, write_address
 from coderag.service.environment import digest_of, fingerprint
 from tests.unit.service.answering import Answering
@@ -148,3 +149,31 @@ def test_what_finds_the_service_imports_nothing_slow() -> None:
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("changes", [{"pid": "12"}, {"pid": True}, {"token": None}, {"http": 3}, {"request_s": "9"}])
+def test_a_file_whose_values_are_of_other_kinds_is_no_service(answering: Answering, changes: dict[str, object]) -> None:
+    write_address(address_of(answering, **changes))
+    assert find_service() is None
+
+
+def test_a_program_that_proves_itself_with_nonsense_is_no_service(replying: Callable[[bytes], Answering]) -> None:
+    program = replying("HTTP/1.1 200 OK\r\nx-coderag-proof: é\r\ncontent-length: 0\r\n\r\n".encode("latin-1"))
+    write_address(address_of(program))
+    assert find_service() is None
+
+
+@posix_only
+def test_a_user_without_a_home_is_not_served_by_what_a_repository_holds(
+    answering: Answering, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as for a user whom the system does not know
+    monkeypatch.setattr(runtime_folder, "_is_own", lambda _: False)
+    monkeypatch.chdir(tmp_path)
+    for folder in ("~/.cache/run/coderag", "~/Library/Caches/run/coderag"):
+        place = tmp_path / folder
+        place.mkdir(parents=True, mode=0o700)
+        (place / "service.json").write_text(json.dumps(asdict(address_of(answering))), encoding="utf-8")
+    assert read_address() is None

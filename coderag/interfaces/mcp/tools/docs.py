@@ -4,7 +4,7 @@ from functools import partial
 
 from coderag.interfaces.mcp.arguments import DocsArguments
 from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.places import advice, hit_part
+from coderag.interfaces.mcp.places import advice, hit_part, verdict_facts, verdict_line
 from coderag.interfaces.mcp.replies import Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Found
@@ -33,13 +33,8 @@ def _found(opened: Opened, asked: DocsArguments) -> Reply:
     if not found:
         notes.append("There are no documents about it. Next: coderag_context finds it in the code.")
     return Reply(
-        facts={
-            "repository": opened.name,
-            "evidence": hits.evidence,
-            "confidence": round(float(hits.confidence), 2),
-            "results": [],
-        },
-        intro=[f"evidence: {hits.evidence} (confidence {hits.confidence:.2f}), {len(found)} sections in {opened.name}"],
+        facts={"repository": opened.name, **verdict_facts(hits.evidence, hits.confidence), "results": []},
+        intro=[f"{verdict_line(hits.evidence, hits.confidence)}, {len(found)} sections in {opened.name}"],
         parts=[hit_part(hit, cleaner, lines=_LINES, number=number) for number, hit in enumerate(found, 1)],
         notes=notes,
         more=lambda _: "the same call with a lower top_k, or coderag_context with file_path of one section.",

@@ -8,7 +8,7 @@ from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
 from coderag.interfaces.mcp.following import told
 from coderag.interfaces.mcp.paging import page_of
 from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.places import advice, hit_part
+from coderag.interfaces.mcp.places import advice, hit_part, verdict_facts, verdict_line
 from coderag.interfaces.mcp.replies import Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Found
@@ -49,13 +49,8 @@ def _one(opened: Opened, asked: SearchArguments) -> Reply:
         asked.offset,
     )
     return Reply(
-        facts={
-            "repository": opened.name,
-            "evidence": hits.evidence,
-            "confidence": round(float(hits.confidence), 2),
-            "results": [],
-        },
-        intro=[f"evidence: {hits.evidence} (confidence {hits.confidence:.2f}), {len(page)} results in {opened.name}"],
+        facts={"repository": opened.name, **verdict_facts(hits.evidence, hits.confidence), "results": []},
+        intro=[f"{verdict_line(hits.evidence, hits.confidence)}, {len(page)} results in {opened.name}"],
         parts=[
             hit_part(hit, cleaner, lines=asked.snippet_lines, number=number)
             for number, hit in enumerate(page, asked.offset + 1)
@@ -79,7 +74,7 @@ def _several(workspace: "Workspace", opened: Sequence[Opened], asked: SearchArgu
     )
     cleaners = {str(one.repository.root): one.cleaner() for one in opened}
     best = max((one for one in first.verdicts if not one.error), key=lambda one: one.confidence, default=None)
-    verdict = {"evidence": best.evidence, "confidence": round(float(best.confidence), 2)} if best else {}
+    verdict = verdict_facts(best.evidence, best.confidence) if best else {}
     return Reply(
         facts={**verdict, "results": []},
         intro=[f"{len(page)} results in {', '.join(one.name for one in opened)}"],

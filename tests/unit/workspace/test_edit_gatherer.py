@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from coderag.workspace.edits import EditGatherer
+from coderag.workspace.edit_gatherer import EditGatherer
 from tests.support.workspaces import DEADLINE_S, eventually
 
 

@@ -1,0 +1,59 @@
+"""Connections over HTTP, bounded in number and in the time that their clients may say nothing."""
+
+import asyncio
+import logging
+from typing import ClassVar, Final
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MOST_CONNECTIONS: Final = 256
+"""Open at once, of each address that is listened on: far below the files that a process may usually have open."""
+
+HEAD_S: Final = 10.0
+"""Seconds in which a client must have sent the whole head of a request."""
+
+_log = logging.getLogger(__name__)
+
+
+class BoundedConnection(H11Protocol):
+    """A connection that is closed if its client says nothing, or too slowly; anybody who reaches the address could."""
+
+    head_s: ClassVar[float] = HEAD_S
+    most_connections: ClassVar[int] = MOST_CONNECTIONS
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as of uvicorn
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            _log.debug("a connection was refused: %s are open", len(self.connections) - 1)
+            transport.close()
+            return
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Take what came: the head of a request ends the wait; with less than that it begins, or goes on."""
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        else:
+            self._wait()
+
+    def _wait(self) -> None:
+        if self._patience is None and not self.transport.is_closing():
+            self._patience = self.loop.call_later(self.head_s, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _give_up(self) -> None:
+        self._patience = None
+        self.transport.close()
