@@ -80,10 +80,11 @@ class EditedTree:
                     return self._restore()
 
     def is_fresh(self, path: str, start_line: int, end_line: int, text: str, since: float) -> bool:
-        """Whether lines of a file were these at some moment after `since`: else who cites them has read an old file."""
+        """Whether lines of a file began so at some moment after `since`: else who cites them has read an old file."""
         with self._lock:
             versions = list(self._versions.get(path, ()))
         wanted = _as_lines(text)
+        end_line = min(end_line, start_line - 1 + len(wanted))
         for number, version in enumerate(versions):
             replaced = versions[number + 1].ended if number + 1 < len(versions) else None
             if replaced is not None and replaced < since:

@@ -183,6 +183,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="cr-") as folder:
         sandbox = Sandbox.make(Path(folder), options.repository.resolve())
+        indexed = sandbox.run("index", "-C", str(sandbox.root))
+        if indexed.returncode:
+            print(indexed.stderr, file=sys.stderr)
+            return 1
         service = sandbox.start()
         began = time.monotonic()
         try:

@@ -29,7 +29,7 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
-def is_alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether a process is there and not merely waiting to be reaped."""
     try:
         state = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]

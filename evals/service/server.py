@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .processes import descendants, is_alive
+from .processes import descendants, is_running
 
 _START_S: Final = 60.0
 _END_S: Final = 20.0
@@ -102,9 +102,9 @@ class Sandbox:
 def left_behind(pids: "set[int]") -> list[int]:
     """Return which of some processes still live after a while that is long enough to end."""
     ends = time.monotonic() + _END_S
-    while time.monotonic() < ends and any(map(is_alive, pids)):
+    while time.monotonic() < ends and any(map(is_running, pids)):
         time.sleep(_PAUSE_S)
-    return sorted(filter(is_alive, pids))
+    return sorted(filter(is_running, pids))
 
 
 def family(pid: int) -> set[int]:
