@@ -83,6 +83,8 @@ class EditedTree:
         """Whether lines of a file began so at some moment after `since`: else who cites them has read an old file."""
         with self._lock:
             versions = list(self._versions.get(path, ()))
+        if not versions and (self._root / path).is_file():  # it is never edited
+            versions = [Version(_lines(self._root / path), 0.0, 0.0)]
         wanted = _as_lines(text)
         end_line = min(end_line, start_line - 1 + len(wanted))
         for number, version in enumerate(versions):

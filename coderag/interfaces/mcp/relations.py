@@ -117,6 +117,8 @@ def definition_parts(engine: "CodeRAG", declared: "Sequence[Declaration]", clean
                 "name": cleaner.line(name),
                 "kind": kind,
             }
+            if item.detail != "full":
+                data["detail"] = item.detail
             place = location_of(item.path, item.start_line, item.end_line)
             text = f"{cleaner.line(place)} {kind} {span(data['name'])}"
             parts.append(Part(text, data, cleaner.code(item.text), item.language, "definitions", "definition"))

@@ -28,6 +28,7 @@ from coderag.interfaces.serve.connections import BoundedConnection
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.log_file import trim
+from coderag.interfaces.serve.memory import bound_arenas
 from coderag.interfaces.serve.options import ServeOptions
 from coderag.interfaces.serve.security import Guard, GuardRules
 from coderag.interfaces.serve.sockets import LocalSocket, open_local, open_network
@@ -98,6 +99,7 @@ def serve(
         ConfigurationError: The options cannot be used.
     """
     options.check()
+    bound_arenas()
     lock = service_lock()
     try:
         lock.acquire(timeout=0)

@@ -45,6 +45,15 @@ async def test_single_tool_keeps_the_limit(huge):
     assert len(text_of(result)) <= MOST_CHARACTERS
 
 
+async def test_a_definition_that_is_not_shown_whole_says_so(huge):
+    async with connected(huge) as client:
+        given = {"name": "target", "relations": ["definition"], "max_tokens": 500}
+        result = await client.call_tool("coderag_symbol", given)
+    definition = result.structured_content["definitions"][0]
+    assert definition["end_line"] - definition["start_line"] > definition["code"].count("\n")
+    assert definition["detail"] in {"elided", "signature", "line"}
+
+
 async def test_reply_is_as_short_as_asked(huge):
     async with connected(huge) as client:
         given = {"query": "how is the target computed", "max_tokens": 500}
