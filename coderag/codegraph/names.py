@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -116,10 +116,11 @@ class NodeNames:
         }
         symbols = pa.StructArray.from_arrays(list(fields.values()), list(fields)).filter(pa.array(~is_file))
         offsets = np.concatenate([[0], np.cumsum(~is_file)]).astype(np.int32)
-        return SymbolTable(pa.ListArray.from_arrays(pa.array(offsets), symbols), self._scopes)
+        return SymbolTable(pa.ListArray.from_arrays(pa.array(offsets), symbols), partial(_scopes, graph))
 
-    def _scopes(self, node: int) -> list[str]:
-        """Return the words that may qualify a node's name beside its own scopes."""
-        if self._graph.kinds[node] == EXTERNAL_KIND:
-            return []
-        return split_qualified(module_of(self._graph.paths[node]))
+
+def _scopes(graph: SymbolGraph, node: int) -> list[str]:
+    """Return the words that may qualify a node's name beside its own scopes."""
+    if graph.kinds[node] == EXTERNAL_KIND:
+        return []
+    return split_qualified(module_of(graph.paths[node]))

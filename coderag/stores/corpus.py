@@ -5,7 +5,7 @@ first chunk.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from math import log1p
 from pathlib import PurePosixPath
 
@@ -306,10 +306,13 @@ class Corpus:
     @cached_property
     def symbols(self) -> SymbolTable:
         """All declared names."""
-        return SymbolTable(self._symbol_lists, self._scopes)
+        # No method of its own: the cycle would keep a whole generation in memory until the collector comes by.
+        return SymbolTable(self._symbol_lists, partial(_path_words, self.paths, self.file_of))
 
-    def _scopes(self, row: int) -> list[str]:
-        return split_qualified(str(PurePosixPath(self.paths[self.file_of[row]]).with_suffix("")))
+
+def _path_words(paths: Sequence[str], file_of: IntArray, row: int) -> list[str]:
+    """Return the words of the path of a chunk's file."""
+    return split_qualified(str(PurePosixPath(paths[file_of[row]]).with_suffix("")))
 
 
 class Members:

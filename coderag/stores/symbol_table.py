@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ _NOT_CODE = frozenset({"key", "rule", "section"})
 _NOT_CODE_FACTOR = 0.9  # a function ``store`` rather than a service of that name in a configuration file
 _REMEMBERED = 64  # names whose declarations are kept
 _EXACT, _EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def fold(name: str) -> str:
@@ -46,6 +49,27 @@ class SymbolMatch:
     quality: float
 
 
+class _Remembered(Generic[Key, Value]):
+    """What was asked for last.
+
+    A cache of `functools` around a method would hold its object in a cycle, and with it a whole generation in memory until
+    the collector comes by.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[Key, Value] = {}
+
+    def get(self, key: Key, make: Callable[[Key], Value]) -> Value:
+        """Return the value of a key, made if it is not remembered."""
+        value = self._values.get(key)
+        if value is None:
+            value = make(key)
+            if len(self._values) >= _REMEMBERED:
+                self._values.clear()
+            self._values[key] = value
+        return value
+
+
 class SymbolTable:
     """All declared names of an index.
 
@@ -57,8 +81,8 @@ class SymbolTable:
     def __init__(self, symbols: "pa.ListArray", scopes: Callable[[int], Sequence[str]]) -> None:
         self._scopes = scopes
         # Several steps of one query ask for the same name, and a common one (``run``) is declared hundreds of times.
-        self._remembered = lru_cache(_REMEMBERED)(self._find)
-        self._near_remembered = lru_cache(_REMEMBERED)(self._near)
+        self._found: _Remembered[tuple[str, ...], list[SymbolMatch]] = _Remembered()
+        self._found_near: _Remembered[str, list[Spelling]] = _Remembered()
         # A record is made when it is asked for: fifty thousand dicts would take a third of opening an index.
         self._records: pa.StructArray = symbols.flatten()
         self._rows: NDArray[np.int64] = symbols.value_parent_indices().to_numpy()
@@ -91,7 +115,7 @@ class SymbolTable:
         parts = split_qualified(name)
         if not parts:
             return []
-        return list(self._remembered(tuple(parts)))
+        return list(self._found.get(tuple(parts), self._find))
 
     def _find(self, parts: tuple[str, ...]) -> list[SymbolMatch]:
         *qualifiers, last = parts
@@ -123,7 +147,7 @@ class SymbolTable:
         Case and underscores do not count.
         """
         parts = split_qualified(name)
-        return self._near_remembered(fold(parts[-1]))[:limit] if parts else []
+        return self._found_near.get(fold(parts[-1]), self._near)[:limit] if parts else []
 
     def _near(self, folded: str) -> list[Spelling]:
         found = self._spellings.similar(folded) or self._spellings.longer(folded)
