@@ -457,7 +457,7 @@ def test_many_threads_open_and_search_side_by_side(start, roots):
 
     def use(number):
         try:
-            for step in range(20):
+            for step in range(8):
                 root = roots[(number + step) % len(roots)]
                 workspace.repository(root).engine.search("q")
                 workspace.search("what", [root])
