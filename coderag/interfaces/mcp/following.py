@@ -37,7 +37,8 @@ async def follow(job: "IndexJob", timeout_s: float, report: "Callable[[JobView],
             while job.view.state not in ENDED:
                 await changed.wait()
                 changed.clear()
-                if job.view.state not in ENDED:  # the reply tells the end; clients take a notice beside it for a stray one
+                # The reply itself tells the end; clients take a notice beside it for a stray one.
+                if job.view.state not in ENDED:
                     await report(job.view)
     finally:
         forget()
