@@ -32,6 +32,7 @@ _QUESTIONS: Final = (
 _NAMES: Final = ("analyze", "pack", "merge", "judge", "rank", "make_hits", "assemble", "Corpus")
 _SHOWN_FAULTS: Final = 20
 _SAMPLE_S: Final = 1.0
+_TOLD_EVERY: Final = 30
 
 
 @dataclass(slots=True)
@@ -107,9 +108,14 @@ def check(reply: Reply, tree: EditedTree, since: float, who: str, tally: Tally) 
 
 
 async def sample_memory(pid: int, tally: Tally) -> None:
-    """Note each second how much memory the service and its processes hold."""
+    """Note each second how much memory the service and its processes hold; say now and then on stderr how far the run is."""
     while True:
-        tally.resident.append(sum(map(resident_bytes, await asyncio.to_thread(family, pid))))
+        each = [resident_bytes(one) for one in await asyncio.to_thread(family, pid)]
+        tally.resident.append(sum(each))
+        if len(tally.resident) % _TOLD_EVERY == 0:
+            calls = sum(map(len, tally.seconds.values()))
+            held = " + ".join(f"{one / 1e6:,.0f}" for one in each)
+            print(f"{calls:,} calls, {held} MB, faults {dict(tally.faults)}", file=sys.stderr, flush=True)
         await asyncio.sleep(_SAMPLE_S)
 
 
