@@ -2,14 +2,14 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from coderag.answering.chat.export import ExportFormat, exported
-from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState
+from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState, RunQuery
 from coderag.errors import InvalidQueryError, ModelError, RetrievalError
 from coderag.event_loops import run_anywhere
 from coderag.records import answer_from_record
@@ -17,7 +17,7 @@ from coderag.retrieval.hits import make_hits
 from coderag.retrieval.question_text import check_length
 from coderag.schema import Answer, AnswerEvent
 from coderag.settings import Settings
-from coderag.state import QueryContext, QueryInput, QueryOutput
+from coderag.state import QueryContext
 from coderag.stores.chat_memory import ChatMemory, check_thread
 
 if TYPE_CHECKING:
@@ -27,19 +27,10 @@ if TYPE_CHECKING:
 
 _LONGEST_TITLE = 80  # characters
 
-RunQuery = Callable[[QueryContext, QueryInput], Awaitable[tuple[QueryContext, QueryOutput]]]
-"""Runs the query graph, and returns with its output the context that it was made with in the end."""
 
-
-def make_chat_context(query: QueryContext, run: RunQuery, settings: Settings) -> ChatContext:
-    """Return what the chat graph works with: it follows the context of each query, which edits of files renew."""
-
-    async def run_query(given_context: QueryContext, given: QueryInput) -> QueryOutput:
-        made_with, output = await run(given_context, given)
-        context.query = replace(made_with, language_model=context.query.language_model)
-        return output
-
-    context = ChatContext(
+def make_chat_context(query: QueryContext, run_query: RunQuery, settings: Settings) -> ChatContext:
+    """Return what the chat graph works with."""
+    return ChatContext(
         query=query,
         run_query=run_query,
         history_tokens=settings.chat.history_tokens,
@@ -47,7 +38,6 @@ def make_chat_context(query: QueryContext, run: RunQuery, settings: Settings) ->
         confirm_tokens=settings.chat.confirm_tokens,
         price_per_million_tokens=settings.llm.price_per_million_input_tokens,
     )
-    return context
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,12 @@ from coderag.state import Candidate, QueryContext, QueryInput, QueryOutput
 Approved = Literal["", "needed", "given", "declined"]
 """Whether a person agreed to send a long prompt; empty before one is needed."""
 
+RunQuery = Callable[[QueryContext, QueryInput], Awaitable[tuple[QueryContext, QueryOutput]]]
+"""Runs the query graph as a part of the one that calls it, whose stream gets its events.
+
+It returns with the output the context that it was made with in the end: another where files turned out to be edited.
+"""
+
 
 class CitedPlace(TypedDict):
     """What an answer cited.
@@ -126,8 +132,8 @@ class ChatContext:
     """The collaborators and limits of a conversation, given to the graph by its caller.
 
     Attributes:
-        query: Those of the query graph; replaced by `run_query` where files turn out to be edited.
-        run_query: Runs the query graph as a part of the one that calls it, whose stream gets its events.
+        query: Those of the query graph; node `ask` replaces them where files turn out to be edited.
+        run_query: Runs the query graph.
         history_tokens: What of the conversation a prompt carries, at most.
         reply_tokens: What of the model's window is left to its reply.
         confirm_tokens: Size of a prompt from which on a person is asked first; 0 never asks.
@@ -135,7 +141,7 @@ class ChatContext:
     """
 
     query: QueryContext
-    run_query: Callable[[QueryContext, QueryInput], Awaitable[QueryOutput]]
+    run_query: RunQuery
     history_tokens: int
     reply_tokens: int
     confirm_tokens: int = 0

@@ -28,9 +28,10 @@ async def ask(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
         model = limited(model, context.confirm_tokens)
     given = await asyncio.to_thread(_given, state, context, model)
     try:
-        output = await context.run_query(replace(query, language_model=model), given)
+        made_with, output = await context.run_query(replace(query, language_model=model), given)
     except PromptTooLongError as error:
         return {"approved": "needed", "prompt_tokens": error.tokens}
+    context.query = replace(made_with, language_model=query.language_model)
     judgement = output["judgement"]
     answer = {
         **output["answer"],

@@ -18,7 +18,7 @@ UNTRACKED = {"answer", "results"}
 @pytest.fixture(scope="module")
 def context(tmp_path_factory):
     async def run_query(query, given):
-        return await load_query_graph().ainvoke(given, context=query)
+        return query, await load_query_graph().ainvoke(given, context=query)
 
     query = make_context(SHOP, tmp_path_factory.mktemp("shop"))
     return ChatContext(query=query, run_query=run_query, history_tokens=3_000, reply_tokens=2_048)
