@@ -1,13 +1,13 @@
 """Wait for a run of indexing, and tell how far it is."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from coderag.workspace.following import views_of
 from coderag.workspace.jobs import ENDED
 
 if TYPE_CHECKING:
@@ -25,23 +25,12 @@ async def follow(job: "IndexJob", timeout_s: float, report: "Callable[[JobView],
 
     The job goes on if the caller is cancelled: others may wait for it.
     """
-    loop, changed = asyncio.get_running_loop(), asyncio.Event()
-
-    def notice(_: "JobView") -> None:
-        with suppress(RuntimeError):  # the loop was closed; nobody waits any more
-            loop.call_soon_threadsafe(changed.set)
-
-    forget = job.watch(notice)
-    try:
-        with anyio.move_on_after(timeout_s):
-            while job.view.state not in ENDED:
-                await changed.wait()
-                changed.clear()
+    with anyio.move_on_after(timeout_s):
+        async with aclosing(views_of(job)) as views:
+            async for view in views:
                 # The reply itself tells the end; clients take a notice beside it for a stray one.
-                if job.view.state not in ENDED:
-                    await report(job.view)
-    finally:
-        forget()
+                if view.state not in ENDED:
+                    await report(view)
     return job.view
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import aclosing
 from dataclasses import fields
 from functools import partial
 from typing import Any, Final
@@ -18,6 +18,7 @@ from coderag.interfaces.rest.parameters import JobParameter, SomeRootParameter
 from coderag.interfaces.rest.replies import JobReply, JobsReply
 from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import Work, WorkOf
+from coderag.workspace.following import views_of
 from coderag.workspace.jobs import ENDED, IndexJob, JobView
 
 router = APIRouter(route_class=StrictRoute, tags=["indexing"])
@@ -123,23 +124,9 @@ async def _told(job: IndexJob) -> AsyncGenerator[bytes]:
 
 
 async def _views(job: IndexJob) -> AsyncGenerator[JobView]:
-    """Yield how a job stands, and again when that has changed, until it has ended."""
-    loop, changed = asyncio.get_running_loop(), asyncio.Event()
-
-    def tell(_: JobView) -> None:
-        if not changed.is_set():
-            with suppress(RuntimeError):  # the loop has ended, and with it who listens
-                loop.call_soon_threadsafe(changed.set)
-
-    forget = job.watch(tell)
-    try:
-        while True:
-            await changed.wait()
-            changed.clear()
-            view = job.view
+    """Yield how a job stands, and again when that has changed, not too often."""
+    async with aclosing(views_of(job)) as views:
+        async for view in views:
             yield view
-            if view.state in ENDED:
-                return
-            await asyncio.sleep(_PACE_S)
-    finally:
-        forget()
+            if view.state not in ENDED:
+                await asyncio.sleep(_PACE_S)
