@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from coderag.errors import ServiceError
+from coderag.graph_questions import GraphQuestion, ask_graph
 from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
 from coderag.schema import GraphNeighbour
 from coderag.service import rebuilding
@@ -119,14 +120,15 @@ class RemoteGraph:
             lambda engine: engine.graph.outline(path),
         )
 
-    def _steps(self, question: str, name: str, depth: int | None = None, *, candidates: bool) -> list[GraphNeighbour]:
+    def _steps(
+        self, question: GraphQuestion, name: str, depth: int | None = None, *, candidates: bool
+    ) -> list[GraphNeighbour]:
         steps = {} if depth is None else {"depth": depth}
         body = {"name": name, **steps, "candidates": candidates, "limit": _ALL}
-
-        def here(engine: "CodeRAG") -> list[GraphNeighbour]:
-            return list(getattr(engine.graph, question)(name, **steps, candidates=candidates))
-
-        return self._ask(lambda: rebuilding.neighbours_of(self._results(question, body)), here)
+        return self._ask(
+            lambda: rebuilding.neighbours_of(self._results(question, body)),
+            lambda engine: ask_graph(engine.graph, question, name, depth, candidates=candidates),
+        )
 
     def _results(self, question: str, body: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
         """Return the results of a question.

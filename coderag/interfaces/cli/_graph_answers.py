@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from coderag.codegraph.drawing import MOST_NODES, Drawing, dot, draw_cycles, draw_neighbours, draw_outline, mermaid
 from coderag.errors import AmbiguousNameError
+from coderag.graph_questions import ask_graph
 from coderag.interfaces.cli import _graph_entries as entries
 from coderag.interfaces.cli._graph_options import Level, View
 from coderag.interfaces.cli._graph_questions import Question
@@ -50,12 +51,11 @@ def answer(question: Question, name: str, view: View, *, depth: int = 0) -> None
         UnknownNameError: Nothing has the name.
         AmbiguousNameError: Several declarations have it.
     """
-    steps = {"depth": depth} if depth else {}
     _show_with_candidates(
-        lambda graph, candidates: getattr(graph, question.name)(name, **steps, candidates=candidates),
+        lambda graph, candidates: ask_graph(graph, question.name, name, depth, candidates=candidates),
         view,
         _Form(
-            {"question": question.name, "name": name, **steps},
+            {"question": question.name, "name": name, **({"depth": depth} if depth else {})},
             question.title.format(name=name),
             question.nothing.format(name=name),
             partial(entries.neighbour_entries, name),

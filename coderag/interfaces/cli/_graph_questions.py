@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from coderag.graph_questions import GraphQuestion
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -16,7 +18,7 @@ class Question:
         depth: Steps to follow by default; 0 if there is only one to follow.
     """
 
-    name: str
+    name: GraphQuestion
     help: str
     title: str
     nothing: str

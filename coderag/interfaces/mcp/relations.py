@@ -1,10 +1,10 @@
 """What the code graph says of a name, as parts of a reply."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from coderag.graph_questions import GraphQuestion, ask_graph
 from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.places import neighbour_part
 from coderag.interfaces.mcp.replies import Part
@@ -14,25 +14,6 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.codegraph.graph import CodeGraph
     from coderag.graph_results import Declaration
-
-Question = Callable[["CodeGraph", str, int, bool], Sequence[GraphNeighbour]]
-
-QUESTIONS: Final[Mapping[str, Question]] = MappingProxyType(
-    {
-        "callers": lambda graph, name, depth, unsure: graph.callers(name, depth, candidates=unsure),
-        "callees": lambda graph, name, depth, unsure: graph.callees(name, depth, candidates=unsure),
-        "implementations": lambda graph, name, depth, unsure: graph.implementations(name, depth, candidates=unsure),
-        "subclasses": lambda graph, name, depth, unsure: graph.subclasses(name, depth, candidates=unsure),
-        "bases": lambda graph, name, depth, unsure: graph.bases(name, depth, candidates=unsure),
-        "imports": lambda graph, name, depth, unsure: graph.imports(name, depth, candidates=unsure),
-        "importers": lambda graph, name, depth, unsure: graph.importers(name, depth, candidates=unsure),
-        "tests": lambda graph, name, _, unsure: graph.tests(name, candidates=unsure),
-        "impact": lambda graph, name, depth, unsure: graph.impact(name, depth, candidates=unsure),
-        "references": lambda graph, name, _, unsure: graph.references(name, candidates=unsure),
-        "documents": lambda graph, name, _, unsure: graph.documents(name, candidates=unsure),
-    }
-)
-"""What can be asked of a name: the graph, the name, the depth, and whether unresolved calls count."""
 
 _FILE: Final = "file"
 _DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
@@ -53,14 +34,14 @@ class Related:
 
 
 def related_to(
-    graph: "CodeGraph", name: str, relations: Iterable[str], cleaner: Cleaner, *, depth: int = 1, limit: int
+    graph: "CodeGraph", name: str, relations: Iterable[GraphQuestion], cleaner: Cleaner, *, depth: int = 1, limit: int
 ) -> Related:
     """Return what is related to a name.
 
     Args:
         graph: The code graph.
         name: Of a declaration or file.
-        relations: Keys of `QUESTIONS`.
+        relations: What is asked of it.
         cleaner: Of the repository.
         depth: Steps to follow.
         limit: Neighbours of a relation, at most.
@@ -71,9 +52,8 @@ def related_to(
     """
     told, empty = Related(), list[str]()
     for relation in relations:
-        ask = QUESTIONS[relation]
-        found = ask(graph, name, depth, False)
-        if not found and (unsure := ask(graph, name, depth, True)):
+        found = ask_graph(graph, relation, name, depth)
+        if not found and (unsure := ask_graph(graph, relation, name, depth, candidates=True)):
             found = unsure
             told.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
         told.counts[relation] = len(found)

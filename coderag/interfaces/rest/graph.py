@@ -1,27 +1,17 @@
 """Questions to the code graph."""
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Final, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
+from coderag.graph_questions import GraphQuestion, ask_graph
 from coderag.interfaces.rest.bodies import CyclesBody, HotspotsBody, NeighboursBody, OutlineBody, PathBody
 from coderag.interfaces.rest.replies import CyclesReply, HotspotsReply, NeighboursReply, OutlineReply
 from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import Work, WorkOf
-from coderag.schema import GraphNeighbour
 
 router = APIRouter(route_class=StrictRoute, tags=["graph"], prefix="/graph")
-
-GraphQuestion = Literal[
-    "callers", "callees", "imports", "importers", "bases", "subclasses", "implementations", "overrides", "overridden",
-    "tests", "references", "documents", "impact",
-]  # fmt: skip
-"""As the commands of ``coderag graph``."""
-
-ONE_STEP: Final = frozenset({"tests", "references", "documents"})
-"""Questions without a depth."""
 
 
 @router.post("/path", response_model=NeighboursReply, summary="Find how one declaration leads to another")
@@ -62,11 +52,8 @@ async def neighbours(
 
 
 def _neighbours(work: Work, question: GraphQuestion, body: NeighboursBody) -> NeighboursReply:
-    steps = {"depth": body.depth} if body.depth and question not in ONE_STEP else {}
     with work.using(body.root) as one:
-        # By name, as the code graph may be a stand-in that follows edits.
-        ask = getattr(one.engine.graph, question)
-        found: Sequence[GraphNeighbour] = ask(body.name, **steps, candidates=body.candidates)
+        found = ask_graph(one.engine.graph, question, body.name, body.depth, candidates=body.candidates)
     return NeighboursReply(question, str(one.root), found[: body.limit], len(found))
 
 
