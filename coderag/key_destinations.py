@@ -12,9 +12,9 @@ from pydantic import BaseModel, SecretStr
 
 from coderag.addresses import OWN_ADDRESSES, is_same_server, is_this_machine
 from coderag.errors import ConfigurationError
+from coderag.safe_git import is_tracked
 from coderag.settings_file import SettingsFile
 from coderag.settings_names import COMMITTED_FILE, LOCAL_FILE
-from coderag.tracked import is_tracked
 
 if TYPE_CHECKING:
     from coderag.settings import Settings

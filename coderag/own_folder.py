@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from coderag.tracked import is_tracked
+from coderag.roots import INDEX_FOLDER
+from coderag.safe_git import is_tracked
 from coderag.user_folders import cache_folder, data_folder
 from coderag.whole_files import make_private
 
-INDEX_FOLDER: Final = ".coderag"
 MARK: Final = "owner"
 
 _SHARED: Final = frozenset(

@@ -1,8 +1,12 @@
 """Which repository is meant where none is named: that of the folder one stands in. Imports nothing slow."""
 
 from pathlib import Path
+from typing import Final
 
-INDEX_MARKS = (".coderag", ".coderag.yaml")
+INDEX_FOLDER: Final = ".coderag"
+"""What the index of a repository lies in, if nothing else is set."""
+
+INDEX_MARKS: Final = (INDEX_FOLDER, ".coderag.yaml")
 
 
 def find_root(given: Path | None, here: Path | None = None) -> Path:

@@ -24,8 +24,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from coderag.errors import ConfigurationError
 from coderag.key_destinations import refuse_steered_keys
-from coderag.own_folder import INDEX_FOLDER, came_with_repository, folder_elsewhere
+from coderag.own_folder import came_with_repository, folder_elsewhere
 from coderag.restrictions import Restriction, read_restricted
+from coderag.roots import INDEX_FOLDER
 from coderag.schema import ChunkStrategy
 from coderag.settings_file import (
     SettingsFile,

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from coderag.ingestion.files.git_repository import is_bare, shared_git_directory
-from coderag.own_folder import INDEX_FOLDER, came_with_repository
+from coderag.own_folder import came_with_repository
+from coderag.roots import INDEX_FOLDER
 
 
 def cache_directory(root: Path, index_directory: Path) -> Path:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from coderag.errors import IndexLockedError, IngestionError
 from coderag.ingestion.files.scanner import Scan
+from coderag.roots import INDEX_FOLDER
 from coderag.schema import IndexReport
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _QUIET_MS = 30
 _LONGEST_MS = 1_000  # but no longer than this, however many follow one another (a branch is switched)
 _ROUND_MS = 2_000  # how often the stop event is looked at
 _RETRY_S = 0.5
-_NEVER = frozenset({".git", ".hg", ".svn", ".coderag"})
+_NEVER = frozenset({".git", ".hg", ".svn", INDEX_FOLDER})
 
 Report = TypeVar("Report")
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from coderag.errors import CodeRAGError, StorageFullError, StoreError
-from coderag.own_folder import INDEX_FOLDER, claim
+from coderag.own_folder import claim
+from coderag.roots import INDEX_FOLDER
 from coderag.whole_files import replace_whole
 
 _SYNC_THREADS = 16

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from coderag.roots import INDEX_FOLDER
 from coderag.settings import Settings, StorageSettings
 
 
 def index_folder(root: Path, settings: StorageSettings) -> Path:
     """Return the folder of the index; it may not be there yet."""
-    return root / Path(settings.directory).expanduser() if settings.directory else root / ".coderag"
+    return root / Path(settings.directory).expanduser() if settings.directory else root / INDEX_FOLDER
 
 
 def prompts_folder(root: Path, settings: Settings) -> Path | None:

@@ -6,7 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from coderag.own_folder import INDEX_FOLDER, came_with_repository
+from coderag.own_folder import came_with_repository
+from coderag.roots import INDEX_FOLDER
 from coderag.settings_names import FILE_NAMES
 from coderag.stores.index_folder import index_folder
 

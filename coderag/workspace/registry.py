@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from coderag.errors import CodeRAGError, StoreError
+from coderag.roots import INDEX_FOLDER
 from coderag.stores.disk import storage_errors
 from coderag.stores.pointer import read_pointer
 from coderag.user_folders import data_folder
@@ -122,7 +123,7 @@ class Registry:
         Raises:
             StoreError: The file cannot be written.
         """
-        index = index or root / ".coderag"
+        index = index or root / INDEX_FOLDER
         known = next((entry for entry in self.entries() if entry.root == os.fspath(root)), None)
         if known and known.index == os.fspath(index) and _is_recent(known.used):
             return known

@@ -6,14 +6,12 @@ Everything works without git too: the two settings that decide what is ignored a
 import logging
 import os
 import re
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from coderag.ingestion.files.source import read_regular
-from coderag.tracked import SAFE_OPTIONS, SAFE_VARIABLES
+from coderag.safe_git import ask_git
 
 _logger = logging.getLogger(__name__)
 
@@ -88,23 +86,8 @@ def run_git(directory: Path, *arguments: str) -> bytes | None:
     The repository is not trusted: no command that its configuration names is run, and neither is a ``git`` of its own.
     The place comes from ``directory`` only, also inside a git hook, which sets ``GIT_DIR``.
     """
-    executable = shutil.which("git")
-    if executable is None or Path(executable).resolve().is_relative_to(directory):
-        return None
-    kept = {name: value for name, value in os.environ.items() if not _GIT_LOCATION.fullmatch(name)}
-    environment = {**kept, **SAFE_VARIABLES}
-    command = [executable, *SAFE_OPTIONS, *arguments]
-    try:
-        result = subprocess.run(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    result = ask_git(directory, arguments, without=_GIT_LOCATION.fullmatch, timeout_s=_GIT_TIMEOUT_S)
+    if result is None:
         return None
     if result.returncode != 0:
         _logger.warning("git %s in %s: %s", arguments[0], directory, os.fsdecode(result.stderr).strip())

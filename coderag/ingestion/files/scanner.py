@@ -21,6 +21,7 @@ from coderag.ingestion.files.git_repository import Repository, run_git
 from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.source import MAX_FILE_BYTES, describe, too_large
+from coderag.roots import INDEX_FOLDER
 from coderag.schema import FileRecord, Outcome
 
 
@@ -107,7 +108,7 @@ def check_root(path: Path) -> Path:
     try:
         root = path.expanduser().resolve()
         with os.scandir(root), suppress(FileNotFoundError):
-            (root / ".coderag").lstat()  # names may be listed where they may not be looked up
+            (root / INDEX_FOLDER).lstat()  # names may be listed where they may not be looked up
     except FileNotFoundError as error:
         raise IngestionError(f"{path}: no such directory", hint="Check the path.") from error
     except NotADirectoryError as error:

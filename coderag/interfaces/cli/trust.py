@@ -72,8 +72,8 @@ def allowed_by_trust(root: Path) -> Allowed:
     Raises:
         ConfigurationError: Its settings cannot be used.
     """
-    from coderag.own_folder import INDEX_FOLDER
     from coderag.prompting import Prompts
+    from coderag.roots import INDEX_FOLDER
     from coderag.settings import Settings
 
     settings = Settings.load(root, trusted=False)

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from coderag import safe_git
 from coderag.errors import IngestionError
-from coderag.ingestion.files import git_repository, scanner
+from coderag.ingestion.files import scanner
 from coderag.ingestion.files.scanner import Candidate, Scan, check_root, scan
 
 NOBODY = 65534
@@ -409,7 +410,7 @@ def test_scan_is_the_same_without_the_git_binary(repository: Path, home: Path, m
     for path in ("a.py", "a.swp", "local"):
         put(repository, path)
     with_git = scan(repository)
-    monkeypatch.setattr(git_repository.shutil, "which", lambda name: None)
+    monkeypatch.setattr(safe_git.shutil, "which", lambda name: None)
     assert scan(repository) == with_git
     assert paths(with_git) == ["a.py"]
 
