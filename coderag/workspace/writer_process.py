@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from coderag.errors import CodeRAGError, IngestionError
+from coderag.process_memory import bound_heaps, give_back
 from coderag.schema import IndexProgress, IndexReport
 from coderag.workspace.engines import EngineStamp, open_engine
 from coderag.workspace.writer_messages import IndexTask, Reply, task_of, write_reply
@@ -64,6 +65,7 @@ class IndexingLoop:
                 f"{task.root}: indexing failed inside: {error!r}", hint="This is a fault of CodeRAG."
             )
         self._reply(result)
+        give_back()
 
     def _index(self, task: IndexTask) -> IndexReport:
         repository = self._opened(task)
@@ -106,6 +108,7 @@ class _Throttled:
 def main() -> None:
     """Do tasks until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us
+    bound_heaps()
     given, replies = _own_streams()
     if hasattr(os, "nice"):
         with suppress(OSError):

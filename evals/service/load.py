@@ -64,8 +64,8 @@ class Tally:
 
 async def one_client(client: ServiceClient, tree: EditedTree, calls: int, seed: int, tally: Tally) -> None:
     """Make so many calls, and check each reply."""
-    choice = random.Random(seed)
-    for _ in range(calls):
+    choice, made = random.Random(seed), 0
+    while made < calls:
         what = choice.choices(list(_CALLS), list(_CALLS.values()))[0]
         probe = ""
         if what == "probe":
@@ -73,6 +73,7 @@ async def one_client(client: ServiceClient, tree: EditedTree, calls: int, seed: 
             tally.edits += 1
             if not (probe := edit.probe):
                 continue
+        made += 1
         began = time.monotonic()
         match what:
             case "probe":

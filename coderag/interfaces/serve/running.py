@@ -28,10 +28,10 @@ from coderag.interfaces.serve.connections import BoundedConnection
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.log_file import trim
-from coderag.interfaces.serve.memory import bound_arenas
 from coderag.interfaces.serve.options import ServeOptions
 from coderag.interfaces.serve.security import Guard, GuardRules
 from coderag.interfaces.serve.sockets import LocalSocket, open_local, open_network
+from coderag.process_memory import bound_heaps, give_back
 from coderag.service.discovery import (
     ServiceAddress,
     read_address,
@@ -99,7 +99,7 @@ def serve(
         ConfigurationError: The options cannot be used.
     """
     options.check()
-    bound_arenas()
+    bound_heaps()
     lock = service_lock()
     try:
         lock.acquire(timeout=0)
@@ -265,6 +265,8 @@ class Service:
                 await asyncio.wait_for(self._stopping.wait(), look_s)
             if self._log_file is not None:
                 trim(self._log_file)
+            if self._activity.idle_s <= look_s:
+                await asyncio.to_thread(give_back)
             if not self._stopping.is_set() and not _stays_known(sockets, address):
                 _log.warning("the files by which this service is found are gone or those of another one: it ends")
                 return
