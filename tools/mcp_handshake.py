@@ -1,4 +1,4 @@
-"""Write `coderag/interfaces/mcp/handshake.json` anew: what the MCP server answers to the request that opens a session.
+"""Write `coderag/interfaces/mcp/stdio/handshake.json` anew: what the MCP server answers to the request that opens a session.
 
 ``coderag mcp`` gives these replies itself before anything slow is imported. To be run after a change of the server's
 capabilities, title or instructions, and after an update of the MCP SDK; a test says when::
@@ -16,8 +16,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from coderag import __version__
 from coderag.errors import StoreError
-from coderag.interfaces.mcp.handshake import CAPABILITIES_KEY, PACKAGED, PROTOCOL_KEY, VERSION_MARK
 from coderag.interfaces.mcp.lines import serve_lines
+from coderag.interfaces.mcp.stdio.handshake import CAPABILITIES_KEY, PACKAGED, PROTOCOL_KEY, VERSION_MARK
 from coderag.workspace.workspace import Workspace
 
 CLIENT = {"name": "handshake", "version": "1"}

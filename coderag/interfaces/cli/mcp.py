@@ -40,8 +40,8 @@ def mcp(
     """
     del debug  # read by main
     from coderag.errors import IngestionError
-    from coderag.interfaces.mcp.backends import SessionOptions
-    from coderag.interfaces.mcp.stdio import serve_stdio
+    from coderag.interfaces.mcp.stdio.backends import SessionOptions
+    from coderag.interfaces.mcp.stdio.process import serve_stdio
     from coderag.roots import find_root
 
     for folder in [repo, *(allow_root or ())]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from coderag.interfaces.mcp.backends import Backend, BackendError, SessionOptions
+from coderag.interfaces.mcp.stdio.backends import Backend, BackendError, SessionOptions
 
 
 class FakeBackends:

@@ -3,7 +3,7 @@
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from coderag.interfaces.mcp.handshake import Handshake
+from coderag.interfaces.mcp.stdio.handshake import Handshake
 from tools.mcp_handshake import ask_server, discover_params, initialize_params
 
 ANEW = "the server answers otherwise now: run `python tools/mcp_handshake.py`"

@@ -13,11 +13,11 @@ from types import FrameType
 from typing import Final
 
 from coderag.interfaces._errors import INTERRUPTED, SUCCESS
-from coderag.interfaces.mcp.backends import Backends, SessionOptions
 from coderag.interfaces.mcp.framing import LineCutter
-from coderag.interfaces.mcp.front import Front
-from coderag.interfaces.mcp.handshake import Handshake
-from coderag.interfaces.mcp.wire import Wire, WireClosedError
+from coderag.interfaces.mcp.stdio.backends import Backends, SessionOptions
+from coderag.interfaces.mcp.stdio.front import Front
+from coderag.interfaces.mcp.stdio.handshake import Handshake
+from coderag.interfaces.mcp.stdio.wire import Wire, WireClosedError
 
 ANSWER_S: Final = 1.0
 """Seconds that a client which has closed its side still waits for replies."""

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from coderag.interfaces.mcp.backends import Backend
 from coderag.interfaces.mcp.framing import (
     CONNECTION_CLOSED,
     TOO_LONG,
@@ -24,7 +23,8 @@ from coderag.interfaces.mcp.framing import (
     parse,
     result_line,
 )
-from coderag.interfaces.mcp.handshake import Handshake
+from coderag.interfaces.mcp.stdio.backends import Backend
+from coderag.interfaces.mcp.stdio.handshake import Handshake
 
 logger = logging.getLogger(__name__)
 
