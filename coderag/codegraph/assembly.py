@@ -122,7 +122,10 @@ class Assembly:
         kept["target"][outside] = numbers[-1 - kept["target"][outside]]
         fresh = self._fresh_edges(links)
         columns = {name: np.concatenate([kept[name], fresh[name]]) for name in fresh}
-        order = np.lexsort([columns[name] for name in ("line", "resolver", "target", "relation", "source")])
+        # By word: in what order resolvers got their codes depends on what was linked before.
+        by_word = np.argsort(np.argsort(list(self._resolvers)))[columns["resolver"]] if self._resolvers else []
+        keys = [columns["line"], by_word, columns["target"], columns["relation"], columns["source"]]
+        order = np.lexsort(keys)
         return {name: column[order] for name, column in columns.items()}
 
     def _fresh_edges(self, links: Sequence[tuple[int, Link]]) -> dict[str, NDArray[Any]]:

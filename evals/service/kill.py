@@ -5,6 +5,7 @@ the next service starts and answers.
 """
 
 import argparse
+import json
 import random
 import signal
 import subprocess
@@ -25,6 +26,7 @@ _QUESTION: Final = "where are results ranked"
 _EDITS: Final = 12
 _LATEST_S: Final = 2.5
 _TIMEOUT_S: Final = 120.0
+_ROUNDING: Final = 1e-5  # chunks lie in another order, so sums are rounded otherwise
 
 
 def ask(sandbox: Sandbox, path: str, body: dict[str, Any]) -> httpx.Response:
@@ -70,11 +72,24 @@ def one_kill(sandbox: Sandbox, tree: EditedTree, choice: random.Random) -> list[
 
 def built_anew_is_same(sandbox: Sandbox) -> list[str]:
     """Return what is wrong if the index, brought up to date, differs from one that is built from nothing."""
-    told = []
+    told, graphs = [], []
     for arguments in (["index"], ["index", "--full"]):
         sandbox.run(*arguments, "-C", str(sandbox.root))
-        told.append(sandbox.run("search", "-C", str(sandbox.root), "--json", "-n", "50", _QUESTION).stdout)
-    return [] if told[0] == told[1] and told[0] else ["the index differs from one that is built anew"]
+        found = sandbox.run("search", "-C", str(sandbox.root), "--json", "-n", "50", _QUESTION).stdout
+        told.append(json.loads(found)["hits"] if found else [])
+        graphs.append(sandbox.run("graph", "export", "--to", "json", "-C", str(sandbox.root)).stdout)
+    places = [[(hit["path"], hit["start_line"], hit["end_line"]) for hit in hits] for hits in told]
+    scores = [[hit["score"] for hit in hits] for hits in told]
+    faults = []
+    if not places[0] or places[0] != places[1] or max(map(_distance, *scores)) > _ROUNDING:
+        faults.append(f"the index differs from one that is built anew: {places[0]} and {places[1]}")
+    if not graphs[0] or graphs[0] != graphs[1]:
+        faults.append("the code graph differs from one that is built anew")
+    return faults
+
+
+def _distance(one: float, other: float) -> float:
+    return abs(one - other)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

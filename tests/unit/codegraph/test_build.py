@@ -240,6 +240,16 @@ def test_a_chain_of_questions_that_is_too_long_is_answered_alike_in_any_order() 
         assert_same_graph(build(changed, whole, program), build(changed))
 
 
+def test_edges_between_the_same_two_come_in_one_order_whatever_was_known_first() -> None:
+    annotated = "from c import C\n\ndef f(one: C):\n    one.m()\n"
+    before = {"a.py": annotated, "b.py": annotated, "c.py": "class C:\n    def m(self): pass\n"}
+    after = {**before, "a.py": "from c import C\n\ndef f(one: C):\n    other = C()\n    other.m()\n    one.m()\n"}
+    anew = build(after)
+    kinds = {edge.resolver for edge in edges_of(anew) if (edge.source, edge.relation) == ("a.py:f", "calls")}
+    assert len(kinds) == 2, "there are no two edges to be ordered"
+    assert_same_graph(build(after, build(before), before), anew)
+
+
 def test_what_comes_back_to_itself_is_found_once_it_no_longer_does() -> None:
     program = {
         "a.py": "from b import b\ndef a(): return b()\n",
