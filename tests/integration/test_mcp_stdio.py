@@ -72,6 +72,19 @@ async def test_the_client_of_the_python_sdk_searches(environment, repository, mo
         assert "cart.py:1-3" in found.content[0].text
 
 
+def test_a_service_is_started_if_the_settings_say_so_and_outlives_the_session(environment, start) -> None:
+    client = start(CODERAG_SERVICE__AUTOSTART="true")
+    try:
+        assert "cart.py:1-3" in text_of(client.call("coderag_search", query="charge the customer"))
+        client.close_input()
+        assert client.end() == 0
+    finally:
+        stopped = subprocess.run(
+            [*CODERAG, "serve", "--stop"], env=environment, capture_output=True, timeout=120, check=False
+        )
+    assert b"has ended" in stopped.stderr, "no service was there to be ended"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 def test_a_service_that_is_killed_is_replaced_within_the_session(service, start) -> None:
     client = start()
