@@ -248,10 +248,10 @@ def _source(root: Path, cookies: Path, ignored: Callable[[], Set[str]], note: No
         OSError: The system cannot watch the folder.
     """
     if sys.platform == "linux":
-        from coderag.ingestion.live.inotify import Inotify  # noqa: PLC0415  # other systems lack what it imports
+        from coderag.ingestion.live import inotify  # noqa: PLC0415  # other systems lack what it imports
 
-        with suppress(AttributeError):  # a C library without it
-            return Inotify(root, cookies, ignored, note)
+        if inotify.is_there():
+            return inotify.Inotify(root, cookies, ignored, note)
     from coderag.ingestion.live.rust_notify import RustNotifySource  # noqa: PLC0415  # only who needs it
 
     return RustNotifySource(root, cookies, note)

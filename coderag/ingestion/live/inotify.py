@@ -49,6 +49,14 @@ _LARGE_BYTES: Final = 1 << 17
 _LIMITS: Final = frozenset((errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE))
 
 
+def is_there() -> bool:
+    """Whether Python and its C library can ask for it; a library that is linked in cannot be asked by name."""
+    try:
+        return hasattr(ctypes.CDLL(None), "inotify_init1") and hasattr(os, "eventfd")
+    except OSError:
+        return False
+
+
 class Inotify:
     """A `ChangeSource` that stands on the system's own calls.
 

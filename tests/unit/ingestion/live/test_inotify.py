@@ -109,10 +109,17 @@ def test_no_answer_is_given_before_what_another_thread_has_read_is_noted(root, m
 
 def test_who_is_told_may_ask(root, monkeypatch):
     monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)
-    answers = []
-    watch = FileWatch(
-        root, frozenset, lambda paths: None, root / ".coderag" / "watch", lambda paths: answers.append(watch.settled())
+    made, answers = [], []
+    made.append(
+        FileWatch(
+            root,
+            frozenset,
+            lambda paths: None,
+            root / ".coderag" / "watch",
+            lambda paths: answers.extend(one.settled() for one in made),
+        )
     )
+    [watch] = made
     assert watch.wait_until_begun(DEADLINE_S)
     (root / "a.py").write_text("x = 1\n")
     watch.settled()
