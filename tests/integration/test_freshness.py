@@ -214,6 +214,23 @@ def test_an_ignored_file_stays_out_and_a_new_rule_takes_files_out(followed, root
     assert not followed.definition("count_stock")
 
 
+def test_a_folder_that_is_ignored_no_longer_is_followed_from_then_on(followed, root):
+    followed._opened.live._next_sweep = float("inf")
+    (root / ".coderagignore").write_text("build/\n")
+    (root / "build").mkdir()
+    (root / "build" / "made.py").write_text("def made_thing(): ...\n")
+    assert not followed.definition("made_thing")
+    followed.search("pay")
+    (root / "build" / "made.py").write_text("def made_anew(): ...\n")
+    assert not followed.definition("made_anew")
+    (root / ".coderagignore").write_text("")
+    assert followed.definition("made_anew")
+    (root / "build" / "later.py").write_text("def made_later(): ...\n")
+    assert followed.definition("made_later")
+    (root / "build" / "later.py").write_text("def made_last(): ...\n")
+    assert followed.definition("made_last")
+
+
 def test_edits_are_told_to_who_wants_to_index_them(root):
     told = []
     rag = CodeRAG(root, ingestion={"workers": 0}, on_edited=told.append)

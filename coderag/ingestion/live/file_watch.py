@@ -4,32 +4,34 @@ How to know that all edits so far were told: a small file is made and deleted wh
 told, so were all changes before it. Source: Watchman's "cookies", https://facebook.github.io/watchman/docs/cookies.
 """
 
+import errno
 import itertools
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Set
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from coderag.ingestion.live.change_source import ChangeSource, Note, is_text
 from coderag.ingestion.live.edits import ROOT
 from coderag.ingestion.watching import is_of_interest
 from coderag.stores.disk import make_own_directory
 
-if TYPE_CHECKING:
-    from watchfiles._rust_notify import RustNotify
-
-_QUIET_MS: Final = 50
-_LONGEST_MS: Final = 1_000  # however many edits follow one another
 _ROUND_MS: Final = 2_000  # how often it is looked whether the folder is still the same
 _SETTLE_S: Final = 0.3
 _COOKIE_S: Final = 0.05  # then another one is made: the first ones are missed where their folder was just made
-_SPIN_MS: Final = 2  # most cookies are told within a fifth of one
+_WAITS_S: Final = (0.0, 0.002, 0.01)  # Linux tells a cookie at once, others most of them within half a millisecond
 _MOST_FAILURES: Final = 3
-_LIKELY_OVERFLOW: Final = 8_000
-"""Changes at once, from which on some may be lost: Linux queues 16,384 events."""
+_ADVICE: Final = {
+    errno.ENOSPC: "; raise fs.inotify.max_user_watches",
+    errno.EMFILE: "; raise fs.inotify.max_user_instances",
+}
+
+OnChange = Callable[[Collection[str]], None]
 
 _logger = logging.getLogger(__name__)
 
@@ -40,16 +42,24 @@ class FileWatch:
     Args:
         root: Folder of the repository.
         ignored: Returns what does not matter: paths relative to the root, of folders with a ``/`` at the end.
-        on_change: Called with paths that may have changed, from any thread, soon after; `ROOT` stands for all.
+        on_change: Called with paths that may have changed, from any thread, before `settled` returns to any; `ROOT` stands
+            for all. It is called under a lock: it must be quick, and not ask back.
         cookies: A folder for small files that are deleted at once; made if the folder it is in is there.
+        then: Called with the same paths soon after, and free to do anything.
     """
 
     def __init__(
-        self, root: Path, ignored: Callable[[], Set[str]], on_change: Callable[[Collection[str]], None], cookies: Path
+        self,
+        root: Path,
+        ignored: Callable[[], Set[str]],
+        on_change: OnChange,
+        cookies: Path,
+        then: OnChange | None = None,
     ) -> None:
         self._root = root
         self._ignored = ignored
         self._on_change = on_change
+        self._then = then
         self._cookies = cookies
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -58,8 +68,9 @@ class FileWatch:
         self._waited_for: set[str] = set()
         self._seen: set[str] = set()
         self._changed: set[str] = set()
+        self._untold: set[str] = set()
         self._failures = 0
-        self._notify: RustNotify | None = None
+        self._source: ChangeSource | None = None
         self._begun = threading.Event()
         self._stop = threading.Event()
         self._again = threading.Event()
@@ -77,16 +88,21 @@ class FileWatch:
             KeyboardInterrupt: The user has interrupted the process meanwhile.
         """
         came_ns = time.monotonic_ns()
-        with self._one_at_a_time:
-            if self._covered_ns < came_ns and not self._settle():  # else another thread's cookie tells enough
-                return None
-        with self._lock:
-            changed, self._changed = self._changed, set()
+        with self._one_at_a_time:  # another thread's cookie may tell enough
+            is_known = self._covered_ns >= came_ns or self._settle()
+            with self._lock:
+                changed = self._changed if is_known else None
+                if is_known:
+                    self._changed = set()
+        self._tell()
         return changed
 
     def close(self) -> None:
         """End the thread."""
         self._stop.set()
+        source = self._source
+        if source is not None:
+            source.stop()
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
@@ -98,10 +114,10 @@ class FileWatch:
 
     def _settle(self) -> bool:
         """Return whether all that has changed until now was told; begin anew if it is not told in time."""
-        notify, made_ns = self._notify, time.monotonic_ns()
-        if notify is None or self._failures >= _MOST_FAILURES or not self._cookies.parent.is_dir():
+        source, made_ns = self._source, time.monotonic_ns()
+        if source is None or self._failures >= _MOST_FAILURES or not self._cookies.parent.is_dir():
             return False
-        if self._await_cookie(notify):
+        if self._await_cookie(source):
             self._failures, self._covered_ns = 0, made_ns
             return True
         self._failures += 1
@@ -109,25 +125,24 @@ class FileWatch:
             _logger.warning("Changes in %s are not told in time: what was edited is looked for instead", self._root)
         else:
             self._again.set()
+            source.stop()
         return False
 
-    def _await_cookie(self, notify: "RustNotify") -> bool:
+    def _await_cookie(self, source: ChangeSource) -> bool:
         """Return whether a change that is made now is told in time."""
         deadline = time.monotonic() + _SETTLE_S
         mine: set[str] = set()
         try:
-            while time.monotonic() < deadline:
-                self._make_cookie(mine)
+            while time.monotonic() < deadline and source is self._source:
+                self._make_cookie(source, mine)
                 until = min(deadline, time.monotonic() + _COOKIE_S)
-                wait_ms = _SPIN_MS
-                while True:
-                    self._take(notify, step_ms=0 if wait_ms == _SPIN_MS else 1, timeout_ms=wait_ms)
+                for wait_s in itertools.chain(_WAITS_S, itertools.repeat(_WAITS_S[-1])):
+                    source.take(wait_s)
                     if mine & self._seen:
                         return True
                     if time.monotonic() >= until:
                         break
-                    wait_ms = _SPIN_MS + 8
-        except OSError:  # no cookie can be made
+        except OSError:  # no cookie can be made, or the system cannot watch any more
             return False
         finally:
             with self._lock:
@@ -135,7 +150,7 @@ class FileWatch:
                 self._seen -= mine
         return False
 
-    def _make_cookie(self, mine: set[str]) -> None:
+    def _make_cookie(self, source: ChangeSource, mine: set[str]) -> None:
         name = f"cookie-{os.getpid()}-{id(self):x}-{next(self._numbers)}"
         with self._lock:
             self._waited_for.add(name)
@@ -146,6 +161,7 @@ class FileWatch:
         except FileNotFoundError:
             make_own_directory(self._cookies.parent)
             self._cookies.mkdir(exist_ok=True)
+            source.watch_cookies()
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         os.close(descriptor)
         with suppress(OSError):  # Windows, while a scanner has it open; it lies in a folder of ours
@@ -153,30 +169,12 @@ class FileWatch:
 
     # Changes
 
-    def _take(self, notify: "RustNotify", *, step_ms: int, timeout_ms: int, quiet: bool = True) -> None:
-        """Wait for changes, and note them."""
-        from watchfiles._rust_notify import WatchfilesRustInternalError  # noqa: PLC0415  # only who watches needs it
-
-        try:
-            found = notify.watch(0 if quiet else _LONGEST_MS, step_ms, timeout_ms, self._stop)
-        except (WatchfilesRustInternalError, RuntimeError) as error:  # such as a name that is no text; or it was closed
-            _logger.debug("watching %s: %s", self._root, error)
-            self._note({ROOT})
-            return
-        if found == "signal":
-            raise KeyboardInterrupt
-        if isinstance(found, set):
-            self._sort([path for _, path in found])
-
     def _sort(self, paths: Collection[str]) -> None:
         """Tell cookies from changes, and note both."""
         cookies = f"{self._cookies}{os.sep}"
         names = {path.removeprefix(cookies) for path in paths if path.startswith(cookies)}
         ignored = self._ignored()
-        changed = {_relative(self._root, path) for path in paths if is_of_interest(self._root, path, ignored)}
-        if len(paths) >= _LIKELY_OVERFLOW:
-            changed.add(ROOT)
-        self._note(changed)
+        self._note({_relative(self._root, path) for path in paths if is_of_interest(self._root, path, ignored)})
         with self._lock:  # not before: who sees its cookie has all changes
             self._seen |= names & self._waited_for
 
@@ -184,56 +182,88 @@ class FileWatch:
         if changed:
             with self._lock:
                 self._changed |= changed
+                self._untold |= changed
             self._on_change(changed)
+
+    def _tell(self) -> None:
+        with self._lock:
+            untold, self._untold = self._untold, set()
+        if untold and self._then is not None:
+            self._then(untold)
 
     # The thread
 
     def _run(self) -> None:
         while not self._stop.is_set():
             self._again.clear()
-            notify = self._begin()
-            self._begun.set()
-            if notify is None:
+            source = self._begin()
+            if source is None:
+                self._begun.set()
                 if self._stop.wait(_ROUND_MS / 1_000) or self._root.is_dir():
                     return  # it is there and cannot be watched
                 continue
-            with notify:
-                self._notify = notify
+            with closing(source):
                 self._note({ROOT})  # before watching began, anything may have changed
-                self._follow(notify)
-                self._notify = None
+                self._source = source
+                self._begun.set()
+                try:
+                    self._follow(source)
+                finally:
+                    self._source = None
 
-    def _begin(self) -> "RustNotify | None":
-        from watchfiles._rust_notify import RustNotify  # noqa: PLC0415  # only who watches needs it
-
-        places = [str(self._root)]
-        if not self._cookies.is_relative_to(self._root) and self._cookies.parent.is_dir():
+    def _begin(self) -> ChangeSource | None:
+        if self._cookies.parent.is_dir():
             with suppress(OSError):
                 self._cookies.mkdir(exist_ok=True)
-                places.append(str(self._cookies))
         try:
-            return RustNotify(places, False, False, 300, True, True)  # no debugging, no polling
+            return _source(self._root, self._cookies, self._ignored, self._sort)
         except OSError as error:
-            _logger.warning("%s cannot be watched (%s): what was edited is looked for instead", self._root, error)
+            _logger.warning(
+                "%s cannot be watched (%s): what was edited is looked for instead%s",
+                self._root,
+                error,
+                _ADVICE.get(error.errno or 0, ""),
+            )
             return None
 
-    def _follow(self, notify: "RustNotify") -> None:
+    def _follow(self, source: ChangeSource) -> None:
         """Note changes until told to stop, or until it has to begin anew."""
         identity = _identity(self._root)
         while not (self._stop.is_set() or self._again.is_set()):
-            self._take(notify, step_ms=_QUIET_MS, timeout_ms=_ROUND_MS, quiet=False)
+            self._tell()
+            try:
+                source.take(_ROUND_MS / 1_000, gather=True)
+            except OSError as error:
+                _logger.debug("watching %s: %s", self._root, error)
+                return
             if _identity(self._root) != identity:
                 self._note({ROOT})
                 return
 
 
+def _source(root: Path, cookies: Path, ignored: Callable[[], Set[str]], note: Note) -> ChangeSource:
+    """Return what tells the changes on this system.
+
+    Raises:
+        OSError: The system cannot watch the folder.
+    """
+    if sys.platform == "linux":
+        from coderag.ingestion.live import inotify  # noqa: PLC0415  # other systems lack what it imports
+
+        if inotify.is_there():
+            return inotify.Inotify(root, cookies, ignored, note)
+    from coderag.ingestion.live.rust_notify import RustNotifySource  # noqa: PLC0415  # only who needs it
+
+    return RustNotifySource(root, cookies, note)
+
+
 def _relative(root: Path, path: str) -> str:
-    """Return a path as the index has it; `ROOT` if it is the repository, or not in it."""
+    """Return a path as the index has it; `ROOT` if it is the repository, not in it, or no text."""
     try:
         relative = Path(path).relative_to(root).as_posix()
     except ValueError:
         return ROOT
-    return ROOT if relative == "." else relative
+    return relative if relative != "." and is_text(relative) else ROOT
 
 
 def _identity(root: Path) -> tuple[int, int]:

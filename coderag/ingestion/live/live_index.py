@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from coderag.collector import collector_paused
+from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.live.disk_files import DiskFiles, Status, status_of
 from coderag.ingestion.live.edits import Edits, Generation
 from coderag.models.dense import DenseModel
@@ -28,7 +29,7 @@ Sweep = Literal["when due", "unless watched", "now"]
 
 _BETWEEN_SWEEPS_S: Final = 2.0
 _BETWEEN_SWEEPS_WATCHED_S: Final = 10.0
-"""A watch may lose an edit: `RustNotify` forgets what is told between the moments at which it hands out and clears its set."""
+"""A watch is not told what other machines edit on a network file system, and loses edits where there is no inotify."""
 
 _SHARE_OF_SWEEPS: Final = 50
 """Looking at all files takes no more than one part in so many of the time."""
@@ -87,6 +88,7 @@ class LiveIndex:
         self._generations: weakref.WeakKeyDictionary[Snapshot, Generation] = weakref.WeakKeyDictionary()
         self._overlay: _Overlay | None = None
         self._watch: FileWatch | None = None
+        self._ignored_at_first: frozenset[str] | None = None
         self._next_sweep = 0.0
         self._swept = -_BETWEEN_SWEEPS_WATCHED_S
 
@@ -108,7 +110,8 @@ class LiveIndex:
 
         with self._telling:
             if self._watch is None:
-                self._watch = FileWatch(self._root, self._what_is_ignored, self._noticed, self._directory / _FOLDER)
+                cookies = self._directory / _FOLDER
+                self._watch = FileWatch(self._root, self._what_is_ignored, self.flag, cookies, self._on_edited)
 
     def close(self) -> None:
         """End watching, and let go of what is kept for edited files; it can be used again."""
@@ -229,10 +232,9 @@ class LiveIndex:
         self._announced = known
         return sorted(news)
 
-    def _noticed(self, paths: Collection[str]) -> None:
-        self.flag(paths)  # not only by who asked the watch: another thread may be answered by the same cookie
-        if self._on_edited is not None:
-            self._on_edited(paths)
-
     def _what_is_ignored(self) -> Set[str]:
-        return self._edits.ignored
+        """Return what the rules leave out: as the last walk for an answer found it, or one that is for this only."""
+        if not self._edits.ignored and self._ignored_at_first is None:  # not after a walk: our own folder is left out
+            found = scan(self._root, exclude=self._settings.ingestion.exclude)
+            self._ignored_at_first = frozenset(path for path, _ in found.ignored)
+        return self._edits.ignored or self._ignored_at_first or frozenset()

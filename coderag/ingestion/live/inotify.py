@@ -1,0 +1,252 @@
+"""What changes in a repository, as Linux tells it: each change in order, or that some could not be told.
+
+Every folder has a watch of its own; all of them fill one queue. A change is in the queue before the call that made it returns.
+Source: inotify(7), https://man7.org/linux/man-pages/man7/inotify.7.html.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import select
+import struct
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator, Set
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from coderag.ingestion.live.change_source import LONGEST_S, QUIET_S, Note, is_text
+from coderag.ingestion.watching import is_of_interest
+
+_ATTRIB: Final = 0x4
+_MOVED_FROM: Final = 0x40
+_MOVED_TO: Final = 0x80
+_CREATE: Final = 0x100
+_DELETE: Final = 0x200
+_OVERFLOW: Final = 0x4000
+_IGNORED: Final = 0x8000
+_IS_FOLDER: Final = 0x4000_0000
+
+_ONLY_FOLDERS: Final = 0x100_0000 | 0x200_0000  # IN_ONLYDIR, IN_DONT_FOLLOW
+_MASK: Final = (
+    _ONLY_FOLDERS
+    | 0x400_0000  # IN_EXCL_UNLINK: who goes on writing to a file that was deleted does not matter
+    | 0x2  # IN_MODIFY
+    | 0x8  # IN_CLOSE_WRITE: what was written through a memory map is told by nothing else
+    | (_ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE)
+)
+_ROOT_MASK: Final = _MASK | 0x400 | 0x800  # IN_DELETE_SELF, IN_MOVE_SELF
+_COOKIES_MASK: Final = _ONLY_FOLDERS | _CREATE | 0x2000_0000  # IN_MASK_ADD: the folder may have a watch already
+
+_EVENT: Final = struct.Struct("iIII")
+_SIZE: Final = struct.Struct("i")
+_LARGE_BYTES: Final = 1 << 17
+"""So much in the queue is taken without waiting for quiet: some 4,000 of the 16,384 changes that have room."""
+
+_LIMITS: Final = frozenset((errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE))
+
+
+def is_there() -> bool:
+    """Whether Python and its C library can ask for it; a library that is linked in cannot be asked by name."""
+    try:
+        return hasattr(ctypes.CDLL(None), "inotify_init1") and hasattr(os, "eventfd")
+    except OSError:
+        return False
+
+
+class Inotify:
+    """A `ChangeSource` that stands on the system's own calls.
+
+    Args:
+        root: Folder of the repository.
+        cookies: The folder for cookies; it need not be there.
+        ignored: Returns what needs no watch: see `is_of_interest`. Folders that are in it no longer are told.
+        note: Given the changes, under a lock: it must not ask back.
+
+    Raises:
+        OSError: The system cannot watch the folder; ENOSPC or EMFILE if a limit is reached.
+    """
+
+    def __init__(self, root: Path, cookies: Path, ignored: Callable[[], Set[str]], note: Note) -> None:
+        self._root = str(root)
+        self._root_path = root
+        self._cookies = str(cookies)
+        self._ignored = ignored
+        self._note = note
+        self._lock = threading.Lock()
+        self._left_out = ignored()
+        self._folders: dict[int, str] = {}  # by watch
+        self._watches: dict[str, int] = {}  # by folder
+        self._cookies_watch = -1
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._queue = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._stopped = -1
+        try:
+            self._stopped = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+            self._sync(self._root)
+            self._check_root()
+            with suppress(FileNotFoundError):
+                self.watch_cookies()
+        except OSError:
+            self.close()
+            raise
+
+    def take(self, timeout_s: float, *, gather: bool = False) -> None:
+        """See `ChangeSource`."""
+        if timeout_s > 0:
+            self._wait(timeout_s, gather=gather)
+        with self._lock:  # until it is noted: else another thread could see its cookie before
+            if self._queue < 0:
+                return
+            try:
+                told = [*self._no_longer_ignored(), *self._read()]
+                self._check_root()
+            except OSError:
+                self._note([self._root])
+                raise
+            if told:
+                self._note(told)
+
+    def watch_cookies(self) -> None:
+        """See `ChangeSource`."""
+        with self._lock:
+            if self._queue >= 0:
+                self._cookies_watch = self._add(self._cookies, _COOKIES_MASK)
+
+    def stop(self) -> None:
+        """See `ChangeSource`."""
+        with self._lock:
+            if self._stopped >= 0:
+                os.eventfd_write(self._stopped, 1)
+
+    def close(self) -> None:
+        """See `ChangeSource`."""
+        with self._lock:
+            for descriptor in (self._queue, self._stopped):
+                if descriptor >= 0:
+                    os.close(descriptor)
+            self._queue = self._stopped = -1
+
+    # The queue
+
+    def _wait(self, timeout_s: float, *, gather: bool) -> None:
+        queue, stopped = self._queue, self._stopped
+        if queue < 0:
+            return
+        poll = select.poll()
+        poll.register(stopped, select.POLLIN)
+        poll.register(queue, select.POLLIN)
+        if not poll.poll(timeout_s * 1_000) or not gather:
+            return
+        poll.unregister(queue)
+        deadline, before = time.monotonic() + LONGEST_S, -1
+        while before < (queued := self._queued()) < _LARGE_BYTES and time.monotonic() < deadline:
+            before = queued
+            if poll.poll(QUIET_S * 1_000):
+                return
+
+    def _queued(self) -> int:
+        """Return how many bytes are in the queue."""
+        size = bytearray(_SIZE.size)
+        fcntl.ioctl(self._queue, termios.FIONREAD, size)
+        return int(_SIZE.unpack(size)[0])
+
+    def _read(self) -> Iterator[str]:
+        """Yield the paths of all changes that are in the queue."""
+        queued = self._queued()
+        data = os.read(self._queue, queued) if queued else b""
+        start = 0
+        while start < len(data):
+            watch, what, _, length = _EVENT.unpack_from(data, start)
+            start += _EVENT.size + length
+            name = data[start - length : start].rstrip(b"\0")
+            if what & _OVERFLOW:
+                self._sync(self._root)
+                yield self._root
+            elif watch in self._folders:  # else it was removed, and its folder told then
+                yield from self._one(watch, what, os.fsdecode(name))
+
+    def _one(self, watch: int, what: int, name: str) -> Iterator[str]:
+        folder = self._folders[watch]
+        if what & _IGNORED:  # the folder is gone
+            self._forget(watch)
+            return
+        path = f"{folder}/{name}" if name else folder
+        if what & _IS_FOLDER and name:
+            if what & _DELETE:  # nothing was in it any more; if there is a new one, that is told next
+                self._forget(self._watches.get(path, -1))
+            elif not (what & _ATTRIB and path in self._watches):
+                self._sync(path)
+        yield path
+
+    # The watches
+
+    def _sync(self, top: str) -> None:
+        """Have watches at a folder and at all below it that matter, and at nothing that was there before.
+
+        Raises:
+            OSError: A limit is reached.
+        """
+        before = set(self._below(top)) if top in self._watches else set()
+        pending = [top] if self._matters(top) else []
+        while pending:
+            path = pending.pop()
+            try:
+                before.discard(self._add(path, _ROOT_MASK if path == self._root else _MASK))
+                with os.scandir(path) as entries:  # what comes from now on is told
+                    folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+            except OSError as error:
+                if error.errno in _LIMITS:
+                    raise
+                continue  # it is gone, or may not be read
+            pending += filter(self._matters, folders)
+        for watch in before - {self._cookies_watch}:
+            self._forget(watch)
+            self._libc.inotify_rm_watch(self._queue, watch)  # fails if the folder is gone
+
+    def _below(self, top: str) -> Iterator[int]:
+        inside = f"{top}/"
+        return (watch for path, watch in self._watches.items() if path == top or path.startswith(inside))
+
+    def _matters(self, path: str) -> bool:
+        return is_text(path) and is_of_interest(self._root_path, path, self._left_out)
+
+    def _add(self, path: str, mask: int) -> int:
+        watch = self._checked(self._libc.inotify_add_watch(self._queue, os.fsencode(path), mask), path)
+        if self._folders.get(watch) != path:  # it is new, or was elsewhere
+            self._forget(watch)
+            self._folders.pop(self._watches.get(path, -1), None)
+            self._folders[watch], self._watches[path] = path, watch
+        return watch
+
+    def _forget(self, watch: int) -> None:
+        path = self._folders.pop(watch, None)
+        if path is not None and self._watches.get(path) == watch:
+            del self._watches[path]
+
+    def _no_longer_ignored(self) -> Iterator[str]:
+        """Have watches by the rules as they are now; yield the folders that were left out until now."""
+        ignored, before = self._ignored(), self._left_out
+        if ignored is before:
+            return
+        self._left_out = ignored
+        for path in ignored ^ before:
+            folder = f"{self._root}/{path[:-1]}"
+            if path.endswith("/") and (path in before or folder in self._watches):
+                self._sync(folder)
+                if folder in self._watches:
+                    yield folder
+
+    def _check_root(self) -> None:
+        """Raise an error if the root is gone: one in its place may even have its number on disk."""
+        if self._root not in self._watches:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._root)
+
+    def _checked(self, result: int, path: str = "") -> int:
+        if result < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), path or None)
+        return result

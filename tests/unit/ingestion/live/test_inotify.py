@@ -1,0 +1,309 @@
+import errno
+import logging
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from coderag.ingestion.live import file_watch
+from coderag.ingestion.live.edits import ROOT
+from coderag.ingestion.live.file_watch import FileWatch
+
+if sys.platform != "linux":
+    pytest.skip("other systems have no inotify", allow_module_level=True)
+
+from coderag.ingestion.live.inotify import Inotify
+
+DEADLINE_S = 30
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = tmp_path / "repository"
+    (root / ".coderag").mkdir(parents=True)
+    (root / ".git" / "objects").mkdir(parents=True)
+    (root / "build" / "deep").mkdir(parents=True)
+    (root / "src").mkdir()
+    return root
+
+
+@pytest.fixture
+def ignored():
+    """What is ignored; a test replaces the set, as a walk does."""
+    return [frozenset({".git/", ".coderag/", "build/", "debug.log"})]
+
+
+@pytest.fixture
+def watch(root, ignored, monkeypatch):
+    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)  # the machine may be busy
+    watch = FileWatch(root, lambda: ignored[0], lambda paths: None, root / ".coderag" / "watch")
+    assert watch.wait_until_begun(DEADLINE_S)
+    assert watch.settled() == {ROOT}
+    yield watch
+    watch.close()
+
+
+def folders(watch):
+    """The folders that have a watch, relative to the root."""
+    return {os.path.relpath(path, watch._root) for path in watch._source._watches}
+
+
+def test_no_edit_is_lost_while_others_ask_too(root, monkeypatch):
+    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)
+    told, ended = set(), threading.Event()
+    watch = FileWatch(root, frozenset, told.update, root / ".coderag" / "watch")
+    assert watch.wait_until_begun(DEADLINE_S)
+
+    def ask():
+        while not ended.wait(0.001):
+            watch.settled()
+
+    others = [threading.Thread(target=ask) for _ in range(2)]
+    for other in others:
+        other.start()
+    try:
+        for number in range(2_000):
+            path = f"src/f{number % 50}.py"
+            told.clear()
+            (root / path).write_text(f"x = {number}\n")
+            assert watch.settled() is not None
+            assert path in told
+    finally:
+        ended.set()
+        for other in others:
+            other.join(DEADLINE_S)
+        watch.close()
+
+
+def test_no_answer_is_given_before_what_another_thread_has_read_is_noted(root, monkeypatch):
+    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)
+    reached, released, noted = threading.Event(), threading.Event(), []
+
+    def on_change(paths):
+        if "src/a.py" in paths:
+            reached.set()
+            assert released.wait(DEADLINE_S)
+        noted.extend(paths)
+
+    watch = FileWatch(root, frozenset, on_change, root / ".coderag" / "watch")
+    assert watch.wait_until_begun(DEADLINE_S)
+    (root / "src" / "a.py").write_text("x = 1\n")
+    assert reached.wait(DEADLINE_S)  # the thread that follows edits has read it, and is not done
+    found = []
+    asking = threading.Thread(target=lambda: found.append((watch.settled(), list(noted))))
+    asking.start()
+    asking.join(0.1)
+    assert not found
+    released.set()
+    asking.join(DEADLINE_S)
+    watch.close()
+    [(changed, noted_then)] = found
+    assert "src/a.py" in changed
+    assert "src/a.py" in noted_then
+
+
+def test_who_is_told_may_ask(root, monkeypatch):
+    monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)
+    made, answers = [], []
+    made.append(
+        FileWatch(
+            root,
+            frozenset,
+            lambda paths: None,
+            root / ".coderag" / "watch",
+            lambda paths: answers.extend(one.settled() for one in made),
+        )
+    )
+    [watch] = made
+    assert watch.wait_until_begun(DEADLINE_S)
+    (root / "a.py").write_text("x = 1\n")
+    watch.settled()
+    watch.close()
+    assert answers
+
+
+def test_folders_in_new_folders_are_watched_and_their_files_told(watch, root):
+    for number in range(30):
+        deep = root / f"n{number}" / "b" / "c"
+        deep.mkdir(parents=True)
+        (deep / "a.py").write_text("x = 1\n")
+        told = watch.settled()
+        assert told & {f"n{number}", f"n{number}/b", f"n{number}/b/c", f"n{number}/b/c/a.py"}
+        (deep / "a.py").write_text("x = 2\n")
+        assert watch.settled() == {f"n{number}/b/c/a.py"}
+
+
+def test_a_file_in_a_renamed_folder_is_told_under_its_new_name(watch, root):
+    (root / "src" / "inner").mkdir()
+    watch.settled()
+    (root / "src").rename(root / "lib")
+    (root / "lib" / "inner" / "a.py").write_text("x = 1\n")
+    assert {"src", "lib"} <= watch.settled()
+    (root / "lib" / "inner" / "a.py").write_text("x = 2\n")
+    assert watch.settled() == {"lib/inner/a.py"}
+
+
+def test_a_folder_that_was_moved_out_is_watched_no_more(watch, root, tmp_path):
+    (root / "src" / "inner").mkdir()
+    watch.settled()
+    (root / "src").rename(tmp_path / "elsewhere")
+    assert watch.settled() == {"src"}
+    (tmp_path / "elsewhere" / "inner" / "a.py").write_text("x = 1\n")
+    assert watch.settled() == set()
+    assert not {"src", "src/inner"} & folders(watch)
+
+
+def test_a_folder_that_is_moved_in_is_watched(watch, root, tmp_path):
+    (tmp_path / "other" / "inner").mkdir(parents=True)
+    (tmp_path / "other").rename(root / "other")
+    assert watch.settled() == {"other"}
+    (root / "other" / "inner" / "a.py").write_text("x = 1\n")
+    assert watch.settled() == {"other/inner/a.py"}
+
+
+def test_what_is_ignored_has_no_watch(watch):
+    assert folders(watch) == {".", "src", ".coderag/watch"}
+
+
+def test_what_is_ignored_no_longer_is_told_and_watched_and_what_is_newly_ignored_is_not(watch, root, ignored):
+    (root / "build" / "deep" / "a.py").write_text("x = 1\n")
+    assert watch.settled() == set()
+    ignored[0] = frozenset({".git/", ".coderag/", "src/"})
+    assert watch.settled() == {"build"}
+    (root / "build" / "deep" / "a.py").write_text("x = 2\n")
+    (root / "src" / "a.py").write_text("x = 2\n")
+    assert watch.settled() == {"build/deep/a.py"}
+    assert "src" not in folders(watch)
+
+
+def test_links_to_folders_are_not_followed(watch, root, tmp_path):
+    (tmp_path / "target").mkdir()
+    (root / "link").symlink_to(tmp_path / "target")
+    watch.settled()
+    (tmp_path / "target" / "a.py").write_text("x = 1\n")
+    assert watch.settled() == set()
+
+
+def test_more_changes_than_have_room_mean_that_anything_may_have_changed_and_all_is_watched_again(watch, root):
+    room = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if room > 200_000:
+        pytest.skip("there is too much room")
+    paths = [root / "src" / f"{name}.py" for name in "ab"]
+    with watch._source._lock:  # nobody reads meanwhile
+        for _ in range(room // 2 + 1):
+            for path in paths:
+                path.touch()
+        (root / "src" / "late").mkdir()
+    assert ROOT in watch.settled()
+    (root / "src" / "late" / "a.py").write_text("x = 1\n")
+    assert watch.settled() == {"src/late/a.py"}
+
+
+def test_it_is_closed_at_once(watch, root):
+    watch.settled()
+    started = time.monotonic()
+    watch.close()
+    assert time.monotonic() - started < file_watch._ROUND_MS / 1_000 / 2
+
+
+def test_where_no_more_folders_can_be_watched_the_answer_is_unknown_and_says_why(watch, root, monkeypatch, caplog):
+    def full(self, path, mask):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    monkeypatch.setattr(Inotify, "_add", full)
+    with caplog.at_level(logging.WARNING, file_watch.__name__):
+        (root / "new").mkdir()
+        assert watch.settled() is None
+        watch._thread.join(DEADLINE_S)
+    assert not watch._thread.is_alive()
+    assert watch.settled() is None
+    assert "max_user_watches" in caplog.text
+
+
+def test_nothing_is_left_open_where_a_folder_cannot_be_watched(root, monkeypatch):
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(FileNotFoundError):
+        Inotify(root / "nowhere", root / "cookies", frozenset, list)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_two_folders_that_change_places_are_told_by_their_names(watch, root):
+    for name in ("one", "two"):
+        (root / name / "inner").mkdir(parents=True)
+    watch.settled()
+    (root / "one").rename(root / "tmp")
+    (root / "two").rename(root / "one")
+    (root / "tmp").rename(root / "two")
+    watch.settled()
+    for name in ("one", "two"):
+        (root / name / "inner" / "a.py").write_text("x = 1\n")
+        assert watch.settled() == {f"{name}/inner/a.py"}
+
+
+# Random edits: what was told suffices to know the whole tree
+
+
+def tree(root, below=""):
+    found = {}
+    top = root / below
+    if top.is_symlink() or not top.is_dir():
+        return {below: top.read_text()} if top.is_file() and not top.is_symlink() else {}
+    for folder, names, files in os.walk(top):
+        names[:] = [name for name in names if name != ".coderag"]
+        for name in files:
+            path = os.path.join(folder, name)  # noqa: PTH118
+            if not os.path.islink(path):  # noqa: PTH114
+                with open(path) as file:  # noqa: PTH123
+                    found[os.path.relpath(path, root)] = file.read()
+    return found
+
+
+def edit(root, outside, chance, number):
+    """Make one random edit."""
+    inside = [folder for folder, *_ in os.walk(root) if ".coderag" not in folder]
+    folder = root / chance.choice(inside)
+    name = chance.choice("abcdef")
+    target = folder / name
+    kind = chance.randrange(8)
+    if kind <= 2 and not target.is_dir():
+        target.write_text(str(number))
+    elif kind == 3:
+        deep = folder / name / chance.choice("ab") / chance.choice("cd")
+        if not any(one.is_file() for one in (deep, *deep.parents)):
+            deep.mkdir(parents=True, exist_ok=True)
+            (deep / f"{number}.py").write_text(str(number))
+    elif kind == 4 and target.exists():
+        shutil.rmtree(target) if target.is_dir() else target.unlink()
+    elif kind == 5 and target.exists():
+        other = root / chance.choice(inside) / chance.choice("ghi")
+        if not other.exists() and not other.is_relative_to(target):
+            target.rename(other)
+    elif kind == 6 and target.exists():
+        target.rename(outside / f"{chance.random()}")
+    elif kind == 7 and (there := sorted(outside.iterdir())) and not target.exists():
+        chance.choice(there).rename(target)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_follows_what_is_told_knows_the_tree(seed, watch, root, tmp_path):
+    (tmp_path / "outside").mkdir()
+    shutil.rmtree(root / "build")
+    shutil.rmtree(root / ".git")
+    watch.settled()
+    chance = random.Random(seed)
+    mirror = tree(root)
+    for number in range(150):
+        for _ in range(chance.choice((1, 1, 1, 5))):
+            edit(root, tmp_path / "outside", chance, number)
+        told = watch.settled()
+        assert told is not None
+        for path in told:
+            assert path != ROOT
+            mirror = {one: text for one, text in mirror.items() if one != path and not one.startswith(f"{path}/")}
+            mirror |= tree(root, path)
+        assert mirror == tree(root)
