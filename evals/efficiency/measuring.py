@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from ..golden import GoldenSet  # noqa: TID252  # installed, it has another name
 from ..repository import Repository, anchor  # noqa: TID252  # installed, it has another name
-from .asking import ContextAsker, PlaceReader, SearchReader
+from .asking import ContextAsker, ContextCaller, PlaceReader, SearchReader
+from .calling import Tools
 from .grepping import Grep
 from .reading import POLICIES, GrepReader
 from .spending import BUDGETS, Line, recall_by_budget, wanted_lines
@@ -33,7 +34,7 @@ class Spent(BaseModel):
 
     Attributes:
         id: Of the question in its golden set.
-        wanted: Lines that answer it.
+        wanted: Lines that answer it, but blank ones.
         recall: By name of the curve, the share of them that was seen, a value for each of `BUDGETS`.
     """
 
@@ -71,16 +72,17 @@ def measure(golden: GoldenSet, repository: Repository, progress: Callable[[int],
     """
     grep = Grep(repository)
     readers = [GrepReader(policy, grep, repository) for policy in POLICIES]
-    agents: list[Agent] = [*readers, SearchReader(repository), PlaceReader(repository)]
-    context = ContextAsker(repository)
+    tools = Tools(repository)
+    agents: list[Agent] = [*readers, SearchReader(tools), PlaceReader(tools)]
+    contexts: list[ContextCaller | ContextAsker] = [ContextCaller(tools), ContextAsker(repository)]
     anchored = anchor(golden, repository)
     questions: list[Spent] = []
     asked = [question for question in anchored.questions if not question.unanswerable]
     for number, question in enumerate(asked, 1):
-        wanted = wanted_lines(question.answers)
+        wanted = wanted_lines(question.answers, repository)
         if wanted:
             recall = {agent.name: recall_by_budget(agent.lines(question.question), wanted) for agent in agents}
-            recall[context.name] = context.recall(question.question, wanted, BUDGETS)
+            recall |= {one.name: one.recall(question.question, wanted, BUDGETS) for one in contexts}
             questions.append(
                 Spent(
                     id=question.id,

@@ -12,7 +12,7 @@ from .spending import BUDGETS
 _WIDTH, _HEIGHT = 900, 480
 _LEFT, _TOP, _RIGHT, _BOTTOM = 60, 40, 290, 50  # the legend is on the right
 _GREPS: Final = ("#8a8a8a", "#b0793a", "#c4a000", "#8f5902", "#5c5c5c")
-_OURS: Final = ("#1f5fbf", "#0f8a6d", "#8e2fa8")
+_OURS: Final = ("#1f5fbf", "#0f8a6d", "#8e2fa8", "#c93a6b")
 
 
 def drawn(questions: Sequence[Spent]) -> str:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from coderag.token_counts import count_tokens
 
 from ..golden import Target  # noqa: TID252  # installed, it has another name
+from .grepping import Files
 
 BUDGETS: Final = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
 """Tokens that may be spent on a question."""
@@ -33,9 +34,14 @@ def written(text: str, place: Place | None = None) -> Line:
     return Line(_cost(text), place)
 
 
-def wanted_lines(targets: Iterable[Target]) -> frozenset[Place]:
-    """Return the lines of all targets; those that are whole files have none."""
-    return frozenset((target.path, number) for target in targets for number in target.lines or ())
+def wanted_lines(targets: Iterable[Target], files: Files) -> frozenset[Place]:
+    """Return the lines of all targets but blank ones, which show nothing; targets that are whole files have none."""
+    return frozenset(
+        (target.path, number)
+        for target in targets
+        for number in target.lines or ()
+        if "".join(files.lines(target.path)[number - 1 : number]).strip()
+    )
 
 
 def recall_by_budget(lines: Iterable[Line], wanted: Set[Place], budgets: Sequence[int] = BUDGETS) -> list[float]:
