@@ -177,5 +177,5 @@ def test_a_call_that_the_tool_refuses_is_told(tools):
 
 
 def test_what_is_measured_is_not_among_the_known_repositories_of_the_user(tools):
-    tools.call("coderag_search", query="round_up")
+    Tools(tools.repository).call("coderag_search", query="round_up")  # a new one notes what it opens
     assert Registry().entries() == []
