@@ -64,6 +64,12 @@ def isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         monkeypatch.setenv(name, value)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave property tests out of the coverage: tracing makes them take twice the time, and they run the same lines often."""
+    if item.get_closest_marker("hypothesis"):
+        item.add_marker(pytest.mark.no_cover)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _isolated_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Isolate what fixtures of session and module scope do."""

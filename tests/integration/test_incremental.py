@@ -74,7 +74,7 @@ def assert_as_clean(rag, elsewhere, **arguments):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(EDITS)
 def test_an_updated_index_equals_a_clean_one(edits):
     with tempfile.TemporaryDirectory() as folder:

@@ -16,7 +16,7 @@ from coderag import CodeRAG
 from tests.support.programs import edges_of
 
 CHECKOUT = Path(__file__).parents[2]
-KILLS = 14
+KILLS = 9
 FILES = 30
 FUNCTIONS = 8  # a file
 
