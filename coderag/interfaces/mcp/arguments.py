@@ -53,7 +53,7 @@ class SearchArguments(Arguments):
     role: Annotated[list[Role], BeforeValidator(_listed)] = Field([], description="What files are for.")
     changed_since: str = Field("", max_length=200, description="Git revision: only files changed since.")
     top_k: int = Field(10, ge=1, le=_MOST_RESULTS, description="Results.")
-    offset: int = Field(0, ge=0, le=DEEPEST - _MOST_RESULTS, description="Results to pass over, to go on after a page.")
+    offset: int = Field(0, ge=0, le=DEEPEST - 1, description="Results to pass over, to go on after a page.")
     snippet_lines: int = Field(8, ge=0, le=80, description="Lines of code a result.")
     max_tokens: MaxTokens = MOST_TOKENS
     repository: Names = Field([], description="Names or folders; several are searched together; default: this project.")

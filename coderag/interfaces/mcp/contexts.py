@@ -10,6 +10,7 @@ from coderag.interfaces.mcp.repositories import Opened
 from coderag.schema import AssembledContext, ContextItem, Omission, location_of
 
 _MOST_OMITTED = 8
+_TOKENS_AN_OMISSION = 250  # of the reply: in a small one the list would take the place of code
 _TITLES = {
     "primary": ("results", "Results"),
     "related": ("related", "Related code"),
@@ -33,7 +34,7 @@ def context_reply(opened: Opened, context: AssembledContext, *, max_tokens: int,
         for item in section.items
         if item.relation not in unwanted
     ]
-    omitted = [_omitted(one, cleaner) for one in context.omitted[:_MOST_OMITTED]]
+    omitted = [_omitted(one, cleaner) for one in context.omitted[: _most_omitted(max_tokens)]]
     notes = advice(context.evidence, context.not_indexed, cleaner)
     if omitted:
         more = len(context.omitted) - len(omitted)
@@ -84,6 +85,10 @@ def _part(item: ContextItem, section: str, cleaner: Cleaner) -> Part:
         line = cleaner.line(item.text)
         return Part(f"{told}: {line}" if line else told, {**data, "code": line} if line else data, key=key, title=title)
     return Part(told, data, cleaner.code(item.text), item.language, key, title)
+
+
+def _most_omitted(max_tokens: int) -> int:
+    return min(_MOST_OMITTED, max(2, max_tokens // _TOKENS_AN_OMISSION))
 
 
 def _omitted(one: Omission, cleaner: Cleaner) -> str:

@@ -2,8 +2,9 @@
 
 import jsonschema
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
+from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
 from coderag.interfaces.mcp.cleaning import Cleaner, fenced, span
 from coderag.interfaces.mcp.missing import as_place, path_of
 from coderag.interfaces.mcp.paging import page_of
@@ -85,3 +86,9 @@ def test_place_without_lines_is_its_path():
 def test_pages_have_no_result_twice_though_a_longer_search_orders_anew():
     pages = [page_of("abc", lambda _: "bacdefgh", lambda one: one, offset) for offset in (0, 3, 6)]
     assert ["".join(page) for page in pages] == ["abc", "def", "gh"]
+
+
+def test_every_result_can_be_reached_by_an_offset() -> None:
+    assert SearchArguments(query="cart", offset=DEEPEST - 1).offset == DEEPEST - 1
+    with pytest.raises(ValidationError):
+        SearchArguments(query="cart", offset=DEEPEST)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.mcp.arguments import SearchArguments
+from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
 from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
@@ -28,7 +28,10 @@ def text_reply(opened: Sequence[Opened], asked: SearchArguments) -> Reply:
         total += found.total
     page = parts[asked.offset : wanted]
     if total > wanted:
-        notes.append(f"More: the same call with offset={wanted}.")
+        more = (
+            f"the same call with offset={wanted}" if wanted < DEEPEST else "narrow it down with file_path or language"
+        )
+        notes.append(f"More: {more}.")
     if not total:
         notes.append(
             "It stands nowhere in the indexed files. Next: mode hybrid finds what it means in other words; "
