@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
+from coderag.interfaces.mcp.arguments import DEEPEST
+
 from ..coderag_engine import CoderagEngine  # noqa: TID252  # installed, it has another name
 from ..repository import Repository  # noqa: TID252  # installed, it has another name
 from .calling import Told, Tools
 from .reading import numbered
 from .spending import Line, Place, recall_by_budget
 
-_LAST_OFFSET: Final = 150  # the tool takes no page that begins further on
-_MOST_TOKENS: Final = 24_000  # and makes no larger context
+_MOST_TOKENS: Final = 24_000  # the tool makes no larger context
 _LONGEST_SNIPPET: Final = 80  # lines; most results are shown whole
 
 
@@ -82,7 +83,7 @@ class ContextAsker:
 def _pages(tools: Tools, question: str, **arguments: int) -> Iterator[Told]:
     """Yield the results of a search, ten at a time."""
     offset = 0
-    while offset <= _LAST_OFFSET:
+    while offset < DEEPEST:
         page = tools.call("coderag_search", query=question, offset=offset, **arguments)
         yield page
         if not page.results:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from coderag.errors import InvalidQueryError
+from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
 from coderag.token_counts import count_tokens
 from coderag.workspace.registry import Registry
 from evals.efficiency.asking import ContextCaller, PlaceReader, SearchReader
@@ -96,9 +97,10 @@ def test_code_that_the_text_lacks_is_a_fault():
 
 
 class ScriptedTools(Tools):
-    """Tools with 25 results of one line each; a context has as many tokens as were asked for, and a tenth more."""
+    """Tools with results of one line each; a context has as many tokens as were asked for, and a tenth more."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_results: int = 25) -> None:
+        self._n_results = n_results
         self.repository = Folder({"long.py": ["x = 1"] * 1_000})
         self.calls: list[Mapping[str, str | int]] = []
 
@@ -108,7 +110,7 @@ class ScriptedTools(Tools):
             size = int(arguments["max_tokens"])
             return Told([Line(size, ("long.py", 1)), Line(size // 10, ("long.py", 2))], [])
         first = int(arguments["offset"])
-        shown = range(first, min(first + 10, 25))
+        shown = range(first, min(first + 10, self._n_results))
         results = [{"path": "long.py", "start_line": 10 * at + 1, "end_line": 10 * at + 3} for at in shown]
         return Told([Line(5, ("long.py", 10 * at + 1)) for at in shown], results)
 
@@ -117,6 +119,12 @@ def test_pages_are_asked_for_until_one_is_empty():
     tools = ScriptedTools()
     assert len(list(SearchReader(tools).lines("x"))) == 25
     assert [call["offset"] for call in tools.calls] == [0, 10, 20, 25]
+
+
+def test_pages_are_asked_for_as_far_as_the_tool_takes_them():
+    tools = ScriptedTools(n_results=DEEPEST + 20)
+    assert len(list(SearchReader(tools).lines("x"))) == DEEPEST
+    assert SearchArguments(query="x", offset=tools.calls[-1]["offset"])
 
 
 def test_no_page_is_asked_for_that_nobody_pays():
