@@ -123,7 +123,7 @@ class Assembly:
         fresh = self._fresh_edges(links)
         columns = {name: np.concatenate([kept[name], fresh[name]]) for name in fresh}
         # By word: in what order resolvers got their codes depends on what was linked before.
-        by_word = np.argsort(np.argsort(list(self._resolvers)))[columns["resolver"]] if self._resolvers else []
+        by_word = np.argsort(np.argsort(list(self._resolvers)))[columns["resolver"]]
         keys = [columns["line"], by_word, columns["target"], columns["relation"], columns["source"]]
         order = np.lexsort(keys)
         return {name: column[order] for name, column in columns.items()}
