@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Final
 from coderag.errors import CodeRAGError, IngestionError
 from coderag.process_memory import bound_heaps, give_back
 from coderag.schema import IndexProgress, IndexReport
+from coderag.standard_streams import take_streams
 from coderag.workspace.engines import EngineStamp, open_engine
 from coderag.workspace.writer_messages import IndexTask, Reply, task_of, write_reply
 
@@ -109,31 +110,17 @@ def main() -> None:
     """Do tasks until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us
     bound_heaps()
-    given, replies = _own_streams()
+    given, replies = take_streams()
     if hasattr(os, "nice"):
         with suppress(OSError):
             os.nice(_STEPS_ASIDE)
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     tasks: queue.SimpleQueue[IndexTask] = queue.SimpleQueue()
-    threading.Thread(target=_read_tasks, args=(given, tasks), daemon=True, name="tasks").start()
-    loop = IndexingLoop(lambda reply: _send(replies, reply))
+    threading.Thread(target=_read_tasks, args=(os.fdopen(given, "rb"), tasks), daemon=True, name="tasks").start()
+    output = os.fdopen(replies, "wb")
+    loop = IndexingLoop(lambda reply: _send(output, reply))
     while True:
         loop.do(tasks.get())
-
-
-def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """Return the streams from and to whoever started us.
-
-    What libraries print, and what commands like git read and print, meets nothing of ours from now on.
-    """
-    given, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "r+b") as nothing:  # noqa: PTH123  # no path
-        os.dup2(nothing.fileno(), 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # there is no standard error
-            os.dup2(nothing.fileno(), 1)
-    return given, replies
 
 
 def _send(replies: IO[bytes], reply: Reply) -> None:

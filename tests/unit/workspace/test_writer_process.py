@@ -1,7 +1,4 @@
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,19 +8,6 @@ from coderag.workspace import writer_process
 from coderag.workspace.writer_messages import IndexTask
 from coderag.workspace.writer_process import IndexingLoop
 from tests.support.workspaces import REPORT
-
-CHECKOUT = Path(__file__).parents[3]
-
-CHATTER = """
-import os, subprocess, sys
-from coderag.workspace.writer_process import _own_streams
-given, replies = _own_streams()
-print("from Python", flush=True)
-os.write(1, b"from below")
-subprocess.run([sys.executable, "-c", "import sys; print(sys.stdin.read())"])
-replies.write(b"reply to " + given.readline())
-replies.flush()
-"""
 
 
 class FakeIndexer:
@@ -130,17 +114,3 @@ def test_a_fault_is_told_as_an_error_and_does_not_end_the_process(loop, replies)
     loop.do(IndexTask("/repo", trusted=True))
     assert isinstance(replies[-1], IngestionError)
     assert "KeyError" in str(replies[-1])
-
-
-def test_nothing_that_others_print_or_read_gets_between_the_messages():
-    done = subprocess.run(
-        [sys.executable, "-c", CHATTER],
-        input=b"task\nnext\n",
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout == b"reply to task\n"
-    assert b"from Python" in done.stderr
-    assert b"from below" in done.stderr
