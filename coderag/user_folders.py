@@ -37,6 +37,13 @@ def cache_folder() -> Path:
     return _of_user(lambda: user_cache_path(_NAME, appauthor=False))
 
 
+def folder_of_caches() -> Path:
+    """Return the folder in which the programs of this user have what can be made again. Raises as `config_folder`."""
+    from platformdirs import user_cache_path  # noqa: PLC0415  # as above
+
+    return _of_user(user_cache_path)
+
+
 def _of_user(look_up: Callable[[], Path]) -> Path:
     """Return a folder. A user without a home has none: it would be one below the current folder, a stranger's repository."""
     try:

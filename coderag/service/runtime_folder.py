@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from coderag.errors import ServiceError
+from coderag.errors import ConfigurationError, ServiceError
+from coderag.user_folders import folder_of_caches
 from coderag.whole_files import PRIVATE, replace_whole
 
 _NAME: Final = "coderag"
@@ -47,14 +48,10 @@ def _base() -> Path:
         for base in (Path(named), Path(f"/run/user/{os.getuid()}")):
             if base.is_absolute() and _is_own(base):
                 return base
-    from platformdirs import user_cache_path  # noqa: PLC0415  # slow, and rarely needed
-
     try:
-        cache = user_cache_path()
-    except RuntimeError:  # so newer versions say it
-        cache = Path()
-    if not cache.is_absolute():  # a user without a home: it would be looked for in a stranger's repository
-        raise ServiceError("this user has no home folder for files of the service", hint=_HINT)
+        cache = folder_of_caches()
+    except ConfigurationError as error:
+        raise ServiceError("this user has no home folder for files of the service", hint=_HINT) from error
     return cache / "run" if sys.platform != "win32" else cache
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from coderag.errors import ConfigurationError
-from coderag.user_folders import cache_folder, config_folder, data_folder
+from coderag.user_folders import cache_folder, config_folder, data_folder, folder_of_caches
 
 
-@pytest.mark.parametrize("folder", [config_folder, data_folder, cache_folder])
+@pytest.mark.parametrize("folder", [config_folder, data_folder, cache_folder, folder_of_caches])
 def test_a_user_without_a_home_is_told_so_and_a_repository_is_not_taken_for_one(
     folder: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
