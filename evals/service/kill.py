@@ -81,15 +81,12 @@ def built_anew_is_same(sandbox: Sandbox) -> list[str]:
     places = [[(hit["path"], hit["start_line"], hit["end_line"]) for hit in hits] for hits in told]
     scores = [[hit["score"] for hit in hits] for hits in told]
     faults = []
-    if not places[0] or places[0] != places[1] or max(map(_distance, *scores)) > _ROUNDING:
+    is_same = places[0] == places[1] and all(abs(one - other) <= _ROUNDING for one, other in zip(*scores, strict=True))
+    if not (places[0] and is_same):
         faults.append(f"the index differs from one that is built anew: {places[0]} and {places[1]}")
     if not graphs[0] or graphs[0] != graphs[1]:
         faults.append("the code graph differs from one that is built anew")
     return faults
-
-
-def _distance(one: float, other: float) -> float:
-    return abs(one - other)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
