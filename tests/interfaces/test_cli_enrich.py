@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 from typer.testing import CliRunner
@@ -86,6 +87,36 @@ def test_what_failed_is_listed_and_the_exit_code_says_so(coderag) -> None:
     result = coderag("enrich")
     assert result.exit_code == 5
     assert rows_of(result)["failed"].endswith(":1-6: the reply has no line for it")
+
+
+def interrupting(prompt):
+    """Write, but have the user press Ctrl-C meanwhile."""
+    signal.raise_signal(signal.SIGINT)
+    return write_sentences(prompt)
+
+
+def test_an_interrupted_run_says_what_it_has_kept_and_the_exit_code_says_so(coderag) -> None:
+    coderag.settings = {"summaries": {"batch": 3}, "llm": {"concurrency": 1}}
+    coderag.model = ScriptedModel(interrupting)
+    result = coderag("enrich")
+    assert (result.exit_code, result.stderr) == (130, "interrupted; the last index is intact\n")
+    assert rows_of(result)["ended"].strip() == "stopped"
+    assert rows_of(result)["written"].strip() == "3 pieces of code"
+    assert "  summaries  3 of 7 by scripted/1\n" in coderag("status").stdout
+
+
+def test_an_interrupted_run_as_json_is_the_report_and_an_error(coderag) -> None:
+    coderag.settings = {"summaries": {"batch": 3}, "llm": {"concurrency": 1}}
+    coderag.model = ScriptedModel(interrupting)
+    result = coderag("enrich", "--json")
+    assert json.loads(result.stdout)["written"] == {"chunk": 3}
+    assert json.loads(result.stderr)["error"]["exit_code"] == result.exit_code == 130
+
+
+def test_following_is_ended_by_an_interrupt_and_that_is_no_error(coderag) -> None:
+    coderag.model = ScriptedModel(interrupting)
+    result = coderag("enrich", "--watch")
+    assert (result.exit_code, result.stderr) == (0, f"following {coderag.root} (Ctrl-C ends it)\n")
 
 
 def test_a_model_that_is_unreachable_is_an_error(coderag) -> None:

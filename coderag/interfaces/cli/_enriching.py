@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from coderag.interfaces._errors import PARTIAL_INDEX
+from coderag.interfaces.cli._faults import InterruptedByUserError
 from coderag.interfaces.cli._report import Row, counts, listing, print_report
 from coderag.interfaces.cli._streams import Output
 
@@ -44,13 +45,15 @@ def run(
     Args:
         limits: Seconds, cost and number.
         include: Roles that are summarised as well.
-        watch: Whether to go on whenever the index changes.
+        watch: Whether to go on whenever the index changes, until Ctrl-C, which is the way to end that.
+
+    Raises:
+        InterruptedByUserError: Ctrl-C has ended it before all was done; what was is told, and kept.
     """
     from coderag.ingestion.summaries.enriching import Limits
 
     with suppress(AttributeError, OSError):  # Windows has none
         os.nice(_NICENESS)  # who searches meanwhile should not notice
-    failed = False
     with _stopped_by_interrupt() as stop:
         if watch:
             reports = rag.summaries.follow(Limits(*limits), include=include, stop=stop)
@@ -62,8 +65,9 @@ def run(
         with _progress() as progress:
             report = rag.summaries.write(Limits(*limits), include=include, progress=progress, stop=stop)
         _tell(report, output, rag)
-        failed = bool(report.failed)
-    if failed:
+    if report.stopped == "stopped":
+        raise InterruptedByUserError
+    if report.failed:
         raise typer.Exit(PARTIAL_INDEX)
 
 
