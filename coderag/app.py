@@ -10,7 +10,7 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from coderag.errors import ConfigurationError
 from coderag.event_loops import run_anywhere
@@ -495,8 +495,14 @@ class CodeRAG:
         self._opened.live.follow()
 
     def close(self) -> None:
-        """End `follow`, and let go of what is kept for edited files. The repository can still be asked."""
+        """End `follow`, as the end of a ``with`` does, and let go of what is kept for edited files. It can still be asked."""
         self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def export_graph(self, to: "ExportFormat" = "json") -> Iterator[bytes]:
         """Yield the code graph in a format that other tools read, piece by piece.

@@ -250,6 +250,16 @@ def test_following_twice_and_closing_twice_is_no_error(rag):
     assert rag.search("pay")
 
 
+def test_the_end_of_a_with_ends_following_and_lets_an_error_through(rag):
+    with pytest.raises(KeyError), rag as same:
+        assert same is rag
+        rag.follow()
+        watch = rag._opened.live._watch
+        raise KeyError
+    assert not watch._thread.is_alive()
+    assert rag.search("pay")
+
+
 # Together with the writer
 
 
