@@ -230,6 +230,7 @@ class RerankerSettings(Section):
 WEIGHTED: Final = (
     "lexical", "dense", "names", "dense_path", "docs",
     "definition", "file_of_name", "file_name", "folder_name", "coherence", "coverage", "file_size", "centrality", "length",
+    "function",
 )  # fmt: skip
 """The channels and the ranking signals that have a weight (docs/ranking.md)."""
 

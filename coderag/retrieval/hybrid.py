@@ -10,6 +10,7 @@ from coderag.retrieval.channels import Channel, find_symbols, search_channels, s
 from coderag.retrieval.filters import chunk_mask
 from coderag.retrieval.fusion import FusedScores, fuse_ranks, fuse_scores
 from coderag.retrieval.report_retrieval import fuse_report, report_channels
+from coderag.retrieval.shapes import shape_of
 from coderag.settings import SearchSettings
 from coderag.state import Analysis, Candidate, FilterValues
 from coderag.stores.corpus import Corpus
@@ -53,7 +54,7 @@ def retrieve(
     if analysis["report"]:
         return _retrieve_report(corpus, channels, allowed)
     fused = fuse_ranks(corpus, channels, settings.rrf_k) if settings.fusion == "rrf" else fuse_scores(corpus, channels)
-    rows = _candidate_rows(corpus, fused, query, analysis, top_k)
+    rows = _candidate_rows(corpus, fused, query, analysis, settings, top_k)
     if allowed is not None:
         rows = [row for row in rows if allowed[row]]
     return make_candidates(corpus, rows, fused, channels)
@@ -120,11 +121,14 @@ def _masked(corpus: Corpus, channel: Channel, allowed: NDArray[np.bool_] | None)
     return replace(channel, values=np.where(mask, channel.values, np.float32(0)))
 
 
-def _candidate_rows(corpus: Corpus, fused: FusedScores, query: str, analysis: Analysis, top_k: int) -> list[int]:
+def _candidate_rows(
+    corpus: Corpus, fused: FusedScores, query: str, analysis: Analysis, settings: SearchSettings, top_k: int
+) -> list[int]:
     """Return the rows that may be results: the best chunks, those of the best and best-named files, the definitions."""
     wanted = max(top_k, _LEAST_RESULTS)
     symbols = find_symbols(corpus, analysis)[:_DEFINITIONS]
-    within = fused.chunks + symbol_scores(corpus, symbols)
+    signals = shape_of(analysis["intent"]).chunk_scores(corpus, settings)
+    within = fused.chunks + symbol_scores(corpus, symbols) + signals
     rows = dict.fromkeys(match.row for match in symbols)
     rows.update(dict.fromkeys(top(fused.chunks, round(wanted * _CHUNKS_A_RESULT))))
     words = question_words(query)

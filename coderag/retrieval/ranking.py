@@ -2,15 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.retrieval.merging import POOL, merge_results
 from coderag.retrieval.report_ranking import report_scores
+from coderag.retrieval.shapes import REPORT, Shape, shape_of
 from coderag.retrieval.signals import Question, file_scores
-from coderag.schema import Intent
 from coderag.settings import SearchSettings
 from coderag.state import Analysis, Candidate
 from coderag.stores.corpus import Corpus
@@ -26,38 +25,6 @@ _CERTAIN = 1.0  # the declaration of exactly the name that was asked for
 _DECLARED = 0.5  # so much it counts more, lest a file that is only named like it come first
 _KNOWN_DECAY = 0.99  # for each further one of a file: of equally near ones, those of other files come first
 
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How results are chosen for an intent.
-
-    Attributes:
-        chunk_share: Weight of the chunk's own score against its file's, 0 to 1.
-        same_file_decay: What each further result of one file is multiplied with.
-        max_per_file: Results of one file, at most; None takes the setting.
-        wants_definition: Whether the declaration of a name is an answer, or only what the question is about.
-    """
-
-    chunk_share: float
-    same_file_decay: float
-    max_per_file: int | None = None
-    wants_definition: bool = True
-
-
-_OVERVIEW = Shape(chunk_share=0.3, same_file_decay=0.5)
-_PLACES = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=10, wants_definition=False)
-_REPORT = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=5)
-
-SHAPES: dict[Intent, Shape] = {
-    "find_usage": _PLACES,
-    "hierarchy": _PLACES,
-    "find_tests": _PLACES,
-    "find_similar": _PLACES,
-}
-"""Intents that ask for places; the others ask for an overview. Figures: ``docs/ranking.md``."""
-
-LENGTH_WEIGHT = 0.033
-"""Weight of the signal ``length``, the logarithm of a chunk's lines: of two that match alike, the longer one does the work."""
 
 KIND_FACTORS = {"module": 0.8}
 """How far chunks step back within their file: imports have many of its words and explain none."""
@@ -84,10 +51,10 @@ def rank(
     if not candidates:
         return []
     if report := analysis["report"]:
-        shape = _REPORT
+        shape = REPORT
         scored, shares = report_scores(corpus, analysis, report, candidates, settings.disabled_signals)
     else:
-        shape = SHAPES.get(analysis["intent"], _OVERVIEW)
+        shape = shape_of(analysis["intent"])
         scored, shares = _question_scores(corpus, query, analysis, candidates, settings, shape)
     chosen = _spread(corpus, scored, shape, shape.max_per_file or settings.max_per_file, POOL * top_k)
     pool = [candidate for _, _, candidate in scored[: POOL * top_k]]
@@ -112,7 +79,7 @@ def _question_scores(
     looked_up = np.array([candidate["channels"].get("lookup", 0.0) for candidate in candidates])
     fitting = zip(candidates, rows, strict=True)
     own = np.array([candidate["score"] * KIND_FACTORS.get(kinds[row], 1.0) for candidate, row in fitting])
-    own += looked_up + chunk_lengths(corpus, rows, settings)
+    own += looked_up + shape.chunk_scores(corpus, settings)[rows]
     if shape.wants_definition and "definition" not in settings.disabled_signals:
         own += question.definitions[rows]
         own += np.where(looked_up >= _CERTAIN, _DECLARED, 0)
@@ -127,15 +94,6 @@ def _question_scores(
     ]
     scored.sort(key=lambda entry: (-entry[0], entry[1]))
     return scored, shares
-
-
-def chunk_lengths(corpus: Corpus, rows: Sequence[int], settings: SearchSettings) -> NDArray[np.float64]:
-    """Return what the length of each of some chunks adds to its own score: float64 (len(rows),)."""
-    is_off = "length" in settings.disabled_signals
-    weight = 0.0 if is_off else LENGTH_WEIGHT * settings.weights.get("length", 1.0)
-    lines = corpus.end_lines[rows] - corpus.start_lines[rows] + 1
-    lengths: NDArray[np.float64] = weight * np.log1p(lines)
-    return lengths
 
 
 def _lexically_best(candidates: Sequence[Candidate], rows: Sequence[int]) -> list[int]:

@@ -27,6 +27,7 @@ _READS_BEFORE_RESIDENT = 4  # a command line asks once or twice; loading all tex
 _MOST_RESIDENT_BYTES = 64_000_000
 _LARGEST_FOR_ONE_THREAD = 32_000_000  # bytes
 _SAME_START, _LENGTH_DIFFERENCE = 2, 2  # of words that are one misspelt
+_FUNCTIONS = frozenset({"function", "method"})
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
@@ -229,6 +230,17 @@ class Corpus:
     def file_lines(self) -> IntArray:
         """The number of lines of each file."""
         return np.maximum.reduceat(self.end_lines, self.file_starts) if self.n_chunks else self.end_lines
+
+    @cached_property
+    def log_lines(self) -> FloatArray:
+        """Logarithm of the number of lines of each chunk."""
+        lines: FloatArray = np.log1p(self.end_lines - self.start_lines + 1).astype(np.float32)
+        return lines
+
+    @cached_property
+    def is_function(self) -> FloatArray:
+        """1 for each chunk that is a function or a method, else 0."""
+        return np.fromiter((kind in _FUNCTIONS for kind in self.column("kind")), np.float32, self.n_chunks)
 
     @cached_property
     def body(self) -> LexicalIndex:

@@ -22,6 +22,7 @@ ALONE = {
     "file_name": ("password rules", "a.py", SAME, "password_rules.py", SAME),
     "coverage": ("invoice printer", "a.py", SAME, "z.py", SAME.replace("x", "invoice").replace("work", "printer")),
     "length": ("anything", "a.py", SAME, "z.py", SAME.replace("    return", "    y = x\n    z = y\n    return")),
+    "function": ("anything", "a.py", "class Work:\n    x = 1\n", "z.py", SAME),
     "folder_name": ("password rules", "a/other/x.py", SAME, "a/password/x.py", SAME),
     "file_size": ("anything", "a.py", SAME, "z.py", SAME.replace("    return", "    y = x\n    z = y\n    return")),
     "centrality": (
@@ -47,7 +48,7 @@ def first(corpus, query, found, disabled=()):
 def test_a_signal_decides_between_files_that_are_alike_and_can_be_switched_off(name):
     query, other, other_text, wanted, wanted_text = ALONE[name]
     corpus = make_corpus({other: other_text, wanted: wanted_text})
-    others = [signal for signal in ("coverage", "file_size", "length") if signal != name]
+    others = [signal for signal in ("coverage", "file_size", "length", "function") if signal != name]
     assert first(corpus, query, candidates(corpus), others) == wanted
     assert first(corpus, query, candidates(corpus), [*others, name]) == other
 
@@ -72,9 +73,11 @@ def test_coherence_prefers_the_file_with_several_of_the_lexically_best_chunks():
 
 
 def test_every_signal_and_factor_is_tried_alone():
-    assert {signal.name for signal in SIGNALS} | NAME_FACTORS.keys() | {"role", "length"} == ALONE.keys() | {
-        "coherence"
-    }
+    assert {signal.name for signal in SIGNALS} | NAME_FACTORS.keys() | {
+        "role",
+        "length",
+        "function",
+    } == ALONE.keys() | {"coherence"}
 
 
 ROLES = {
@@ -152,7 +155,7 @@ def test_without_any_signal_the_fused_scores_stay(roles):
 
 def test_every_channel_signal_and_factor_can_be_switched_off_and_nothing_else():
     of_reports = {*CHUNK_WEIGHTS, *FILE_WEIGHTS, "language"}
-    of_questions = {*WEIGHTS, *(signal.name for signal in SIGNALS), "length", "role", *NAME_FACTORS, "data"}
+    of_questions = {*WEIGHTS, *(signal.name for signal in SIGNALS), "length", "function", "role", *NAME_FACTORS, "data"}
     assert set(SWITCHED) == of_questions | of_reports
     with pytest.raises(ValidationError, match="no signal 'lexcal' to switch off; there are: lexical, dense"):
         SearchSettings(disabled_signals=("lexcal",))

@@ -1,0 +1,70 @@
+"""What a list of results is for, by intent: declarations that explain something, one by name, or places."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.schema import Intent
+from coderag.settings import SearchSettings
+from coderag.stores.corpus import Corpus
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How results are chosen for an intent.
+
+    Attributes:
+        chunk_share: Weight of the chunk's own score against its file's, 0 to 1.
+        same_file_decay: What each further result of one file is multiplied with.
+        length: Weight of the logarithm of a chunk's lines: of two that match alike, the longer one does the work.
+        function: What a function or method has more than other chunks: it says how, a class's head or a constant what.
+        max_per_file: Results of one file, at most; None takes the setting.
+        wants_definition: Whether the declaration of a name is an answer, or only what the question is about.
+    """
+
+    chunk_share: float
+    same_file_decay: float
+    length: float = 0.033
+    function: float = 0.0
+    max_per_file: int | None = None
+    wants_definition: bool = True
+
+    def chunk_scores(self, corpus: Corpus, settings: SearchSettings) -> FloatArray:
+        """Return what the signals ``length`` and ``function`` add to each chunk's own score: (n_chunks,)."""
+        scores = np.zeros(corpus.n_chunks, np.float32)
+        for name, weight, values in (
+            ("length", self.length, corpus.log_lines),
+            ("function", self.function, corpus.is_function),
+        ):
+            if weight and name not in settings.disabled_signals:
+                scores += np.float32(weight * settings.weights.get(name, 1.0)) * values
+        return scores
+
+
+REPORT: Final = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=5)
+
+_DEFINITION: Final = Shape(chunk_share=0.3, same_file_decay=0.5)
+_OVERVIEW: Final = Shape(chunk_share=0.25, same_file_decay=0.55, length=0.12, function=0.3)
+_PLACES: Final = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=10, wants_definition=False)
+
+SHAPES: Final[Mapping[Intent, Shape]] = MappingProxyType(
+    {
+        "find_definition": _DEFINITION,
+        "find_usage": _PLACES,
+        "hierarchy": _PLACES,
+        "find_tests": _PLACES,
+        "find_similar": _PLACES,
+    }
+)
+"""Intents that ask for a name or for places; the others ask for an overview. Figures: ``docs/ranking.md``."""
+
+
+def shape_of(intent: Intent) -> Shape:
+    """Return how results are chosen for a question of an intent."""
+    return SHAPES.get(intent, _OVERVIEW)
