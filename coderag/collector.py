@@ -1,8 +1,13 @@
-"""The cyclic garbage collector, paused where much is made that lives on."""
+"""The cyclic garbage collector, paused where much is made that lives on, and seldom run in a process that soon ends."""
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+_SELDOM: Final = 20_000
+"""New objects after which it looks for garbage, instead of 700: what a search imports would have it look 330 times."""
 
 
 @contextmanager
@@ -18,3 +23,13 @@ def collector_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def collect_seldom() -> None:
+    """Have the collector look more seldom, and not at the end of the process, for a process that does one thing and ends.
+
+    What was imported lives to the end, and then the system takes it back at once. It is a third of the time of a search on
+    a small repository, and half of that is spent after its output. Files and processes are closed as ever.
+    """
+    gc.set_threshold(_SELDOM, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)

@@ -10,8 +10,8 @@ from coderag.errors import StoreError
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.files.changes import find_changes
 from coderag.ingestion.files.scanner import scan
-from coderag.ingestion.planning import configured_embedding
 from coderag.ingestion.summaries.work import Work
+from coderag.models.providers import configured_embedding
 from coderag.schema import IndexStatus
 from coderag.settings import Settings
 from coderag.stores.manifest import manifest_of
@@ -27,10 +27,11 @@ def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexSta
         settings: Its settings.
         snapshot: The current generation of its index.
     """
-    pointer, records = snapshot.pointer, snapshot.files()
+    pointer, manifest = snapshot.pointer, manifest_of(snapshot)
+    records = manifest.records
     ingestion = settings.ingestion
     found = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
-    changes = find_changes(found, manifest_of(snapshot))
+    changes = find_changes(found, manifest)
     added, changed, removed = changes.confirmed(root, ingestion.max_file_bytes)
     indexed = [record for record in records if record.outcome == "indexed"]
     return IndexStatus(

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.codegraph.columns import FloatArray, IntArray
@@ -191,6 +190,8 @@ def centrality(n_nodes: int, source: IntArray, target: IntArray, weight: FloatAr
 
     Source: L. Page et al., The PageRank Citation Ranking, 1999.
     """
+    import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, which only a writer need take
+
     if n_nodes == 0:
         return np.zeros(0, np.float32)
     given = np.bincount(source, weight, n_nodes)

@@ -91,7 +91,7 @@ def _freshness(setup: Setup) -> Finding:
 
 
 def _embedding(setup: Setup) -> Finding:
-    from coderag.ingestion.planning import configured_embedding  # noqa: PLC0415  # takes a while
+    from coderag.models.providers import configured_embedding  # noqa: PLC0415  # takes a while
 
     pointer = setup.store.pointer()
     if pointer is None:

@@ -4,17 +4,14 @@ import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
+from coderag.ingestion.pipeline_version import PIPELINE_VERSION
 from coderag.ingestion.summaries.kept import KeptSentences, SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import DenseModel
 from coderag.settings import Settings
-
-PIPELINE_VERSION: Final = 4
-"""Raised when the same file would give other chunks, vectors or facts; indexes of another version are built anew."""
 
 
 def run_settings(

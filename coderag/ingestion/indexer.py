@@ -7,28 +7,23 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.ingestion.cache_directory import cache_directory
-from coderag.ingestion.chunk_runs import PIPELINE_VERSION, chunk_embedder, run_settings
-from coderag.ingestion.embedded_chunks import EmbeddedChunks
 from coderag.ingestion.files.changes import Changes, batched, content_tree, count_renames, find_changes
 from coderag.ingestion.files.rescan import rescan
 from coderag.ingestion.files.scanner import Scan, check_root, scan
+from coderag.ingestion.pipeline_version import PIPELINE_VERSION
 from coderag.ingestion.summaries.kept import KeptSentences
 from coderag.ingestion.summaries.overviews import Overviews
-from coderag.ingestion.workers import parse_cache
-from coderag.ingestion.workers.jobs import FileTask, Job, JobResult, JobRunner
-from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.ingestion.workers.worker_pool import number_of_workers, shared_pool
 from coderag.models.dense import DenseModel, ProviderDense
 from coderag.privacy import PathMask
 from coderag.schema import FileRecord, IndexProgress, IndexReport
 from coderag.settings import Settings
-from coderag.stores.content_cache import ContentCache
-from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.graph_tables import GraphTables
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
@@ -37,6 +32,13 @@ from coderag.stores.pointer import EmbeddingInfo, Pointer
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
+
+# What reads, parses and embeds is loaded by the first run that finds something to do: to find out takes a fifth of the time.
+if TYPE_CHECKING:
+    from coderag.ingestion.embedded_chunks import EmbeddedChunks
+    from coderag.ingestion.workers.jobs import JobResult
+    from coderag.stores.content_cache import ContentCache
+    from coderag.stores.facts_bytes import PackedFacts
 
 Progress = Callable[[IndexProgress], None]
 Edits = tuple[Scan, Collection[str]]
@@ -169,11 +171,15 @@ class Indexer:
         writer: IndexWriter,
         last: Snapshot | None,
         changes: Changes,
-        cache: ContentCache | None,
+        cache: "ContentCache | None",
         *,
         parse_again: bool,
     ) -> None:
         """Index what changed, into the writer, and all else too if it has no vectors there."""
+        from coderag.ingestion.chunk_runs import chunk_embedder  # noqa: PLC0415  # see above
+        from coderag.ingestion.workers import parse_cache  # noqa: PLC0415
+        from coderag.ingestion.workers.vocabulary import Vocabulary  # noqa: PLC0415
+
         self._overviews.drop(changes.removed)
         writer.remove(changes.removed)
         self._tally.removed += [changes.known[path] for path in changes.removed]
@@ -204,7 +210,7 @@ class Indexer:
             self._overviews.renew_folders(self._sentences)
             writer.learn(self._overviews.terms())
 
-    def _add(self, writer: IndexWriter, chunks: EmbeddedChunks) -> None:
+    def _add(self, writer: IndexWriter, chunks: "EmbeddedChunks") -> None:
         with self._timed("store"):
             writer.add(chunks.columns, chunks.vectors.chunks, chunks.counts, chunks.terms)
         if self._sentences.may_exist:
@@ -240,8 +246,11 @@ class Indexer:
         self._texts_done += number
         self._progress(IndexProgress("embed", self._texts_done, self._texts_total))
 
-    def _results(self, changes: Changes, *, parse_again: bool) -> Generator[JobResult, None, None]:
+    def _results(self, changes: Changes, *, parse_again: bool) -> "Generator[JobResult, None, None]":
         """Yield what came of the changed files, in order, as worker processes read and parse them."""
+        from coderag.ingestion.chunk_runs import run_settings  # noqa: PLC0415  # see above
+        from coderag.ingestion.workers.jobs import FileTask, Job, JobRunner  # noqa: PLC0415
+
         size = self._n_workers
         use_cache = bool(self._settings.storage.cache_bytes) and not parse_again
         cache = self._cache_directory() if use_cache else None
@@ -261,7 +270,7 @@ class Indexer:
         finally:
             runner.close()
 
-    def _waited(self, results: Iterator[JobResult]) -> Iterator[JobResult]:
+    def _waited(self, results: "Iterator[JobResult]") -> "Iterator[JobResult]":
         """Yield results and note the time waited for them."""
         while True:
             with self._timed("parse"):
@@ -275,16 +284,18 @@ class Indexer:
         return cache_directory(self._root, self._store.directory)
 
     @contextmanager
-    def _cache(self, *, needed: bool) -> Iterator[ContentCache | None]:
+    def _cache(self, *, needed: bool) -> "Iterator[ContentCache | None]":
         limit = self._settings.storage.cache_bytes
         if not (limit and needed):
             yield None
             return
+        from coderag.stores.content_cache import ContentCache  # noqa: PLC0415  # see above
+
         with ContentCache(self._cache_directory(), limit_bytes=limit) as cache:
             yield cache
 
     @contextmanager
-    def _attended(self, cache: ContentCache | None) -> Iterator[None]:
+    def _attended(self, cache: "ContentCache | None") -> Iterator[None]:
         """Within the block, have a provider's model keep its vectors by content, and tell how far it is."""
         model = self._model
         if not isinstance(model, ProviderDense):
@@ -297,7 +308,7 @@ class Indexer:
         finally:
             model.cache, model.on_embedded = before
 
-    def _note(self, writer: IndexWriter, result: JobResult, changes: Changes) -> None:
+    def _note(self, writer: IndexWriter, result: "JobResult", changes: Changes) -> None:
         """Record what became of a job's files, and drop the old chunks of those that changed."""
         for record in result.records:
             old = changes.known.get(record.path)

@@ -16,7 +16,7 @@ from coderag.ingestion.indexer import fingerprint, fingerprint_of
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
 from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.dense import ProviderDense
-from coderag.models.providers import make_dense_model, model_name
+from coderag.models.providers import configured_embedding, make_dense_model, model_name
 from coderag.models.redacting import without_secrets
 from coderag.schema import FileRecord
 from coderag.settings import EmbeddingSettings, Settings
@@ -24,7 +24,6 @@ from coderag.stores.content_cache import FILE_NAME, ContentCache
 from coderag.stores.index_store import IndexStore
 from coderag.stores.manifest import Manifest, manifest_of
 from coderag.stores.path_key import path_mask
-from coderag.stores.pointer import EmbeddingInfo
 from coderag.stores.snapshot import Snapshot
 
 FOLDERS_NAMED = 10
@@ -109,19 +108,6 @@ def _last_generation(store: IndexStore, settings: Settings, repository: str) -> 
     if is_other and settings.ingestion.transformations:
         return _Base(pointer.generation, reembed)
     return _Base(pointer.generation, "", reembed, manifest_of(Snapshot(store.directory, pointer)))
-
-
-def configured_embedding(settings: EmbeddingSettings, recorded: EmbeddingInfo) -> str:
-    """Return the model that the settings name as ``provider/model``, without asking a server.
-
-    Args:
-        settings: The section ``embedding``.
-        recorded: The model of an index; where only the dimension differs, it is told too.
-    """
-    if settings.provider == "embedded":
-        return make_dense_model(settings).info.name
-    name = f"{settings.provider}/{model_name(settings)}"
-    return name if settings.dimension in (None, recorded.dimension) else f"{name} ({settings.dimension} dimensions)"
 
 
 def _totals(files: Iterable[Candidate | FileRecord]) -> FileTotals:

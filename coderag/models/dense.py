@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError
@@ -19,6 +18,9 @@ from coderag.privacy import MaskedPaths, PathMask
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 FloatArray = NDArray[np.float32]
 
@@ -46,11 +48,13 @@ class Batch:
     terms: Sequence[str]
     paths: Sequence[str]
     file_of: NDArray[np.intp]
-    path_counts: sp.csr_matrix
+    path_counts: "sp.csr_matrix"
 
     @property
-    def chunks_of_files(self) -> sp.csc_matrix:
+    def chunks_of_files(self) -> "sp.csc_matrix":
         """float32 (n_files, n_chunks), 1 where a chunk is of a file."""
+        import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, which a question's vector need not take
+
         n_chunks = len(self.file_of)
         ones, ends = np.ones(n_chunks, np.float32), np.arange(n_chunks + 1)
         return sp.csc_matrix((ones, self.file_of, ends), shape=(len(self.paths), n_chunks))
@@ -271,7 +275,7 @@ class MaskedQueries:
         return MaskedQueries(self._model, paths)
 
 
-def mean_vectors(chunks_of_files: sp.csc_matrix, chunks: FloatArray) -> FloatArray:
+def mean_vectors(chunks_of_files: "sp.csc_matrix", chunks: FloatArray) -> FloatArray:
     """Return the vector of each file of a provider's model: the mean of its chunks'. See `Batch.chunks_of_files`."""
     return _normalised(chunks_of_files @ chunks)
 

@@ -26,6 +26,7 @@ from coderag.models.remote_errors import Remote
 from coderag.models.text_window import MAX_TEXT_TOKENS, CountedWindow, TextWindow, TokenizerWindow
 from coderag.models.word_vectors import WordVectors
 from coderag.settings import EmbeddingSettings
+from coderag.stores.pointer import EmbeddingInfo
 
 if TYPE_CHECKING:
     import httpx
@@ -95,6 +96,19 @@ def model_name(settings: EmbeddingSettings) -> str:
         return f"{model_title(folder)}@{_short_hash(fingerprint(folder), *options)}"
     model = settings.model or _DEFAULT_MODELS.get(provider, "")
     return model if options == (None, None) else f"{model}@{_short_hash(*options)}"
+
+
+def configured_embedding(settings: EmbeddingSettings, recorded: EmbeddingInfo) -> str:
+    """Return the model that the settings name as ``provider/model``, without asking a server.
+
+    Args:
+        settings: The section ``embedding``.
+        recorded: The model of an index; where only the dimension differs, it is told too.
+    """
+    if settings.provider == "embedded":
+        return make_dense_model(settings).info.name
+    name = f"{settings.provider}/{model_name(settings)}"
+    return name if settings.dimension in (None, recorded.dimension) else f"{name} ({settings.dimension} dimensions)"
 
 
 def embedding_remote(settings: EmbeddingSettings) -> Remote:

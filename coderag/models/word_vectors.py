@@ -12,14 +12,16 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from coderag.errors import ModelError
 from coderag.tokens import TOKENIZER_VERSION
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 ASSET = Path(__file__).with_name("assets") / "words-v1"
 """The word vectors of this release."""
@@ -183,6 +185,8 @@ class WordVectors:
         Returns:
             float32 array, shape (len(texts), dim), in the order of ``texts``.
         """
+        from scipy import sparse  # noqa: PLC0415  # 0.15 s, which a question's vector need not take
+
         column_of: dict[str, int] = {}
         counted = [Counter(terms) for terms in texts]
         columns = [column_of.setdefault(term, len(column_of)) for counts in counted for term in counts]
@@ -197,6 +201,8 @@ class WordVectors:
 
         One product makes them all, so that a row which several fields use is taken from the table once.
         """
+        from scipy import sparse  # noqa: PLC0415  # as above
+
         stacked = [field.counts for field in fields]
         taken = rows[np.concatenate([counts.indices for counts in stacked])]
         values = np.concatenate([counts.data for counts in stacked])

@@ -2,7 +2,6 @@
 
 from langgraph.runtime import Runtime
 
-from coderag.answering.answers import write_answer
 from coderag.observability import Step
 from coderag.records import record_of
 from coderag.state import QueryContext, QueryState, QueryUpdate
@@ -13,6 +12,7 @@ async def answer(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpda
 
     What is written is streamed as dicts with ``kind`` (``draft`` or ``text``) and ``text``, see `coderag.schema.AnswerEvent`.
     """
+    from coderag.answering.answers import write_answer  # noqa: PLC0415  # 0.1 s, which a search need not take
 
     def emit(kind: str, text: str) -> None:
         if text or kind == "text":  # a text without words replaces drafts that were dropped

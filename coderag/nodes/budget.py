@@ -4,15 +4,16 @@ from functools import partial
 
 from langgraph.runtime import Runtime
 
-from coderag.codegraph.excerpt import graph_excerpt
 from coderag.observability import Step
 from coderag.records import record_of
-from coderag.retrieval.packing import pack
 from coderag.state import QueryContext, QueryState, QueryUpdate
 
 
 def budget(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     """Assemble the context."""
+    from coderag.codegraph.excerpt import graph_excerpt  # noqa: PLC0415  # a search ends before
+    from coderag.retrieval.packing import pack  # noqa: PLC0415
+
     context = runtime.context
     with Step("budget") as step:
         token_budget = state.get("token_budget") or context.settings.token_budget

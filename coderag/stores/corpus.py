@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from math import log1p
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.schema import SymbolRecord
@@ -22,6 +22,9 @@ from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.spellings import Spellings
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 from coderag.tokens import path_terms, text_terms
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 _READS_BEFORE_RESIDENT = 4  # a command line asks once or twice; loading all text takes it longer than ten rows
 _MOST_RESIDENT_BYTES = 64_000_000
@@ -276,16 +279,20 @@ class Corpus:
         return {name: sentence for name, sentence in found.items() if sentence}
 
     @cached_property
-    def _chunks_of_files(self) -> sp.csr_matrix:
+    def _chunks_of_files(self) -> "sp.csr_matrix":
+        import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, and not every question is looked up by its words
+
         ones = np.ones(self.n_chunks, np.float32)
         return sp.csr_matrix((ones, (self.file_of, np.arange(self.n_chunks))), shape=(self.n_files, self.n_chunks))
 
     @cached_property
-    def _path_counts(self) -> sp.csr_matrix:
+    def _path_counts(self) -> "sp.csr_matrix":
         return self._counted([path_terms(path) for path in self.paths])
 
-    def _counted(self, texts: Sequence[Sequence[str]]) -> sp.csr_matrix:
+    def _counted(self, texts: Sequence[Sequence[str]]) -> "sp.csr_matrix":
         """Return how often each term of the index is in each text, given as terms, a row a file."""
+        import scipy.sparse as sp  # noqa: PLC0415  # as above
+
         ids = [self.known_terms(terms) for terms in texts]
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in ids], dtype=np.int64)])
         flat = np.fromiter((number for row in ids for number in row), np.int32, int(indptr[-1]))

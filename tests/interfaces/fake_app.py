@@ -30,7 +30,7 @@ from coderag.schema import (
     SearchHit,
     SearchHits,
 )
-from coderag.settings import ServiceSettings, StorageSettings
+from coderag.settings import IngestionSettings, ServiceSettings, StorageSettings
 from tests.interfaces.fake_graph import FakeGraph
 
 if TYPE_CHECKING:
@@ -102,7 +102,9 @@ class FakeCodeRAG:
 
     def __init__(self, root: Path, behaviour: str | BaseException = "ok") -> None:
         self.root = root
-        self.settings = SimpleNamespace(storage=StorageSettings(), service=ServiceSettings(autostart=False))
+        self.settings = SimpleNamespace(
+            storage=StorageSettings(), service=ServiceSettings(autostart=False), ingestion=IngestionSettings()
+        )
         self.behaviour = behaviour
         self.indexed = behaviour != "unindexed"
         self.calls: list[tuple[str, object]] = []

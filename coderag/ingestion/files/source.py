@@ -16,8 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from charset_normalizer import from_bytes
-
 from coderag.notebooks import readable_text
 from coderag.schema import Outcome
 
@@ -228,6 +226,8 @@ def _detect(lines: list[bytes]) -> str:
 
 def _most_plausible(sample: bytes) -> str:
     """Return the library's choice; among those it holds for equal, the one with sound capitals, then the likeliest."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415  # few files need it
+
     matches = from_bytes(sample, cp_isolation=_LEGACY_ENCODINGS, preemptive_behaviour=False)
     best = matches.best()
     if best is None:

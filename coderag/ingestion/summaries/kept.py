@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
 from coderag.ingestion.summaries.subjects import chunk_subjects
-from coderag.ingestion.workers.term_counter import TermCounter
-from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.summary_cache import SummaryCache
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from coderag.ingestion.workers.vocabulary import Vocabulary
 
 SOURCE: Final = "llm"
 """The ``summary_source`` of a sentence that was kept."""
@@ -71,7 +70,9 @@ class SummaryColumns:
         vocabulary: Of the index; it learns the terms of the sentences.
     """
 
-    def __init__(self, sentences: KeptSentences, vocabulary: Vocabulary) -> None:
+    def __init__(self, sentences: KeptSentences, vocabulary: "Vocabulary") -> None:
+        from coderag.ingestion.workers.term_counter import TermCounter  # noqa: PLC0415  # loads scipy
+
         self._sentences = sentences
         self._vocabulary = vocabulary
         self._counter = TermCounter()
@@ -101,6 +102,8 @@ class SummaryColumns:
 
     def _recounted(self, columns: "pa.Table", counts: FieldCounts, changed: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts with the documentation of the changed chunks counted anew."""
+        import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s
+
         rows = np.flatnonzero(changed)
         documented = columns.select(["summary", "docstring"]).take(rows).to_pylist()
         docs = self._counter.count_texts([f"{one['summary']}\n{one['docstring']}" for one in documented])

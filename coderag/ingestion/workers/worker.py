@@ -2,74 +2,29 @@
 
 Grammars are native code over whatever a repository holds: some crash on malformed text and some never return. Here that
 ends a process whose only business is one job; `coderag.ingestion.workers.worker_pool` notices and goes on without the file.
-
-A message is eight bytes of length and a pickle. Parent to worker: `RunSettings`, then each `Job`, at the end None. Worker to
-parent: the position of each file it begins with, and in the end a `JobResult` or a `Fault`; None when the run is put away.
 """
 
 import os
-import pickle
 import signal
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
+from coderag.ingestion.workers.messages import Fault, read_message, write_message
+from coderag.stores.no_pandas import spare_pandas
 from coderag.token_counts import count_tokens
 
-_LENGTH = 8
 _SECONDS_A_FILE = 3  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
 _MEMORY = 1 << 30  # bytes, beside what a worker takes before its first job
 _MEMORY_A_BYTE = 250  # of the largest file allowed: a tree takes some 100
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An error of ours that ended a job."""
-
-    message: str
-
-
-def write_message(stream: IO[bytes], message: object) -> None:
-    """Write one message."""
-    content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(len(content).to_bytes(_LENGTH, "little"))
-    stream.write(content)
-    stream.flush()
-
-
-def read_message(stream: IO[bytes]) -> Any:  # noqa: ANN401  # whatever was written
-    """Return the next message.
-
-    Raises:
-        EOFError: There is none, or not the whole of it: the other side is gone.
-    """
-    length = stream.read(_LENGTH)
-    size = int.from_bytes(length, "little")
-    content = stream.read(size)
-    if len(length) < _LENGTH or len(content) < size:
-        raise EOFError
-    return pickle.loads(content)  # noqa: S301  # from our own process
-
-
-class _WithoutPandas(MetaPathFinder):
-    """Finds no pandas, which pyarrow would import with the first array: 0.3 s."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        """Refuse pandas and leave everything else to the other finders."""
-        if name == "pandas":
-            raise ModuleNotFoundError(name=name)
-
-
 def warm_up() -> None:
     """Load what the first job would have to wait for, and keep out what it does not need."""
-    sys.meta_path.insert(0, _WithoutPandas())
-    import pyarrow  # noqa: F401, PLC0415
-
+    spare_pandas()
     count_tokens("")
 
 

@@ -10,10 +10,13 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from coderag.errors import IngestionError
-from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
 from coderag.ingestion.workers.worker_process import WITHOUT_WORKERS, WorkerDiedError, WorkerProcess
+
+if TYPE_CHECKING:
+    from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
 
 IDLE_S = 60.0
 """Workers without a job for so long are ended; starting one takes about 0.4 s."""
@@ -36,7 +39,7 @@ class WorkerPool:
         self._process_id = os.getpid()
         atexit.register(self.close)
 
-    def run(self, jobs: Iterable[Job], settings: RunSettings) -> Iterator[JobResult]:
+    def run(self, jobs: "Iterable[Job]", settings: "RunSettings") -> "Iterator[JobResult]":
         """Yield the result of each job, in their order, a few jobs ahead of the one that is asked for.
 
         Raises:
@@ -152,7 +155,7 @@ class _Team:
         self._pool.keep(worker for worker in self._workers.values() if worker.alive)
 
 
-def _do(job: Job, settings: RunSettings, team: _Team) -> JobResult:
+def _do(job: "Job", settings: "RunSettings", team: _Team) -> "JobResult":
     """Do a job; when a worker dies of a file, do it again with more care for that file."""
     is_second_try = False
     while True:
@@ -169,7 +172,7 @@ def _do(job: Job, settings: RunSettings, team: _Team) -> JobResult:
                 job = _after_death(job, error)
 
 
-def _after_death(job: Job, error: WorkerDiedError) -> Job:
+def _after_death(job: "Job", error: WorkerDiedError) -> "Job":
     """Return the job to do instead: with the file that was under way, or else every one, treated with more care."""
     positions = [error.position] if error.position is not None and error.position >= 0 else range(len(job.files))
     for position in positions:

@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, Final, cast
+from typing import IO, TYPE_CHECKING, Final, cast
 
 from coderag.errors import IngestionError
-from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
-from coderag.ingestion.workers.worker import Fault, read_message, write_message
+from coderag.ingestion.workers.messages import Fault, read_message, write_message
 from coderag.own_processes import python_command, python_environment, told_end
+
+if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worker does, meanwhile
+    from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
 
 WITHOUT_WORKERS: Final = "Set `ingestion.workers` to 0 to index without worker processes."
 
@@ -67,7 +69,7 @@ class WorkerProcess:
         """Whether it has not ended."""
         return self._process.poll() is None
 
-    def do(self, job: Job, settings: RunSettings) -> JobResult:
+    def do(self, job: "Job", settings: "RunSettings") -> "JobResult":
         """Return what came of a job.
 
         Raises:
@@ -92,7 +94,7 @@ class WorkerProcess:
             watch.cancel()
         if isinstance(message, Fault):
             raise IngestionError(f"indexing failed in a worker process:\n{message.message}")
-        return cast(JobResult, message)
+        return cast("JobResult", message)
 
     def end_run(self) -> None:
         """Have it let go of what belongs to the run, such as the file of the cache; end it if that fails."""

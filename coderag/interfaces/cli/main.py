@@ -28,6 +28,7 @@ from coderag.interfaces.cli import (
 )
 from coderag.interfaces.cli._faults import InterruptedByUserError, report
 from coderag.interfaces.cli._group import LightGroup, show_help_alone
+from coderag.interfaces.cli._haste import is_for_a_command
 from coderag.interfaces.cli._light_command import LightCommand
 from coderag.interfaces.cli._options import DebugOption
 from coderag.interfaces.cli._streams import flush_stdout, set_encodings
@@ -111,4 +112,5 @@ def options(ctx: typer.Context, *, debug: DebugOption = False, version: VersionO
 
 def run() -> None:
     """Run the command line of this process. The entry point of the installed ``coderag``."""
+    is_for_a_command()
     app(prog_name=app.info.name)

@@ -3,7 +3,6 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from coderag.models.llms.providers import make_language_model
 from coderag.redaction import RedactingModel
 from coderag.settings import Settings
 from coderag.state import LanguageModel
@@ -37,6 +36,10 @@ class LanguageModels:
     def _chosen(self) -> LanguageModel | None:
         given = self._given
         if given is None:
+            if self._settings.llm.provider == "none":  # then nothing is loaded that talks to servers
+                return None
+            from coderag.models.llms.providers import make_language_model  # noqa: PLC0415
+
             return make_language_model(self._settings.llm)
         if isinstance(given, LanguageModel):
             return given

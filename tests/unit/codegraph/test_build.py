@@ -270,7 +270,7 @@ def test_what_comes_back_to_itself_is_found_once_it_no_longer_does() -> None:
 
 
 def test_a_changed_line_number_elsewhere_links_no_other_file_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from coderag.codegraph import build as building
+    from coderag.codegraph import rebuild as building
 
     linked: list[list[int]] = []
     stale_files = building.stale_files

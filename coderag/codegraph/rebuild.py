@@ -1,0 +1,61 @@
+"""Build the code graph of a generation: link what changed and what depended on it, keep the rest."""
+
+from collections.abc import Mapping, Sequence
+
+from coderag.codegraph.assembly import Assembly, ranked
+from coderag.codegraph.linking.parallel import link_files
+from coderag.codegraph.linking.program import FactsRow, Program, declared_names
+from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
+from coderag.codegraph.staleness import stale_files
+from coderag.facts import FileFacts
+from coderag.schema import FileRecord
+from coderag.stores.facts_bytes import PackedFacts, pack_facts, unpack_interface
+from coderag.stores.graph_tables import GraphTables
+
+
+def build_graph(
+    last: GraphTables | None,
+    files: Sequence[FileRecord],
+    facts: Mapping[str, PackedFacts],
+    imported: ImportedEdges | None,
+    *,
+    relink: bool,
+    processes: int,
+) -> GraphTables:
+    """Return the code graph of all indexed files; arguments as for `coderag.codegraph.build.GraphBuilder`."""
+    old_rows = _stored_rows(last)
+    known = {row.path: row for row in old_rows}
+    empty = pack_facts(FileFacts(""))
+    rows: list[FactsRow] = []
+    interfaces: dict[int, FileFacts] = {}
+    indexed = (record for record in files if record.outcome == "indexed")
+    for record in sorted(indexed, key=lambda record: record.path):
+        packed = facts.get(record.path)
+        if packed is None and record.path in known:
+            rows.append(known[record.path]._replace(role=record.role))
+        else:
+            packed = packed or empty
+            interfaces[len(rows)] = interface = unpack_interface(packed.interface)
+            rows.append(_read_row(record, packed, interface))
+    program = Program(rows, interfaces)
+    stale: Sequence[int] = range(len(rows))
+    if last is not None and not relink:
+        stale = stale_files(last.facts, old_rows, program, facts)
+    linked = link_files(program, stale, processes=processes)
+    tables = Assembly(program, linked, last).tables()
+    if imported is not None:
+        hashes = {record.path: record.hash for record in files}
+        tables = tables._replace(edges=apply_edges(tables, imported, hashes).edges)
+    return ranked(tables, last)
+
+
+def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:
+    configures = bool(interface.settings)
+    described = (record.path, record.language, record.role, record.lines, interface.package, configures)
+    return FactsRow(*described, declared_names(interface), *packed)
+
+
+def _stored_rows(last: GraphTables | None) -> list[FactsRow]:
+    if last is None:
+        return []
+    return [FactsRow(*row) for row in zip(*(last.facts[name].to_pylist() for name in FactsRow._fields), strict=True)]

@@ -1,0 +1,96 @@
+"""What is done so that a command starts and ends sooner, and where it is not done."""
+
+import gc
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from coderag import collector
+from coderag.ingestion.workers import worker_pool
+from coderag.interfaces.cli import _haste
+from coderag.settings import IngestionSettings, Settings
+from coderag.stores import no_pandas
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take this process for one of a command alone."""
+    monkeypatch.setattr(_haste._Process, "is_own", True)
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was done in haste."""
+    done: list[str] = []
+    pool = SimpleNamespace(prepare=lambda: done.append("workers"))
+    monkeypatch.setattr(worker_pool, "shared_pool", lambda size: pool)
+    monkeypatch.setattr(worker_pool, "number_of_workers", lambda wanted: 2)
+    monkeypatch.setattr(collector, "collect_seldom", lambda: done.append("collector"))
+    monkeypatch.setattr(no_pandas, "spare_pandas", lambda: done.append("pandas"))
+    return done
+
+
+@pytest.mark.usefixtures("own")
+def test_a_process_of_a_command_alone_makes_haste(done: list[str], tmp_path: Path) -> None:
+    _haste.before_loading()
+    _haste.before_indexing(tmp_path)
+    _haste.before_reading(Settings())
+    assert done == ["collector", "workers", "pandas"]
+
+
+def test_a_program_that_calls_the_command_line_stays_as_it_is(done: list[str], tmp_path: Path) -> None:
+    _haste.before_loading()
+    _haste.before_indexing(tmp_path)
+    _haste.before_reading(Settings())
+    assert done == []
+
+
+@pytest.mark.usefixtures("own")
+def test_transformations_of_the_user_have_pandas(done: list[str]) -> None:
+    _haste.before_reading(Settings(ingestion=IngestionSettings(transformations=("package.module:Class",))))
+    assert done == []
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("name", [".coderag", ".coderag.yaml", ".coderag.local.yaml", "CODERAG_INGESTION__WORKERS"])
+def test_workers_do_not_start_before_the_settings_where_there_are_some(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if name.isupper():
+        monkeypatch.setenv(name, "0")
+    else:
+        (tmp_path / name).touch()
+    _haste.before_indexing(tmp_path)
+    assert done == []
+
+
+def test_the_collector_looks_seldom_and_not_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_exit: list[object] = []
+    monkeypatch.setattr(collector.atexit, "register", at_exit.append)
+    before = gc.get_threshold()
+    try:
+        collector.collect_seldom()
+        assert gc.isenabled()
+        assert gc.get_threshold() == (collector._SELDOM, *before[1:])
+    finally:
+        gc.set_threshold(*before)
+    assert at_exit == [gc.freeze]
+
+
+def test_without_pandas_pyarrow_still_makes_frames_and_others_import_it() -> None:
+    script = """
+import sys
+from coderag.stores.no_pandas import spare_pandas
+spare_pandas()
+import lance, pyarrow as pa
+table = pa.table({"a": pa.array([1, None])})
+assert "pandas" not in sys.modules
+assert table.to_pandas()["a"].isna().tolist() == [False, True]
+import pandas as pd
+assert pa.array(pd.Series([1.0, float("nan")])).null_count == 1
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
