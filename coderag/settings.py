@@ -247,7 +247,9 @@ class SearchSettings(Section):
     fusion: Literal["scores", "rrf"] = Field("scores", description="How the channels' results are combined.")
     rrf_k: int = Field(60, ge=1, le=1_000, description="Constant k of reciprocal rank fusion.")
     top_k: int = Field(10, ge=1, le=MOST_RESULTS, description="Results returned by default.")
-    max_per_file: int = Field(3, ge=1, le=100, description="Results of one file, at most.")
+    max_per_file: int = Field(
+        3, ge=1, le=100, description="Results of one file, at most; a context shows up to four times as many."
+    )
     token_budget: int = Field(
         8_000, ge=LEAST_TOKENS, le=MOST_TOKENS, description="Size of an assembled context, in tokens."
     )

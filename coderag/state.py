@@ -203,11 +203,11 @@ class QueryState(QueryInput, QueryOutput):
     """Everything the nodes share.
 
     Attributes:
-        reserve: Candidates behind the results, best first, for what they leave of a context's budget.
+        to_read: What a context shows first: the candidates without regard to how many of a file there are.
     """
 
     candidates: list[Candidate]
-    reserve: list[Candidate]
+    to_read: list[Candidate]
     widened: bool
 
 
@@ -223,7 +223,7 @@ class QueryUpdate(TypedDict, total=False):
     answer: dict[str, Any]
     trace: list[TraceEntry]
     candidates: list[Candidate]
-    reserve: list[Candidate]
+    to_read: list[Candidate]
     widened: bool
 
 

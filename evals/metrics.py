@@ -130,7 +130,7 @@ def retrieval_metrics(
     """Return all metrics of the results of one question.
 
     What is right but not needed (`also`) counts for the hits, the reciprocal rank and the precision; for nDCG such results
-    are passed over, and recall asks for the answers alone.
+    are passed over, and recall asks for the answers alone. For ``file_ndcg`` an answer is its whole file.
 
     Args:
         results: Best first.
@@ -147,6 +147,8 @@ def retrieval_metrics(
     found["mrr"] = reciprocal_rank(results, right)
     deepest = min(top_k, _RANKS[-1])
     found[f"ndcg@{deepest}"] = ndcg(needed, answers, deepest)
+    files = [Target(path=path) for path in dict.fromkeys(answer.path for answer in answers)]
+    found[f"file_ndcg@{deepest}"] = ndcg(needed, files, deepest)
     found |= {f"recall@{k}": recall(results, answers, k) for k in ranks}
     found |= {f"precision@{k}": precision(results, right, k) for k in ranks}
     return found

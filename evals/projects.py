@@ -1,4 +1,4 @@
-"""`python -m evals.projects`: run all golden sets about open-source projects, or about the fixtures, with several engines."""
+"""`python -m evals.projects`: run the golden sets of open-source projects, or of the fixtures, with several engines."""
 
 import argparse
 import sys
@@ -23,7 +23,7 @@ from .thresholds import load_thresholds, missed
 from .versus import overview_table, versus_table
 
 DATASETS = Path(__file__).parent / "datasets"
-METRICS = ("hit@1", "hit@5", "function_hit@5", "ndcg@10", "coverage@8000")
+METRICS = ("hit@1", "hit@5", "function_hit@5", "ndcg@10", "file_ndcg@10", "coverage@8000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,11 @@ def _run_all(options: argparse.Namespace) -> dict[str, Run]:
 
 
 def _joined(options: argparse.Namespace, runs: dict[str, list[Run]]) -> dict[str, Run]:
-    return {name: Run.joined(done, "fixtures" if options.fixtures else "projects") for name, done in runs.items()}
+    return {name: Run.joined(done, _collection(options)) for name, done in runs.items()}
+
+
+def _collection(options: argparse.Namespace) -> str:
+    return "fixtures" if options.fixtures else str(options.collection)
 
 
 def _keep(options: argparse.Namespace, runs: dict[str, list[Run]]) -> None:
@@ -99,7 +103,7 @@ def _projects(options: argparse.Namespace) -> Iterator[Project]:
     Raises:
         ConfigurationError: A project that was named is not there, or there is none.
     """
-    folder = options.datasets / ("fixtures" if options.fixtures else "projects")
+    folder = options.datasets / _collection(options)
     sets = {path.stem: path for path in sorted(folder.glob("*.jsonl"))}
     unknown = sorted(set(options.only or ()) - sets.keys())
     if unknown or not sets:
@@ -136,12 +140,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--trees", type=Path, default=Path(tempfile.gettempdir()) / "coderag-projects",
         help="folder for the projects' files and indexes (%(default)s)")  # fmt: skip
     add("--fixtures", type=Path, help="ask about these fixture repositories instead, a folder for each golden set")
-    add("--datasets", type=Path, default=DATASETS, help="folder of the golden sets (%(default)s)")
+    add(
+        "--collection", choices=("projects", "everyday"), default="projects", help="folder of golden sets (%(default)s)"
+    )
+    add("--datasets", type=Path, default=DATASETS, help="folder of the collections (%(default)s)")
     add("--engine", action="append", choices=sorted(ENGINES), help="repeatable; the first is compared with the others")
     add("--only", nargs="+", metavar="NAME", help="only these golden sets")
     add("--metric", action="append", help=f"repeatable; default: {', '.join(METRICS)}")
     add("--out", type=Path, help="folder in which the runs are kept, one file an engine")
-    add("--thresholds", type=Path, help="TOML: the least that the first engine must reach, in [projects] or [fixtures]")
+    add(
+        "--thresholds",
+        type=Path,
+        help="TOML: the least that the first engine must reach, in a table named as the collection",
+    )
     return parser
 
 

@@ -1,5 +1,7 @@
 """Node ``rerank``: the ranking signals, the choice of results, and how well they answer."""
 
+from collections.abc import Sequence
+
 from langgraph.runtime import Runtime
 
 from coderag.observability import Step
@@ -8,7 +10,7 @@ from coderag.retrieval.explaining import with_ranks
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.ranking import narrow_to_kinds, rank
 from coderag.retrieval.reranking import apply_model
-from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.state import Candidate, QueryContext, QueryState, QueryUpdate
 
 _CONTEXT_CANDIDATES = 40  # ten results are often too small to fill a context
 
@@ -20,17 +22,19 @@ def rerank(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     with Step("rerank") as step:
         top_k = state.get("top_k") or context.settings.top_k
         wanted = max(top_k, reranker.candidates) if reranker else top_k
-        most = wanted if state.get("goal", "search") == "search" else max(wanted, _CONTEXT_CANDIDATES)
-        results = rank(corpus, analysis["question"], analysis, state["candidates"], context.settings, most)
-        if kinds := (state.get("filters") or NO_FILTERS)["kinds"]:
-            results = narrow_to_kinds(corpus, results, kinds)
-        results, reserve = results[:wanted], results[wanted:]
+        ranking = rank(corpus, analysis["question"], analysis, state["candidates"], context.settings)
+        kinds = (state.get("filters") or NO_FILTERS)["kinds"]
+        results = narrow_to_kinds(corpus, ranking.best(wanted), kinds)
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
         judgement = judge(corpus, analysis, results, vector)
         if reranker and (judgement["verdict"] == "found" or state["widened"]):  # else they are searched once more
             results, told = apply_model(reranker, corpus, state["query"], results, context.masked_paths)
             step.note(**told)
-        results, reserve = results[:top_k], [*results[top_k:], *reserve]
+        to_read: list[Candidate] = []
+        if state.get("goal", "search") != "search":
+            to_read = narrow_to_kinds(corpus, ranking.best_to_read(max(wanted, _CONTEXT_CANDIDATES)), kinds)
+            to_read = _led_by(results, to_read) if reranker else to_read
+        results = results[:top_k]
         if state.get("explain"):
             results = with_ranks(context, state, results)
         step.note(
@@ -42,8 +46,14 @@ def rerank(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
         )
     return {
         "results": results,
-        "reserve": reserve,
+        "to_read": to_read,
         "evidence": judgement["verdict"],
         "judgement": judgement,
         "trace": step.entries,
     }
+
+
+def _led_by(first: Sequence[Candidate], others: Sequence[Candidate]) -> list[Candidate]:
+    """Return some candidates and behind them those of the others that are not among them."""
+    taken = {(one["chunk_id"], one["start_line"]) for one in first}
+    return [*first, *(one for one in others if (one["chunk_id"], one["start_line"]) not in taken)]

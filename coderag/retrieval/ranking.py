@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ _RESOLVED = 0.5  # confidence from which the code graph's word is taken
 _KNOWN_ANSWER = 30.0  # what is known comes before what is alike, and what is nearer before what is better named
 _CERTAIN = 1.0  # the declaration of exactly the name that was asked for
 _DECLARED = 0.5  # so much it counts more, lest a file that is only named like it come first
+# A context may show much of one file: what answers is often there, and its further results are the next best place.
+_DECAY_TO_READ, _TIMES_TO_READ = 0.9, 4
 _KNOWN_DECAY = 0.99  # for each further one of a file: of equally near ones, those of other files come first
 
 
@@ -30,15 +33,44 @@ KIND_FACTORS = {"module": 0.8}
 """How far chunks step back within their file: imports have many of its words and explain none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates by their scores, from which results are chosen.
+
+    Attributes:
+        scored: Best first.
+        shares: What each signal added to each file's score.
+        shape: How results are chosen.
+        max_per_file: Results of one file in a list, at most.
+    """
+
+    corpus: Corpus
+    scored: list[Scored]
+    shares: dict[str, FloatArray]
+    shape: Shape
+    max_per_file: int
+
+    def best(self, top_k: int) -> list[Candidate]:
+        """Return a list of results, best first: few of one file."""
+        return self._chosen(self.shape, self.shape.max_per_file or self.max_per_file, top_k)
+
+    def best_to_read(self, top_k: int) -> list[Candidate]:
+        """Return what a context shows first: as many of one file as are good."""
+        most = max(self.shape.max_per_file or 0, _TIMES_TO_READ * self.max_per_file)
+        decay = max(self.shape.same_file_decay, _DECAY_TO_READ)
+        return self._chosen(replace(self.shape, same_file_decay=decay), most, top_k)
+
+    def _chosen(self, shape: Shape, max_per_file: int, top_k: int) -> list[Candidate]:
+        chosen = _spread(self.corpus, self.scored, shape, max_per_file, POOL * top_k)
+        pool = [candidate for _, _, candidate in self.scored[: POOL * top_k]]
+        merged = merge_results(self.corpus, chosen, pool, top_k)
+        return [_explained(self.corpus, result, self.shares) for result in merged]
+
+
 def rank(
-    corpus: Corpus,
-    query: str,
-    analysis: Analysis,
-    candidates: Sequence[Candidate],
-    settings: SearchSettings,
-    top_k: int,
-) -> list[Candidate]:
-    """Return the results, best first.
+    corpus: Corpus, query: str, analysis: Analysis, candidates: Sequence[Candidate], settings: SearchSettings
+) -> Ranking:
+    """Return the ranking of candidates.
 
     Args:
         corpus: The open index.
@@ -46,19 +78,16 @@ def rank(
         analysis: What it asks for.
         candidates: From `retrieve` and from the look-up.
         settings: Which signals are off, and how many results one file may have.
-        top_k: Number of results, at most.
     """
     if not candidates:
-        return []
+        return Ranking(corpus, [], {}, REPORT, settings.max_per_file)
     if report := analysis["report"]:
         shape = REPORT
         scored, shares = report_scores(corpus, analysis, report, candidates, settings.disabled_signals)
     else:
         shape = shape_of(analysis["intent"])
         scored, shares = _question_scores(corpus, query, analysis, candidates, settings, shape)
-    chosen = _spread(corpus, scored, shape, shape.max_per_file or settings.max_per_file, POOL * top_k)
-    pool = [candidate for _, _, candidate in scored[: POOL * top_k]]
-    return [_explained(corpus, result, shares) for result in merge_results(corpus, chosen, pool, top_k)]
+    return Ranking(corpus, scored, shares, shape, settings.max_per_file)
 
 
 def _question_scores(
@@ -143,8 +172,8 @@ def _explained(corpus: Corpus, result: Candidate, shares: dict[str, FloatArray])
 
 
 def narrow_to_kinds(corpus: Corpus, results: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:
-    """Return the results, each with the lines of a declaration of one of the kinds: chunks may hold several."""
-    return [_narrowed(corpus, result, kinds) for result in results]
+    """Return the results, each with the lines of a declaration of one of the kinds, if any: chunks may hold several."""
+    return [_narrowed(corpus, result, kinds) for result in results] if kinds else list(results)
 
 
 def _narrowed(corpus: Corpus, result: Candidate, kinds: Sequence[str]) -> Candidate:

@@ -91,7 +91,7 @@ def context_pieces(corpus: Corpus, state: QueryState) -> tuple[list[Piece], list
 
     The first results have all parts of their declaration, where it is so long that it has several.
     """
-    ranked = result_pieces(corpus, [*state["results"], *state.get("reserve", ())])
+    ranked = result_pieces(corpus, state.get("to_read") or state["results"])
     results, reserve = ranked[: len(state["results"])], ranked[len(state["results"]) :]
     whole = [_whole(corpus, piece) for piece in results[:_COMPLETED]]
     return [*whole, *results[_COMPLETED:]], reserve, related_pieces(corpus, state["related"])

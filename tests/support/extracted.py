@@ -51,7 +51,7 @@ FILES = {
 def state_of(context: QueryContext, query: str, **given: Any) -> QueryState:
     """Return the state in which a question reaches the answer."""
     output = run(context, query, "context", **given)
-    return {"query": query, "goal": "context", "candidates": [], "reserve": [], "widened": False, **given, **output}
+    return {"query": query, "goal": "context", "candidates": [], "to_read": [], "widened": False, **given, **output}
 
 
 def extracted(context: QueryContext, query: str, **given: Any) -> Draft:

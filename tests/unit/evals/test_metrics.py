@@ -134,6 +134,15 @@ def test_a_wrong_result_before_the_answer_costs():
     assert (found["function_hit@5"], found["file_hit@5"]) == (0.0, 1.0)
 
 
+def test_of_the_ndcg_of_files_an_answer_is_its_whole_file_and_two_in_one_are_one():
+    elsewhere_in_a = result("a.py", 100, 110)
+    twin = Target(path="a.py", start_line=50, end_line=60)
+    found = retrieval_metrics([WRONG, elsewhere_in_a, IN_B], answers=[A, twin, B], also=[], top_k=10)
+    both = 1 + 1 / math.log2(3)
+    assert found["file_ndcg@10"] == pytest.approx((1 / math.log2(3) + 1 / 2) / both)
+    assert found["ndcg@10"] < found["file_ndcg@10"]
+
+
 def test_metrics_stop_at_the_number_of_results_asked_for():
     names = retrieval_metrics([AT_A], [A], [], top_k=3)
     assert {"hit@1", "hit@3", "ndcg@3", "recall@3"} <= names.keys()

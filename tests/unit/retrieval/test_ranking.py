@@ -22,7 +22,7 @@ def corpus():
 
 
 def ranked(corpus, found, query=GENERAL, top_k=10, analysis=None, **settings):
-    return rank(corpus, query, analysis or analyze(query), found, SearchSettings(**settings), top_k)
+    return rank(corpus, query, analysis or analyze(query), found, SearchSettings(**settings)).best(top_k)
 
 
 def test_nothing_ranks_nothing(corpus):
@@ -125,3 +125,18 @@ def test_a_result_says_what_each_signal_added_and_what_it_is(corpus):
     assert result["signals"]["definition"] > 0
     assert "folder_name" not in result["signals"]
     assert result["symbol"] == "gamma"
+
+
+def test_a_context_reads_on_in_the_best_file_where_a_list_goes_to_the_next(corpus):
+    best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
+    found = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.4)]
+    ranking = rank(corpus, GENERAL, analyze(GENERAL), found, SearchSettings())
+    assert names_of(corpus, ranking.best(3)) == ["alpha_a", "gamma", "alpha_b"]
+    assert names_of(corpus, ranking.best_to_read(3)) == ["alpha_a", "alpha_b", "gamma"]
+
+
+def test_a_context_may_have_more_of_a_file_than_a_list(corpus):
+    ranking = rank(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=1))
+    listed, read = (paths_of(corpus, chosen) for chosen in (ranking.best(20), ranking.best_to_read(20)))
+    assert max(map(listed.count, listed)) == 1
+    assert max(map(read.count, read)) == 4

@@ -41,7 +41,7 @@ ALONE = {
 
 def first(corpus, query, found, disabled=()):
     settings = SearchSettings(disabled_signals=disabled)
-    return paths_of(corpus, rank(corpus, query, analyze(query), found, settings, 10))[0]
+    return paths_of(corpus, rank(corpus, query, analyze(query), found, settings).best(10))[0]
 
 
 @pytest.mark.parametrize("name", ALONE)
