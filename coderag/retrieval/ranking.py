@@ -56,7 +56,7 @@ class Ranking:
 
     def best_to_read(self, top_k: int) -> list[Candidate]:
         """Return what a context shows first: as many of one file as are good."""
-        most = max(self.shape.max_per_file or 0, _TIMES_TO_READ * self.max_per_file)
+        most = self.shape.max_per_file or _TIMES_TO_READ * self.max_per_file
         decay = max(self.shape.same_file_decay, _DECAY_TO_READ)
         return self._chosen(replace(self.shape, same_file_decay=decay), most, top_k)
 
