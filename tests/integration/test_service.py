@@ -104,7 +104,7 @@ def test_a_service_of_another_version_is_replaced_and_not_used_until_then(machin
     assert "auth.py" in machine.run("search", "login").stdout
     assert machine.requests == before + 1  # only this test asked
     assert machine.start() != old
-    assert not is_alive(old)
+    wait_until(lambda: not is_alive(old), "the end of the service of the other version")
 
 
 def test_a_service_that_nobody_uses_ends(machine: Machine) -> None:

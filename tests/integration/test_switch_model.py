@@ -299,7 +299,7 @@ def updated(repository, monkeypatch):
         return NextVersion(model._words) if isinstance(model, EmbeddedDense) else model
 
     CodeRAG(repository).index()
-    for module in (coderag.app, coderag.ingestion.planning):
+    for module in (coderag.app, coderag.ingestion.planning, coderag.models.providers):
         monkeypatch.setattr(module, "make_dense_model", make_next)
     return CodeRAG(repository)
 

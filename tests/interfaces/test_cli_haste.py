@@ -3,13 +3,10 @@
 import gc
 import subprocess
 import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from coderag import collector
-from coderag.ingestion.workers import worker_pool
 from coderag.interfaces.cli import _haste
 from coderag.settings import IngestionSettings, Settings
 from coderag.stores import no_pandas
@@ -25,25 +22,20 @@ def own(monkeypatch: pytest.MonkeyPatch) -> None:
 def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done in haste."""
     done: list[str] = []
-    pool = SimpleNamespace(prepare=lambda: done.append("workers"))
-    monkeypatch.setattr(worker_pool, "shared_pool", lambda size: pool)
-    monkeypatch.setattr(worker_pool, "number_of_workers", lambda wanted: 2)
     monkeypatch.setattr(collector, "collect_seldom", lambda: done.append("collector"))
     monkeypatch.setattr(no_pandas, "spare_pandas", lambda: done.append("pandas"))
     return done
 
 
 @pytest.mark.usefixtures("own")
-def test_a_process_of_a_command_alone_makes_haste(done: list[str], tmp_path: Path) -> None:
+def test_a_process_of_a_command_alone_makes_haste(done: list[str]) -> None:
     _haste.before_loading()
-    _haste.before_indexing(tmp_path)
     _haste.before_reading(Settings())
-    assert done == ["collector", "workers", "pandas"]
+    assert done == ["collector", "pandas"]
 
 
-def test_a_program_that_calls_the_command_line_stays_as_it_is(done: list[str], tmp_path: Path) -> None:
+def test_a_program_that_calls_the_command_line_stays_as_it_is(done: list[str]) -> None:
     _haste.before_loading()
-    _haste.before_indexing(tmp_path)
     _haste.before_reading(Settings())
     assert done == []
 
@@ -51,19 +43,6 @@ def test_a_program_that_calls_the_command_line_stays_as_it_is(done: list[str], t
 @pytest.mark.usefixtures("own")
 def test_transformations_of_the_user_have_pandas(done: list[str]) -> None:
     _haste.before_reading(Settings(ingestion=IngestionSettings(transformations=("package.module:Class",))))
-    assert done == []
-
-
-@pytest.mark.usefixtures("own")
-@pytest.mark.parametrize("name", [".coderag", ".coderag.yaml", ".coderag.local.yaml", "CODERAG_INGESTION__WORKERS"])
-def test_workers_do_not_start_before_the_settings_where_there_are_some(
-    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    if name.isupper():
-        monkeypatch.setenv(name, "0")
-    else:
-        (tmp_path / name).touch()
-    _haste.before_indexing(tmp_path)
     assert done == []
 
 

@@ -27,23 +27,18 @@ def open_repository(root: Path) -> "CodeRAG":
     return rag
 
 
-def open_warm(root: Path, *, to_index: bool = False) -> "Engine":
+def open_warm(root: Path) -> "Engine":
     """Return the repository as the running service has it open; without one, the engine in this process.
 
     Then a service is started for the commands after this one, if the settings say so. Raises as `open_repository`.
-
-    Args:
-        to_index: Whether it is opened to be indexed.
     """
-    from coderag.interfaces.cli._haste import before_indexing, before_loading, before_reading
+    from coderag.interfaces.cli._haste import before_loading, before_reading
     from coderag.service.opening import open_remote
 
     remote = open_remote(root, lambda: open_repository(root), _warn)
     if remote is not None:
         return remote
     before_loading()
-    if to_index:
-        before_indexing(root)
     rag = open_repository(root)
     before_reading(rag.settings)
     if rag.settings.service.autostart:

@@ -1,7 +1,5 @@
 """What lets a command that does one thing start and end sooner, in a process that is its own."""
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,18 +35,3 @@ def before_reading(settings: "Settings") -> None:
         from coderag.stores.no_pandas import spare_pandas
 
         spare_pandas()
-
-
-def before_indexing(root: Path) -> None:
-    """Start the workers of a repository's first index, which take as long to start as the engine does to load.
-
-    Only where nothing can say that there are to be others, or none.
-    """
-    from coderag.ingestion.workers.worker_pool import number_of_workers, shared_pool
-    from coderag.roots import INDEX_FOLDER
-    from coderag.settings_names import FILE_NAMES
-
-    told = any(os.path.lexists(root / name) for name in (INDEX_FOLDER, *FILE_NAMES))
-    told = told or any(name.startswith("CODERAG_") for name in os.environ)
-    if _Process.is_own and not told and (size := number_of_workers(None)):
-        shared_pool(size).prepare()

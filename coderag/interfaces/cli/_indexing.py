@@ -25,10 +25,10 @@ def open_here(repo: Path | None, output: Output) -> "CodeRAG":
         return _app.open_repository(find_root(repo))
 
 
-def open_warm(repo: Path | None, output: Output, *, to_index: bool = False) -> "_app.Engine":
+def open_warm(repo: Path | None, output: Output) -> "_app.Engine":
     """Return the same, asked through the service if one runs; for commands that need no more than that can do."""
     with output.busy("loading"):
-        return _app.open_warm(find_root(repo), to_index=to_index)
+        return _app.open_warm(find_root(repo))
 
 
 def run_index(rag: "_app.Engine", *, full: bool = False) -> "IndexReport":

@@ -55,7 +55,7 @@ def index(
             planned = engine.plan(full=full)
         print_plan(planned, output)
         return
-    rag = open_warm(repo, output, to_index=True)
+    rag = open_warm(repo, output)
     report = run_index(rag, full=full)
     if as_json:
         output.result(report, root=rag.root)
