@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,9 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repository")
     (root / "login.py").write_text(CODE, encoding="utf-8")
     rag = CodeRAG(root, ingestion={"workers": 0})
-    rag.index()
-    rag.index()  # a file that was written right before it was indexed is read once more
+    ends = time.monotonic() + 30
+    while rag.index().bytes_read and time.monotonic() < ends:
+        time.sleep(0.05)  # a file that was written right before it was indexed is read once more
     return root
 
 
