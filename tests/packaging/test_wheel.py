@@ -92,7 +92,7 @@ def test_wheel_holds_every_file_of_the_tree(members: set[str]) -> None:
         f"{target}/{path.relative_to(ROOT / source).as_posix()}"
         for source, target in SOURCES.items()
         for path in (ROOT / source).rglob("*")
-        if path.is_file() and path.suffix not in NOT_DATA
+        if path.is_file() and path.suffix not in NOT_DATA and path.parent.name != "__pycache__"
     }
     assert expected
     assert sorted(expected - members) == []
