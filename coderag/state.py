@@ -203,7 +203,7 @@ class QueryState(QueryInput, QueryOutput):
     """Everything the nodes share.
 
     Attributes:
-        to_read: What a context shows first: the candidates without regard to how many of a file there are.
+        to_read: What a context is packed from, best first: more of one file than the results have.
     """
 
     candidates: list[Candidate]

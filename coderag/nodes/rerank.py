@@ -27,11 +27,12 @@ def rerank(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
         results = narrow_to_kinds(corpus, ranking.best(wanted), kinds)
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
         judgement = judge(corpus, analysis, results, vector)
-        if reranker and (judgement["verdict"] == "found" or state["widened"]):  # else they are searched once more
+        is_last = judgement["verdict"] == "found" or state["widened"]  # else they are searched once more
+        if reranker and is_last:
             results, told = apply_model(reranker, corpus, state["query"], results, context.masked_paths)
             step.note(**told)
         to_read: list[Candidate] = []
-        if state.get("goal", "search") != "search":
+        if is_last and state.get("goal", "search") != "search":
             to_read = narrow_to_kinds(corpus, ranking.best_to_read(max(wanted, _CONTEXT_CANDIDATES)), kinds)
             to_read = _led_by(results, to_read) if reranker else to_read
         results = results[:top_k]

@@ -127,7 +127,7 @@ def _candidate_rows(
     """Return the rows that may be results: the best chunks, those of the best and best-named files, the definitions."""
     wanted = max(top_k, _LEAST_RESULTS)
     symbols = find_symbols(corpus, analysis)[:_DEFINITIONS]
-    signals = shape_of(analysis["intent"]).chunk_scores(corpus, settings)
+    signals = shape_of(analysis["intent"]).chunk_scores(corpus, settings, slice(None))
     within = fused.chunks + symbol_scores(corpus, symbols) + signals
     rows = dict.fromkeys(match.row for match in symbols)
     rows.update(dict.fromkeys(top(fused.chunks, round(wanted * _CHUNKS_A_RESULT))))

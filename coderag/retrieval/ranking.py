@@ -108,7 +108,7 @@ def _question_scores(
     looked_up = np.array([candidate["channels"].get("lookup", 0.0) for candidate in candidates])
     fitting = zip(candidates, rows, strict=True)
     own = np.array([candidate["score"] * KIND_FACTORS.get(kinds[row], 1.0) for candidate, row in fitting])
-    own += looked_up + shape.chunk_scores(corpus, settings)[rows]
+    own += looked_up + shape.chunk_scores(corpus, settings, rows)
     if shape.wants_definition and "definition" not in settings.disabled_signals:
         own += question.definitions[rows]
         own += np.where(looked_up >= _CERTAIN, _DECLARED, 0)

@@ -1,6 +1,6 @@
 """What a list of results is for, by intent: declarations that explain something, one by name, or places."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -35,13 +35,11 @@ class Shape:
     max_per_file: int | None = None
     wants_definition: bool = True
 
-    def chunk_scores(self, corpus: Corpus, settings: SearchSettings) -> FloatArray:
-        """Return what the signals ``length`` and ``function`` add to each chunk's own score: (n_chunks,)."""
-        scores = np.zeros(corpus.n_chunks, np.float32)
-        for name, weight, values in (
-            ("length", self.length, corpus.log_lines),
-            ("function", self.function, corpus.is_function),
-        ):
+    def chunk_scores(self, corpus: Corpus, settings: SearchSettings, rows: Sequence[int] | slice) -> FloatArray:
+        """Return what the signals ``length`` and ``function`` add to the own score of some chunks: float32 (n_rows,)."""
+        lengths, functions = corpus.log_lines[rows], corpus.is_function[rows]
+        scores = np.zeros_like(lengths)
+        for name, weight, values in (("length", self.length, lengths), ("function", self.function, functions)):
             if weight and name not in settings.disabled_signals:
                 scores += np.float32(weight * settings.weights.get(name, 1.0)) * values
         return scores
