@@ -1,16 +1,19 @@
-"""Link many files in several processes: each is given all facts, and links a part of the files.
+"""Link many files in several processes: each is given all facts, and takes one part of the files after the other.
 
-Not `multiprocessing`, see `coderag.ingestion.workers.worker_pool`. A process that ends early costs time, never edges: its
-part is linked here.
+Not `multiprocessing`, see `coderag.ingestion.workers.worker_pool`. A process that ends early costs time, never edges: what it
+did not link is linked here.
 """
 
-import os
+import gc
 import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import IO, Any, Final, cast
 
 from coderag.codegraph.linking.linker import Link, LinkedFile, Linker
 from coderag.codegraph.linking.program import Consulted, FactsRow, Program
@@ -19,8 +22,14 @@ from coderag.codegraph.linking.rules.table import RulesTable
 from coderag.collector import collector_paused
 from coderag.own_processes import python_command, python_environment
 
-_WORTH_A_PROCESS = 1_500_000  # bytes of facts; about half a second of linking
+_WORTH_A_PROCESS: Final = 1_500_000  # bytes of facts; about half a second of linking
+_PART: Final = 150_000  # bytes of facts: so long one process may wait for another at the end
+_IN_ADVANCE: Final = 2  # parts that a process has to do: it need not wait for the next one
 _COMMAND = "from coderag.codegraph.linking.parallel import main; main()"
+
+_Parts = deque[list[int]]
+_Told = dict[int, tuple[list[tuple[Any, ...]], set[int], set[str]]]
+"""What a process says of some files: `LinkedFile` by file, as plain values."""
 
 
 def link_files(program: Program, files: Sequence[int], *, processes: int) -> dict[int, LinkedFile]:
@@ -31,72 +40,118 @@ def link_files(program: Program, files: Sequence[int], *, processes: int) -> dic
         files: Those to link.
         processes: How many may do it, this one included.
     """
-    parts = _parts(program, files, processes)
-    if len(parts) < 2:
-        return _link(program, files)
+    sizes = [len(program.rows[file].body) for file in files]
+    others = min(processes, sum(sizes) // _WORTH_A_PROCESS) - 1
+    if others < 1:
+        return _link_here(program, files)
+    parts = _parts(files, sizes)
+    linked: dict[int, LinkedFile] = {}
     rows = pickle.dumps([tuple(row) for row in program.rows], protocol=pickle.HIGHEST_PROTOCOL)
-    with ThreadPoolExecutor(len(parts) - 1, "linking") as threads:
-        elsewhere = [(part, threads.submit(_link_elsewhere, rows, part)) for part in parts[1:]]
-        linked = _link(program, parts[0])
-        for part, future in elsewhere:
-            linked |= _received(future) or _link(program, part)
-    return linked
+    with ThreadPoolExecutor(others, "linking") as threads, _linker(program) as linker:
+        elsewhere = [threads.submit(_link_elsewhere, rows, parts) for _ in range(others)]
+        try:
+            for part in _taken(parts):
+                linked |= {file: linker.link(file) for file in part}
+        finally:
+            parts.clear()  # whoever interrupts does not wait for the others to do it all
+        for future in elsewhere:
+            linked |= future.result()
+        linked |= {file: linker.link(file) for file in files if file not in linked}
+    return {file: linked[file] for file in files}
 
 
 def main() -> None:
-    """Link what the input asks for, and write the edges to the output: what such a process runs."""
+    """Link what the input asks for, part by part, and write the edges to the output: what such a process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    rows, part = (pickle.load(sys.stdin.buffer) for _ in range(2))  # noqa: S301  # from our own process
-    linked = _link(Program([FactsRow(*row) for row in rows]), part)
-    told = {
-        file: ([tuple(link) for link in one.links], one.consulted.files, one.consulted.keys)
-        for file, one in linked.items()
-    }
-    sys.stdout.buffer.write(pickle.dumps(told, protocol=pickle.HIGHEST_PROTOCOL))
-    sys.stdout.buffer.flush()
-    os._exit(0)  # taking so many objects apart takes a while
+    gc.disable()
+    rows = pickle.load(sys.stdin.buffer)  # noqa: S301  # from our own process
+    with suppress(EOFError), _linker(Program([FactsRow(*row) for row in rows])) as linker:
+        while True:
+            part = pickle.load(sys.stdin.buffer)  # noqa: S301  # as above
+            _send(sys.stdout.buffer, {file: _told(linker.link(file)) for file in part})
 
 
-def _link(program: Program, files: Sequence[int]) -> dict[int, LinkedFile]:
-    with collector_paused():
-        linker = Linker(Resolver(program, RulesTable(program)))
+def _link_here(program: Program, files: Sequence[int]) -> dict[int, LinkedFile]:
+    with _linker(program) as linker:
         return {file: linker.link(file) for file in files}
 
 
-def _parts(program: Program, files: Sequence[int], processes: int) -> list[Sequence[int]]:
+@contextmanager
+def _linker(program: Program) -> Iterator[Linker]:
+    resolver = Resolver(program, RulesTable(program))
+    with collector_paused():
+        try:
+            yield Linker(resolver)
+        finally:
+            resolver.let_go()
+
+
+def _parts(files: Sequence[int], sizes: Sequence[int]) -> _Parts:
     """Return neighbouring files, which ask for much the same, in parts of about equal work."""
-    sizes = [len(program.rows[file].body) for file in files]
-    n_parts = max(1, min(processes, sum(sizes) // _WORTH_A_PROCESS))
-    parts: list[list[int]] = [[] for _ in range(n_parts)]
-    before, total = 0, max(1, sum(sizes))
-    for file, size in zip(files, sizes, strict=True):
-        parts[min(before * n_parts // total, n_parts - 1)].append(file)
-        before += size
-    return [part for part in parts if part]
+    parts: _Parts = deque()
+    size = _PART
+    for file, more in zip(files, sizes, strict=True):
+        if size >= _PART:
+            parts.append([])
+            size = 0
+        parts[-1].append(file)
+        size += more
+    return parts
 
 
-def _link_elsewhere(rows: bytes, part: Sequence[int]) -> bytes:
-    """Return what a process of its own makes of a part of the files; nothing if it fails."""
-    try:
-        process = subprocess.run(
-            python_command(_COMMAND),
-            input=rows + pickle.dumps(list(part)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=python_environment(OPENBLAS_NUM_THREADS="1"),
-            check=False,
-        )
-    except OSError:
-        return b""
-    return process.stdout if process.returncode == 0 else b""
+def _taken(parts: _Parts, *, last: bool = False) -> Iterator[list[int]]:
+    """Yield parts until there are no more; others take some too, the last ones first."""
+    with suppress(IndexError):
+        while True:
+            yield parts.pop() if last else parts.popleft()
 
 
-def _received(future: "Future[bytes]") -> dict[int, LinkedFile]:
-    told = future.result()
-    if not told:
-        return {}
-    linked = pickle.loads(told)  # noqa: S301  # from our own process
+def _link_elsewhere(rows: bytes, parts: _Parts) -> dict[int, LinkedFile]:
+    """Return what a process of its own makes of the parts that it takes; fewer of them if it fails."""
+    linked: dict[int, LinkedFile] = {}
+    with suppress(OSError, EOFError, pickle.UnpicklingError), _linking_process() as process:
+        to_it, from_it = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        to_it.write(rows)
+        n_asked = 0
+        for part in _taken(parts, last=True):
+            _send(to_it, part)
+            n_asked += 1
+            if n_asked == _IN_ADVANCE:
+                linked |= _received(from_it)
+                n_asked -= 1
+        to_it.close()
+        for _ in range(n_asked):
+            linked |= _received(from_it)
+    return linked
+
+
+@contextmanager
+def _linking_process() -> Iterator["subprocess.Popen[bytes]"]:
+    with subprocess.Popen(
+        python_command(_COMMAND),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=python_environment(OPENBLAS_NUM_THREADS="1"),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # it would take all it knows apart
+
+
+def _send(stream: IO[bytes], message: object) -> None:
+    pickle.dump(message, stream, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.flush()
+
+
+def _told(one: LinkedFile) -> tuple[list[tuple[Any, ...]], set[int], set[str]]:
+    return [tuple(link) for link in one.links], one.consulted.files, one.consulted.keys
+
+
+def _received(stream: IO[bytes]) -> dict[int, LinkedFile]:
+    told: _Told = pickle.load(stream)  # noqa: S301  # from our own process
     return {
         file: LinkedFile([Link(*link) for link in links], Consulted(files, keys))
-        for file, (links, files, keys) in linked.items()
+        for file, (links, files, keys) in told.items()
     }

@@ -36,7 +36,8 @@ class Resolver:
 
     def __init__(self, program: Program, rules: Callable[[str], Rules]) -> None:
         self.program = program
-        self.rules_of = [rules(row.language) for row in program.rows].__getitem__
+        self._rules = [rules(row.language) for row in program.rows]
+        self.rules_of = self._rules.__getitem__
         """Returns the rules of a file's language."""
         self._no_locals = Locals(-1, (), Interface(FileFacts("")), Rules(program))
         self.locals = self._no_locals
@@ -70,6 +71,12 @@ class Resolver:
         chains = Chains(self)
         self.referred = chains.referred
         self.evaluate = chains.evaluate
+
+    def let_go(self) -> None:
+        """Forget everything: its parts refer back to it and rules to themselves, so the collector would have to find them."""
+        for rules in set(self._rules):
+            vars(rules).clear()
+        vars(self).clear()
 
     def definition(self, meaning: Meaning) -> Definition:
         """Return the definition that is meant, or whose instance is."""

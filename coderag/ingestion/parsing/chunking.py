@@ -166,7 +166,9 @@ def _parse_file(
             facts = read_facts(syntax, data, known)
             if known.data:
                 facts = replace(facts, settings=read_text_facts(text, language).settings)
-            return ParsedFile(path, language, builder.build(), pack_facts(facts), syntax.note)
+            chunks = builder.build()
+            syntax.let_go()
+            return ParsedFile(path, language, chunks, pack_facts(facts), syntax.note)
     if language in DOCUMENTS and strategy.name != "window":
         spans = lay_out_sections(data, starts, language, max_tokens=strategy.max_tokens, min_tokens=strategy.min_tokens)
     else:
@@ -205,6 +207,8 @@ def _embedded_chunks(
     bounds = [0, *(chunk.metadata["start_byte"] for chunk in chunks[1:]), len(data)]
     chunks = [_stretched(chunk, data, starts, *span) for chunk, span in zip(chunks, pairwise(bounds), strict=False)]
     facts = read_embedded_facts(layout.syntaxes, data, known.name)
+    for syntax in layout.syntaxes.values():
+        syntax.let_go()
     return chunks, facts, layout.note
 
 

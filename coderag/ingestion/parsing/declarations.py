@@ -150,6 +150,12 @@ class Syntax:
     has_callbacks: bool = True
     note: str = ""
 
+    def let_go(self) -> None:
+        """Take the declarations apart, which refer to one another: else the collector would have to find them."""
+        for declaration in self.all:
+            declaration.parent = None
+            declaration.children = []
+
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:

@@ -70,6 +70,7 @@ from coderag.ingestion.parsing.stage_clock import stages
 _TYPE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|\\)[^\W\d][\w$]*)*")
 _SEPARATOR = re.compile(r"::|\\")
 _RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
+_BEFORE_MEMBERS = (b".", b"->", b"::")
 _LONGEST_RECEIVER = 40  # bytes that are looked at
 _LINE = attrgetter("line")
 _PARAMETERS = frozenset({"parameter", "formal_parameter", "spread_parameter"})
@@ -106,8 +107,10 @@ def _read_plain(syntax: Syntax, data: bytes, language: Language) -> FileFacts:
     scopes = Scopes(syntax, source)
     references = []
     for start, end in syntax.calls:
-        chain = _RECEIVER.sub(_as_chain, data[max(0, start - _LONGEST_RECEIVER) : start]) + data[start:end]
-        references.append(Reference(scopes.at(start), "call", chain.decode("utf-8", "replace"), source.line(start)))
+        before = data[max(0, start - _LONGEST_RECEIVER) : start]
+        receiver = _RECEIVER.sub(_as_chain, before) if before.rstrip().endswith(_BEFORE_MEMBERS) else b""
+        chain = (receiver + data[start:end]).decode("utf-8", "replace")
+        references.append(Reference(scopes.at(start), "call", chain, source.line(start)))
     return FileFacts(
         language.name,
         definitions=scopes.definitions(),
@@ -151,6 +154,7 @@ class _Reader:
             self._bindings.read(captures, blocks)
         for read, captures in self._returned:
             read(captures)
+        self._returned.clear()  # bound methods: the reader would refer to itself
         self._bindings.settle(self._imports.named)
         references = self._references()
         heads = first_names({one.chain for one in references})

@@ -4,6 +4,7 @@ Grammars are native code over whatever a repository holds: some crash on malform
 ends a process whose only business is one job; `coderag.ingestion.workers.worker_pool` notices and goes on without the file.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -35,6 +36,7 @@ def main() -> None:
     with open(os.devnull, "wb") as nothing:  # noqa: PTH123  # what a library prints must not come between messages
         os.dup2(nothing.fileno(), 1)
     warm_up()
+    gc.disable()  # what is parsed is freed by counting; it would look through all that a job has made
     runner: JobRunner | None = None
     with suppress(EOFError, BrokenPipeError):
         while True:
@@ -48,6 +50,7 @@ def main() -> None:
                 if runner:
                     runner.close()
                 runner = None
+                gc.collect()
                 write_message(results, None)
 
 

@@ -1,9 +1,17 @@
 """Files linked in several processes have the edges that they have in one."""
 
+import gc
+import pickle
+from collections import deque
+
 import pytest
 
 from coderag.codegraph.build import GraphBuilder
 from coderag.codegraph.linking import parallel
+from coderag.codegraph.linking.linker import Linker
+from coderag.codegraph.linking.program import FactsRow, Program, declared_names
+from coderag.codegraph.linking.resolver import Resolver
+from coderag.stores.facts_bytes import unpack_interface
 from tests.support.programs import assert_same_graph, facts_of
 
 PROGRAM = {
@@ -11,14 +19,38 @@ PROGRAM = {
     "shop/cart.py": "from shop.money import round_up\n\n\nclass Cart:\n    def total(self):\n        return round_up(1)\n",
     "shop/money.py": "def round_up(value):\n    return value\n",
     "app.py": "from shop import Cart\n\n\ndef main():\n    return Cart().total()\n",
+    "shop.go": "package shop\n\ntype Payer interface { Pay() }\n\ntype Cash struct{}\n\nfunc (c Cash) Pay() {}\n",
     "web.ts": "import { api } from './api';\nexport function load() { return api(); }\n",
     "api.ts": "export function api() { return 1; }\n",
 }
+HALF_AN_ANSWER = """
+import os, pickle, sys
+rows, part = (pickle.load(sys.stdin.buffer) for _ in range(2))
+sys.stdout.buffer.write(pickle.dumps({file: ([], set(), set()) for file in part})[:-2])
+sys.stdout.buffer.flush()
+os._exit(0)
+"""
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
     monkeypatch.setattr(parallel, "_WORTH_A_PROCESS", 100)
+    monkeypatch.setattr(parallel, "_PART", 1)
+
+
+@pytest.fixture
+def program() -> Program:
+    records, facts = facts_of(PROGRAM)
+    rows = []
+    for one in sorted(records, key=lambda record: record.path):
+        interface = unpack_interface(facts[one.path].interface)
+        described = (one.path, one.language, one.role, one.lines, interface.package, False)
+        rows.append(FactsRow(*described, declared_names(interface), *facts[one.path]))
+    return Program(rows)
+
+
+def as_sent(program: Program) -> bytes:
+    return pickle.dumps([tuple(row) for row in program.rows])
 
 
 def test_several_processes_make_the_same_graph(small_parts):
@@ -28,14 +60,49 @@ def test_several_processes_make_the_same_graph(small_parts):
     assert_same_graph(GraphBuilder(processes=3).build(None, records, facts), alone)
 
 
-def test_the_part_of_a_process_that_fails_is_linked_here(small_parts, monkeypatch):
-    records, facts = facts_of(PROGRAM)
-    alone = GraphBuilder().build(None, records, facts)
-    monkeypatch.setattr(parallel, "_COMMAND", "import os; os._exit(3)")
-    assert_same_graph(GraphBuilder(processes=3).build(None, records, facts), alone)
+def test_another_process_links_all_that_nobody_else_takes(program):
+    files = list(range(len(program.rows)))
+    parts = deque([file] for file in files)
+    linked = parallel._link_elsewhere(as_sent(program), parts)
+    assert not parts
+    assert linked == parallel.link_files(program, files, processes=1)
+
+
+@pytest.mark.parametrize("command", ["import os; os._exit(3)", HALF_AN_ANSWER])
+def test_what_a_process_that_fails_had_to_do_is_linked_here(program, small_parts, monkeypatch, command):
+    files = list(range(len(program.rows)))
+    alone = parallel.link_files(program, files, processes=1)
+    monkeypatch.setattr(parallel, "_COMMAND", command)
+    assert parallel._link_elsewhere(as_sent(program), deque([files])) == {}
+    assert parallel.link_files(program, files, processes=3) == alone
+
+
+def test_what_is_interrupted_asks_nothing_more_of_the_other_processes(program, small_parts, monkeypatch):
+    asked = []
+    monkeypatch.setattr(parallel, "_link_elsewhere", lambda rows, parts: asked.append(parts) or {})
+
+    def interrupted(linker: Linker, file: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Linker, "link", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        parallel.link_files(program, range(len(program.rows)), processes=2)
+    assert [len(parts) for parts in asked] == [0]
 
 
 def test_a_few_files_are_linked_without_a_process(monkeypatch):
     records, facts = facts_of(PROGRAM)
-    monkeypatch.setattr(parallel.subprocess, "run", None)
+    monkeypatch.setattr(parallel.subprocess, "Popen", None)
     assert len(GraphBuilder(processes=8).build(None, records, facts).edges) > 8
+
+
+def test_linking_leaves_nothing_that_only_the_collector_would_find():
+    records, facts = facts_of(PROGRAM)
+    gc.collect()
+    gc.disable()
+    try:
+        GraphBuilder().build(None, records, facts)
+        left = [one for one in gc.get_objects() if isinstance(one, (Program, Resolver))]
+    finally:
+        gc.enable()
+    assert left == []

@@ -1,3 +1,4 @@
+import gc
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coderag.ingestion.parsing.chunking import MAX_TOKENS, chunk_id, module_name, parse_file
+from coderag.ingestion.parsing.declarations import Declaration
+from coderag.ingestion.parsing.facts import _Reader
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 from coderag.notebooks import readable_text
 from coderag.schema import ChunkMetadata
@@ -404,3 +407,23 @@ def test_data_is_cut_at_blank_lines_within_the_limit():
     assert all(count_tokens(c.text) <= MAX_TOKENS for c in parsed.chunks)
     assert all(c.metadata["complexity"] == 0 for c in parsed.chunks)
     assert all(c.text.startswith("section") for c in parsed.chunks)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", "class Cart:\n    def pay(self) -> int:\n        return self.total()\n"),
+        ("haskell", "module Cart where\n\npay :: Int -> Int\npay 0 = 1\npay n = n\n"),
+        ("vue", "<template><p/></template>\n<script>\nclass Cart { pay() { return 1; } }\n</script>\n"),
+    ],
+)
+def test_parsing_leaves_nothing_that_only_the_collector_would_find(language, text):
+    gc.collect()
+    gc.disable()
+    try:
+        parsed = parse_file("cart", text, language, "source")
+        left = [one for one in gc.get_objects() if isinstance(one, (Declaration, _Reader))]
+    finally:
+        gc.enable()
+    assert any(chunk.metadata["symbols"] for chunk in parsed.chunks)
+    assert left == []
