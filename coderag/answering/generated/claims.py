@@ -15,7 +15,7 @@ from coderag.answering.generated.sentences import SentenceScanner
 UnitKind = Literal["prose", "heading", "table", "row", "code", "rule"]
 
 _WRAPPING = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*\n", re.IGNORECASE)
-_MAYBE_WRAPPING = re.compile(r"\s*(?:`*|~*)[ \t]*\w{0,8}[ \t]*")
+_MAYBE_WRAPPING = re.compile(r"\s*+(?:`*+|~*+)[ \t]*+\w{0,8}[ \t]*+")
 
 
 @dataclass(frozen=True, slots=True)

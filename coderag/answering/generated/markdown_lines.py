@@ -11,7 +11,7 @@ PREFIX: Final = re.compile(r"(?:[ \t]*>)*[ \t]*")
 
 LIST_MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)")
-DELIMITER: Final = re.compile(r"[ \t>]*\|?[ \t:|-]*-[ \t:|-]*")
+DELIMITER: Final = re.compile(r"[ \t>]*+[ \t:|]*+-[ \t:|-]*+")
 """The line below a table's head."""
 
 _FENCES = re.compile(r"\A[ \t>]*(?:`{3,}|~{3,})[^\n]*\n?|\n?[ \t>]*(?:`{3,}|~{3,})[ \t]*\Z")

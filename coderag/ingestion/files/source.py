@@ -55,7 +55,7 @@ Left free, it finds mainframe and Macintosh code pages in them."""
 _COMPARED_CHARACTERS = 4_096
 
 _HEADER_LINES = 20
-_HEADER_BLOCK = re.compile(r"\A(?:\s|#!.*\n|<\?.*?\?>)*(?:/\*.*?\*/|<!--.*?-->)", re.DOTALL)
+_HEADER_BLOCK = re.compile(r"\A(?:\s|#![^\n]*+\n|<\?.*?\?>)*+(?:/\*.*?\*/|<!--.*?-->)", re.DOTALL)
 _COMMENT_LINE = re.compile(r"^[ \t]*(?://|#|/?\*|--|;|%|<!--|\(\*|\{-|\"\"\"|''')(.*)$", re.MULTILINE)
 _BY_PROGRAM = (
     r"\bauto(?:matically)?[-_ ]*generated\b|\b(?:code|file|is|was|been)\s+generated\b"

@@ -169,13 +169,16 @@ def _parse_file(
             chunks = builder.build()
             syntax.let_go()
             return ParsedFile(path, language, chunks, pack_facts(facts), syntax.note)
-    if language in DOCUMENTS and strategy.name != "window":
+    if language in DOCUMENTS and strategy.name != "window" and not trouble:
         spans = lay_out_sections(data, starts, language, max_tokens=strategy.max_tokens, min_tokens=strategy.min_tokens)
     else:
         spans, problem = lay_out_blocks(data, starts, known, strategy, timeout_s=timeout_s, use_tree=not note)
         note = note or problem
     chunks = [_chunk_of_span(path, data, starts, language, role, span) for span in spans]
-    return ParsedFile(path, language, chunks, pack_facts(read_text_facts(text, language)), note)
+    facts = (
+        FileFacts(language) if trouble else read_text_facts(text, language)
+    )  # nothing else that could be the trouble
+    return ParsedFile(path, language, chunks, pack_facts(facts), note)
 
 
 def _embedded_chunks(

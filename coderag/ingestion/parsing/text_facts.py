@@ -14,9 +14,9 @@ _INLINE_CODE = re.compile(r"``?([^`\n]{2,100})``?")
 _NAME = re.compile(r"~?([^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*)(?:\(.*\))?$")
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
-_GO_MODULE = re.compile(r"\s*(?://[^\n]*\s*)*module\s+(\S+)")
-_GO_REQUIRED = re.compile(r"^\s*(?:require\s+)?([\w.-]+/\S+)\s+v\d", re.MULTILINE)
-_GO_REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:/\S*)?)\s*$", re.MULTILINE)
+_GO_MODULE = re.compile(r"\s*+(?://[^\n]*+\s*+)*+module\s+(\S+)")
+_GO_REQUIRED = re.compile(r"^[^\S\n]*(?:require\s+)?([\w.-]+/\S+)\s+v\d", re.MULTILINE)
+_GO_REPLACED = re.compile(r"^[^\S\n]*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\.{1,2}(?:/\S*)?)\s*$", re.MULTILINE)
 _USING = re.compile(r"""<Using\s+Include\s*=\s*["']([\w.]+)["']""")
 
 _JSON_SETTINGS: Final = {

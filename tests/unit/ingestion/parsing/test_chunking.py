@@ -427,3 +427,12 @@ def test_parsing_leaves_nothing_that_only_the_collector_would_find(language, tex
         gc.enable()
     assert any(chunk.metadata["symbols"] for chunk in parsed.chunks)
     assert left == []
+
+
+def test_a_file_that_was_trouble_is_cut_by_lines_and_nothing_else_is_tried(monkeypatch):
+    for tried in ("read_text_facts", "read_syntax", "lay_out_sections"):
+        monkeypatch.setattr(f"coderag.ingestion.parsing.chunking.{tried}", None)
+    for language in ("markdown", "json", "python", "objective_c"):
+        parsed = parse_file("a", "one\ntwo\n", language, "source", trouble="parsing took too long")
+        assert "".join(chunk.text for chunk in parsed.chunks) == "one\ntwo\n"
+        assert parsed.note == "parsing took too long; cut by lines"

@@ -102,3 +102,7 @@ def test_any_text_is_read(text: str, language: str) -> None:
     read_text_facts(text, language)
     read_text_facts(f"[package]\n{text}", language)
     read_text_facts(f'{{"main": {text}}}', language)
+
+
+def test_a_line_of_slashes_above_a_file_is_no_go_module():
+    assert read_module_settings("/" * 80 + "\n//\n// Fast Multimedia Library\n" * 9, "objective_c") == {}
