@@ -50,8 +50,8 @@ def main() -> None:
                 if runner:
                     runner.close()
                 runner = None
-                gc.collect()
                 write_message(results, None)
+                gc.collect()  # now nobody waits
 
 
 def _do(runner: JobRunner, job: Job, results: IO[bytes]) -> object:
