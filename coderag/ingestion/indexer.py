@@ -373,15 +373,15 @@ class Indexer:
         """Return the vectors of all files: new ones of this run, the others of the last generation."""
         contents = np.zeros((len(records), embedding.dimension), np.float32)
         places = np.zeros_like(contents)
-        old_rows: dict[str, int] = {}
+        row_of = {record.path: row for row, record in enumerate(records) if record.outcome == "indexed"}
         if writer.base is not None:
-            old_contents, old_places = writer.base.file_vectors()
-            old_rows = {record.path: row for row, record in enumerate(writer.base.files())}
-        for row, record in enumerate(records):
-            if record.path in self._vectors:
-                contents[row], places[row] = self._vectors[record.path]
-            elif record.outcome == "indexed" and record.path in old_rows:
-                contents[row], places[row] = old_contents[old_rows[record.path]], old_places[old_rows[record.path]]
+            new_rows = np.array([row_of.get(record.path, -1) for record in writer.base.files()], np.intp)
+            kept = np.flatnonzero(new_rows >= 0)
+            for vectors, old in zip((contents, places), writer.base.file_vectors(), strict=True):
+                vectors[new_rows[kept]] = old[kept]
+        for path, made in self._vectors.items():
+            if path in row_of:
+                contents[row_of[path]], places[row_of[path]] = made
         return contents, places
 
     def _report(self, generation: int, records: Sequence[FileRecord], elapsed: float) -> IndexReport:
