@@ -102,7 +102,12 @@ def _between(index: Index, asked: Ends, first: Declared, last: Declared) -> Flow
 
 
 def _steps_of_path(index: Index, way: Sequence[GraphNeighbour]) -> Steps:
-    """Return the calls of a way, each beginning where the one before it leads to; none if a line is not in the index."""
+    """Return the calls of a way, each beginning where the one before it leads to.
+
+    None if a step of it is no call, such as a type that is named, or if a line is not in the index.
+    """
+    if any(one.relation != "callee" for one in way):
+        return []
     steps: Steps = []
     for one in way:
         source, target = index.at(one.evidence, one.line), index.of_neighbour(one)

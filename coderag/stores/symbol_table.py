@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SEPARATORS = re.compile(r"::|->|[.#\\/:]")
-_NOT_CODE = frozenset({"key", "rule", "section"})
-_NOT_CODE_FACTOR = 0.9  # a function ``store`` rather than a service of that name in a configuration file
+_LESS_MEANT: Final = frozenset({"key", "rule", "section", "impl"})
+"""Kinds that are meant less often than others of the name: a function ``store`` rather than a service of that name in a
+configuration file, a type rather than what is implemented for it elsewhere."""
+_LESS_MEANT_FACTOR = 0.9
 _REMEMBERED = 64  # names whose declarations are kept
 _EXACT, _EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
 
@@ -158,8 +160,8 @@ class SymbolTable:
         self, row: int, record: SymbolRecord, qualifiers: Sequence[str], same_scope: float, other_scope: float
     ) -> SymbolMatch:
         quality = same_scope if self._in_scope(row, record, qualifiers) else other_scope
-        if record["kind"] in _NOT_CODE:
-            quality *= _NOT_CODE_FACTOR
+        if record["kind"] in _LESS_MEANT:
+            quality *= _LESS_MEANT_FACTOR
         return SymbolMatch(
             row=row,
             name=record["name"],

@@ -52,13 +52,17 @@ class _Side:
         return _names(self.index.graph.bases(self.declared.key)) if self.declared.kind in TYPES else []
 
     @cached_property
-    def all_bases(self) -> list[str]:
+    def all_bases(self) -> list[GraphNeighbour]:
         """Also the bases of those."""
-        return _names(self.index.graph.bases(self.declared.key, _DEPTH)) if self.declared.kind in TYPES else []
+        return self.index.graph.bases(self.declared.key, _DEPTH) if self.declared.kind in TYPES else []
+
+    @cached_property
+    def callees(self) -> list[GraphNeighbour]:
+        return [one for one in self.index.graph.callees(self.declared.key) if one.path]
 
     @cached_property
     def calls(self) -> list[str]:
-        return _names(one for one in self.index.graph.callees(self.declared.key) if one.path)
+        return _names(self.callees)
 
     @cached_property
     def members(self) -> dict[str, Declared]:
@@ -67,6 +71,18 @@ class _Side:
 
     def users_by(self, kind: str) -> list[str]:
         return _names(self.users[kind])
+
+    def evidence(self, neighbours: Iterable[GraphNeighbour], names: Sequence[str]) -> list[Lines]:
+        """Return the lines that show a relation to the first of some names."""
+        first: dict[str, GraphNeighbour] = {}
+        for one in neighbours:
+            first.setdefault(_name(one), one)
+        known = (self.index.line(first[name].evidence, first[name].line) for name in names[:_MOST_NAMES])
+        return [line for line in known if line]
+
+    def heads(self, names: Sequence[str]) -> list[Lines]:
+        """Return the lines in which the first of some members are declared."""
+        return [head for name in names[:_MOST_NAMES] if (head := self.index.head_of(self.members[name]))]
 
 
 def write_comparison(writer: Writer, index: Index, state: QueryState, results: Sequence[Piece]) -> list[str] | None:
@@ -158,20 +174,19 @@ def _size(side: _Side) -> str:
 
 
 def _common(writer: Writer, one: _Side, other: _Side) -> None:
-    found = [
-        (f"Both {verb}", [name for name in names(one) if name in set(names(other))])
-        for verb, names in (
-            ("extend", lambda side: side.all_bases),
-            ("call", lambda side: side.calls),
-            ("are called by", lambda side: side.users_by("called")),
-            ("have the members", lambda side: [code(name) for name in side.members if name not in _CONSTRUCTORS]),
-        )
-    ]
-    shown = [f"- {verb} {_listed(names, _MOST_ALL)}" for verb, names in found if names]
-    if shown:
-        writer.heading("In common")
-        for entry in shown:
-            writer.say(f"{entry} — {writer.cite(one.head)}, {writer.cite(other.head)}")
+    entries: list[tuple[str, list[Lines]]] = []
+    for verb, near, far in (
+        ("extend", one.all_bases, other.all_bases),
+        ("call", one.callees, other.callees),
+        ("are called by", one.users["called"], other.users["called"]),
+    ):
+        if names := [name for name in _names(near) if name in set(_names(far))]:
+            lines = [*one.evidence(near, names), *other.evidence(far, names)]
+            entries.append((f"Both {verb} {_listed(names, _MOST_ALL)}", lines))
+    if members := [name for name in one.members if name in other.members and name not in _CONSTRUCTORS]:
+        listed = _listed([code(name) for name in members], _MOST_ALL)
+        entries.append((f"Both have the members {listed}", [*one.heads(members), *other.heads(members)]))
+    _entries(writer, "In common", entries)
 
 
 def _different(writer: Writer, one: _Side, other: _Side) -> None:
@@ -179,16 +194,22 @@ def _different(writer: Writer, one: _Side, other: _Side) -> None:
     for side, far in ((one, other), (other, one)):
         called = [name for name in side.calls if name not in far.calls and name != far.name]
         if called:
-            entries.append((f"Only {side.name} calls {_listed(called, _MOST_ALL)}", [side.head]))
-        own = [member for name, member in side.members.items() if name not in far.members]
+            evidence = side.evidence(side.callees, called)
+            entries.append((f"Only {side.name} calls {_listed(called, _MOST_ALL)}", evidence))
+        own = [name for name in side.members if name not in far.members]
         if own and side.declared.kind in TYPES:
-            heads = [head for member in own[:_MOST_NAMES] if (head := side.index.head_of(member))]
-            names = [code(member.name.rpartition(".")[2]) for member in own]
-            entries.append((f"Only {side.name} has {_listed(names, _MOST_ALL)}", heads))
-    if entries:
-        writer.heading("Different")
-    for text, lines in entries:
-        writer.say(f"- {text} — {', '.join(map(writer.cite, lines))}")
+            listed = _listed([code(name) for name in own], _MOST_ALL)
+            entries.append((f"Only {side.name} has {listed}", side.heads(own)))
+    _entries(writer, "Different", entries)
+
+
+def _entries(writer: Writer, title: str, entries: Iterable[tuple[str, Sequence[Lines]]]) -> None:
+    """Write a list under a heading, each entry with the lines that show it; what none shows is left out."""
+    shown = [(text, lines) for text, lines in entries if lines]
+    if shown:
+        writer.heading(title)
+    for text, lines in shown:
+        writer.say(f"- {text} — {', '.join(dict.fromkeys(map(writer.cite, lines)))}")
 
 
 def _code(writer: Writer, side: _Side) -> None:
@@ -204,8 +225,12 @@ def _code(writer: Writer, side: _Side) -> None:
     writer.code(shown, index.language(declared.path))
 
 
+def _name(neighbour: GraphNeighbour) -> str:
+    return code(neighbour.qualified_name or neighbour.path)
+
+
 def _names(neighbours: Iterable[GraphNeighbour]) -> list[str]:
-    return list(dict.fromkeys(code(one.qualified_name or one.path) for one in neighbours))
+    return list(dict.fromkeys(map(_name, neighbours)))
 
 
 def _listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:

@@ -61,7 +61,7 @@ def _declaration(writer: Writer, index: Index, pieces: Sequence[Piece], longest:
     summary = first_sentence(index.summary(declared) if declared else best.docstring)
     of_lines = f" of {counted(declared.length, 'line')}" if declared and declared.length > longest else ""
     said = f"{'.' if others else ':'} {summary}" if summary else "."
-    what = f"{a_kind(best.kind)}{of_lines}"
+    what = f"{a_kind(declared.kind if declared else best.kind)}{of_lines}"
     writer.say(f"**{code(best.name)}** is declared as {what} in {writer.cite(lines)}{others}{said}\n")
     show(writer, whole(index, best), longest)
     if declared:

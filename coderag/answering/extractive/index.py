@@ -127,10 +127,12 @@ class Index:
     def named(self, name: str) -> list[Declared]:
         """Return what a name means, the most used first; what counts as one declaration (overloads, a stub) once."""
         nodes = self.graph.targets.all(name, _DECLARED, {FILE})
-        return [self.declared(max(group, key=self._length)) for group in self.graph.kin.grouped(nodes)]
+        return [self.declared(max(group, key=self._worth)) for group in self.graph.kin.grouped(nodes)]
 
-    def _length(self, node: int) -> int:
-        return int(self._symbols.end_lines[node] - self._symbols.start_lines[node])
+    def _worth(self, node: int) -> tuple[bool, int]:
+        """Return how well a node stands for its group: what is implemented for a type less than the type; then its length."""
+        lines = int(self._symbols.end_lines[node] - self._symbols.start_lines[node])
+        return self._symbols.kinds[node] != "impl", lines
 
     def of_piece(self, piece: Piece) -> Declared | None:
         """Return the declaration that a piece shows, or its file."""

@@ -1,11 +1,11 @@
 """Search results for people: coloured in a terminal, plain and stable in a pipe."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+from coderag.interfaces._excerpt import excerpt
 from coderag.interfaces.cli._streams import Output, visible
 from coderag.schema import SearchHit
 
@@ -52,14 +52,9 @@ def _also_at(hit: SearchHit) -> str:
 
 
 def _code(hit: SearchHit, lines: int) -> tuple[int, list[str]]:
-    """Return the number of a line and `lines` lines from there on: from where the name first stands.
-
-    That is past decorators, and past small neighbours in one chunk. Only a newline ends a line, as in the index.
-    """
-    code = visible(hit.text).rstrip("\n").split("\n")
-    name = re.compile(rf"(?<!\w){re.escape(hit.name)}(?!\w)")
-    start = next((place for place, line in enumerate(code) if hit.name and name.search(line)), 0)
-    return hit.start_line + start, code[start : start + lines]
+    """Return the number of a line and `lines` lines from there on, see `excerpt`."""
+    above, code = excerpt(visible(hit.text), hit.name, lines)
+    return hit.start_line + above, code
 
 
 def _plain_hit(hit: SearchHit, lines: int) -> str:

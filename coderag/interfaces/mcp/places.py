@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from coderag.interfaces._excerpt import excerpt
 from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.replies import Part
 from coderag.schema import Evidence, GraphNeighbour, SearchHit, location_of
@@ -49,12 +50,13 @@ def hit_part(
     Args:
         hit: The result.
         cleaner: Of its repository.
-        lines: Lines of code to show, at most.
+        lines: Lines of code to show, at most; from where its name stands.
         number: In the list; 0 is none.
         repository: Its name, where there are several.
         key: The list of the data.
     """
-    code = cleaner.code("\n".join(hit.text.split("\n")[:lines])).rstrip() if lines else ""
+    above, shown = excerpt(hit.text, hit.name, lines)
+    code = cleaner.code("\n".join(shown)).rstrip()
     summary = cleaner.line(hit.summary)
     name, signature = cleaner.line(hit.qualified_name), cleaner.line(hit.signature)
     data = _without_empty(
@@ -73,6 +75,7 @@ def hit_part(
     told = [
         head if hit.role == "source" else f"{head} ({hit.role})",
         *(f"   {data[said]}" for said in ("signature", "summary") if said in data),
+        *([f"   from line {hit.start_line + above}:"] if code and above else []),
     ]
     return Part("\n".join(told), data, code, hit.language, key)
 

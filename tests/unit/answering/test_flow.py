@@ -1,10 +1,11 @@
 import re
+from dataclasses import replace
 
 import pytest
 
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.index import Declared
-from coderag.answering.flow import Flow, Step, draw, mermaid
+from coderag.answering.extractive.index import Declared, Index
+from coderag.answering.flow import Flow, Step, _steps_of_path, draw, mermaid
 from coderag.stores.pieces import related_pieces, result_pieces
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, extracted, state_of
@@ -127,3 +128,11 @@ def test_names_cannot_leave_their_boxes(name):
 
 def _flow(context, query):
     return extracted(context, query).text
+
+
+def test_a_way_with_a_step_that_is_no_call_is_no_flow(shop):
+    index = Index(shop)
+    way = index.graph.path("check_out", "check_card")
+    assert len(_steps_of_path(index, way)) == len(way) > 1
+    named = [replace(way[0], relation="references"), *way[1:]]
+    assert _steps_of_path(index, named) == []

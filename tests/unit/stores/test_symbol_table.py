@@ -158,3 +158,13 @@ def test_every_declared_name_is_found_with_certainty(names):
 def test_folding_ignores_case_and_underscores(name, random):
     respelt = "_".join(random.choice([letter.upper(), letter.lower()]) for letter in name)
     assert fold(respelt) == fold(name)
+
+
+def test_a_type_comes_before_what_is_implemented_for_it():
+    implementations = [symbol("Lock", "impl", 5), symbol("Lock", "impl", 9)]
+    table = SymbolTable(symbol_lists([implementations, [symbol("Lock", "struct", 20)]]), lambda row: ())
+    assert [(match.kind, match.quality) for match in table.find("Lock")] == [
+        ("struct", 1.0),
+        ("impl", 0.9),
+        ("impl", 0.9),
+    ]

@@ -81,3 +81,15 @@ def test_bars_in_signatures_do_not_break_the_table():
     ]
     rows = [token for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text) if token.type == "tr_open"]
     assert len(cells) == 3 * len(rows) > 0
+
+
+def test_calls_that_only_one_makes_cite_the_lines_of_the_calls(text):
+    assert "- Only `Cart` calls `charge` and `round_up` — `shop/cart.py:22`, `shop/cart.py:18`" in text
+
+
+def test_a_rust_type_is_compared_and_not_what_is_implemented_for_it():
+    source = "pub struct {0};\n\nimpl {0} {{\n    pub fn open(&self) {{}}\n    pub fn shut(&self) {{}}\n}}\n"
+    files = {f"src/{name.lower()}.rs": source.format(name) for name in ("Lock", "Gate")}
+    text = extracted(make_context(files), "difference between Lock and Gate").text
+    assert text.startswith("**`Lock` and `Gate`** are both structs.")
+    assert "| Declared in | `src/lock.rs:1` | `src/gate.rs:1` |" in text

@@ -1,0 +1,22 @@
+"""What of a result is shown where there is no room for all of it."""
+
+import pytest
+
+from coderag.interfaces._excerpt import excerpt
+
+TEXT = "# Spawns a thread.\n@traced\ndef spawn(pool):\n    return pool\n\ndef trim(pool):\n    pool.trims += 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "expected"),
+    [
+        ("trim", 2, (5, ["def trim(pool):", "    pool.trims += 1"])),
+        ("spawn", 1, (2, ["def spawn(pool):"])),
+        ("rim", 1, (0, ["# Spawns a thread."])),
+        ("", 1, (0, ["# Spawns a thread."])),
+        ("trim", 0, (5, [])),
+        ("a(b", 1, (0, ["# Spawns a thread."])),
+    ],
+)
+def test_it_begins_where_the_name_first_stands(name, lines, expected):
+    assert excerpt(TEXT, name, lines) == expected
