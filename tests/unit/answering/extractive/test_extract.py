@@ -182,6 +182,7 @@ class TestUsages:
     def test_of_nothing_say_that_nothing_is_known(self, shop):
         draft = extracted(shop, "who calls unused_rate")
         assert draft.text.startswith("Nothing in this repository is known to use `unused_rate`.")
+        assert "`coderag search --exact 'unused_rate('` lists all places." in draft.text
         assert draft.missing == ["Nothing is known to use `unused_rate`."]
 
     def test_that_cannot_be_tied_to_a_declaration_are_told_apart(self):
