@@ -153,15 +153,26 @@ class Scopes:
                 declared = nearest_above(interface.definitions, declared, line)
             return Meaning("definition", file, best(interface.definitions, declared), "", "scope", SURENESS["scope"])
         if imported:
-            for one in imported:
-                asked = one._replace(name=name) if "/" in name else one
-                if (found := self._resolver.rules_of(file).imported(self._resolver, file, asked)) is not None:
-                    return found.by("import", SURENESS["import"])
+            if (found := self._imported(file, imported, name)) is not None:
+                return found.by("import", SURENESS["import"])
             return Meaning("external", name=f"{imported[0].module}.{imported[0].name}".rstrip("."))
         if values and (bound := interface.bindings.get((scope, name))):
             is_entry = scope != MODULE and interface.definitions[scope].kind in DATA
             return None if is_entry else self._resolver.bound(file, bound[0])
         return None
+
+    def _imported(self, file: int, imported: Sequence[Import], name: str) -> Meaning | None:
+        """Return what the first import of a name brings that is known; a module last where it may share its name."""
+        rules = self._resolver.rules_of(file)
+        module: Meaning | None = None
+        for one in imported:
+            found = rules.imported(self._resolver, file, one._replace(name=name) if "/" in name else one)
+            if found is None:
+                continue
+            if found.kind != "module" or not rules.modules_apart:
+                return found
+            module = module or found
+        return module
 
     def from_stars(self, file: int, name: str, scope: int = MODULE, *, passed_on: bool = True) -> Meaning | None:
         """Return what a name means that comes with all that a module has.

@@ -44,6 +44,7 @@ class Rules:
         blocks_are_scopes: Whether a name may be declared anew in each block.
         base_is_constructor: Whether the name of the type above alone is its constructor: ``super(1)``.
         passing_on_binds: Whether what a file passes on has a name in it too.
+        modules_apart: Whether a module may have the name of something else, and is meant where something in it is named.
         common_methods: Names so common that one declaration of a name says nothing about a call of it.
         unique: How surely the only method of a name, in a file and what it imports, is what a call on something unknown means.
     """
@@ -73,6 +74,7 @@ class Rules:
     blocks_are_scopes: ClassVar[bool] = False
     base_is_constructor: ClassVar[bool] = False
     passing_on_binds: ClassVar[bool] = True
+    modules_apart: ClassVar[bool] = False
     common_methods: ClassVar[Collection[str]] = frozenset()
     unique: ClassVar[float] = SURENESS["unique"]
 

@@ -51,6 +51,7 @@ class RustRules(Rules):
     members_in_scope = False
     types_are_no_scopes = True
     types_are_declared = True
+    modules_apart = True
     builtins = frozenset(
         {
             "Some", "None", "Ok", "Err", "Box", "Vec", "String", "Option", "Result", "drop", "Default", "Clone",

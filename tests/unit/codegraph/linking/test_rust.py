@@ -225,6 +225,24 @@ def test_modules_that_pass_on_each_other_do_not_hang() -> None:
     assert _calls(program) == {("src/b.rs:run", "src/a.rs:one")}
 
 
+def test_a_function_and_the_module_it_comes_from_may_have_one_name() -> None:
+    files = {
+        "Cargo.toml": '[package]\nname = "shop"\n',
+        "src/lib.rs": "pub mod sched;\nuse sched::go;\npub fn outer() { crate::sched::go() }\n"
+        "pub fn inner() { crate::sched::go::stop(); go(); }\n",
+        "src/sched/mod.rs": "mod go;\npub(crate) use go::go;\npub fn both() { go(); go::stop() }\n",
+        "src/sched/go.rs": "pub(crate) fn go() {}\npub fn stop() {}\n",
+    }
+    go, stop = "src/sched/go.rs:go", "src/sched/go.rs:stop"
+    assert _calls(files) == {
+        ("src/lib.rs:outer", go),
+        ("src/lib.rs:inner", go),
+        ("src/lib.rs:inner", stop),
+        ("src/sched/mod.rs:both", go),
+        ("src/sched/mod.rs:both", stop),
+    }
+
+
 def test_enums_have_variants_and_methods() -> None:
     program = {
         "src/lib.rs": "enum E { A, B(u8) }\nimpl E { fn go(&self) {} }\n"
