@@ -1,6 +1,5 @@
 """List who uses something, what it uses itself, its relatives and its tests: by file, each with the line of evidence."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
@@ -10,11 +9,10 @@ from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, Index
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.relations import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
-from coderag.answering.extractive.writer import Writer, a_kind, code, code_line, command, joined
+from coderag.answering.extractive.writer import Writer, a_kind, code, code_line, command, joined, search_command
 from coderag.schema import RESOLVED, GraphNeighbour, Intent
 from coderag.state import QueryState
 from coderag.stores.pieces import Piece
-from coderag.stores.symbol_table import split_qualified
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
 _MOST_UNSURE = 5
@@ -52,12 +50,10 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
     writer.say(f"Nothing in this repository is known to {_VERBS.get(intent, 'use')} {code(known)}.")
     if where := _declared(writer, index, known):
         writer.say(f"\nIt is {where}.")
-    if intent not in _VERBS and any(one.kind in CALLABLE for one in index.named(known)):
-        called = shlex.quote(f"{split_qualified(known)[-1]}(")
-        places = code(f"coderag search --exact {called}")
-        writer.say(
-            f"\nA call through a value whose type the code does not tell is not known as one: {places} lists all places."
-        )
+    called = next((one.name.rpartition(".")[2] for one in index.named(known) if one.kind in CALLABLE), "")
+    if called and intent not in _VERBS:
+        untold = "A call through a value whose type the code does not tell is not known as one"
+        writer.say(f"\n{untold}: {search_command(f'{called}(')} lists all places.")
     return [f"Nothing is known to {_VERBS.get(intent, 'use')} {code(known)}."]
 
 

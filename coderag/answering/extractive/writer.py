@@ -84,6 +84,11 @@ def command(verb: str, name: str, *options: str) -> str:
     return code(" ".join(["coderag graph", verb, shlex.quote(name), *options]))
 
 
+def search_command(text: str) -> str:
+    """Return a command that lists all places of a text, which may be pasted likewise."""
+    return code(f"coderag search --exact {shlex.quote(text)}")
+
+
 def cell(text: str) -> str:
     """Return what stands in one cell of a table: also within code, a bar would end it."""
     return re.sub(r"(?<!\\)\|", r"\\|", text.replace("\n", " "))

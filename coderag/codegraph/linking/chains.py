@@ -54,8 +54,8 @@ class Chains:
         found, rest = self._first(file, scope, steps, line)
         if found is None or not rest:
             return found
-        if rules.modules_apart and self._has_no_members(found, rest[0]):
-            found = rules.module(file, steps[0]) or found
+        if rules.modules_apart:
+            found = self._with_members(found, file, steps[0], rest[0])
         if self._resolver.is_asked:
             return self._follow(file, found, rest)
         if found.kind == "external" and not rules.has_extensions:
@@ -70,6 +70,7 @@ class Chains:
         """Return what steps lead to from something."""
         rules = self._resolver.rules_of(file)
         owner: Meaning | None = None  # what the last name is a member of
+        name = ""
         for step in steps:
             if found is None:
                 return None
@@ -82,25 +83,18 @@ class Chains:
             elif step in rules.instance_names and self._resolver.is_type(found):  # Outer.this
                 found = found.of_kind("instance").by("self", SURENESS["self"])
             else:
-                if rules.modules_apart and owner is not None and self._has_no_members(found, step):
-                    found = self._module_beside(owner, found) or found
-                owner, found = found, self._resolver.member(found, step)
+                if rules.modules_apart and owner is not None and owner.kind == "module":
+                    found = self._with_members(found, owner.file, name, step)
+                owner, name, found = found, step, self._resolver.member(found, step)
                 if rules.has_extensions and (found is None or found.kind == "external"):
                     found = rules.extension(self._resolver, file, owner, step) or found
         return found
 
-    def _has_no_members(self, found: Meaning, step: str) -> bool:
-        """Return whether a member is asked for of a function, which has none: a module of its name is meant."""
-        return (
-            found.kind == "definition" and step.isidentifier() and self._resolver.definition(found).kind == "function"
-        )
-
-    def _module_beside(self, owner: Meaning, found: Meaning) -> Meaning | None:
-        """Return the module in another one that has the name of something in it."""
-        if owner.kind != "module":
-            return None
-        beside = self._resolver.rules_of(owner.file).module(owner.file, self._resolver.definition(found).name)
-        return beside if beside is not None and beside.kind == "module" else None
+    def _with_members(self, found: Meaning, file: int, name: str, step: str) -> Meaning:
+        """Return what a name means in a file before a step: a function has no members, a module of its name may be meant."""
+        is_function = found.kind == "definition" and self._resolver.definition(found).kind == "function"
+        module = self._resolver.rules_of(file).module(file, name) if is_function and step.isidentifier() else None
+        return module if module is not None and module.kind == "module" else found
 
     def _first(self, file: int, scope: int, steps: Sequence[str], line: int) -> tuple[Meaning | None, Sequence[str]]:
         """Return what the first steps of a chain mean together, and the steps behind them."""

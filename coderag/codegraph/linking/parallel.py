@@ -4,8 +4,6 @@ Not `multiprocessing`, see `coderag.ingestion.workers.worker_pool`. A process th
 did not link is linked here.
 """
 
-import gc
-import pickle
 import signal
 import subprocess
 import sys
@@ -21,6 +19,7 @@ from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.table import RulesTable
 from coderag.collector import collector_paused
 from coderag.own_processes import python_command, python_environment
+from coderag.process_messages import pack_message, read_message, write_message
 
 _WORTH_A_PROCESS: Final = 1_500_000  # bytes of facts; about half a second of linking
 _PART: Final = 150_000  # bytes of facts: so long one process may wait for another at the end
@@ -42,38 +41,21 @@ def link_files(program: Program, files: Sequence[int], *, processes: int) -> dic
     """
     sizes = [len(program.rows[file].body) for file in files]
     others = min(processes, sum(sizes) // _WORTH_A_PROCESS) - 1
-    if others < 1:
-        return _link_here(program, files)
-    parts = _parts(files, sizes)
     linked: dict[int, LinkedFile] = {}
-    rows = pickle.dumps([tuple(row) for row in program.rows], protocol=pickle.HIGHEST_PROTOCOL)
-    with ThreadPoolExecutor(others, "linking") as threads, _linker(program) as linker:
-        elsewhere = [threads.submit(_link_elsewhere, rows, parts) for _ in range(others)]
-        try:
-            for part in _taken(parts):
-                linked |= {file: linker.link(file) for file in part}
-        finally:
-            parts.clear()  # whoever interrupts does not wait for the others to do it all
-        for future in elsewhere:
-            linked |= future.result()
-        linked |= {file: linker.link(file) for file in files if file not in linked}
-    return {file: linked[file] for file in files}
+    with _linker(program) as linker:
+        if others > 0:
+            linked = _link_together(linker, program, _parts(files, sizes), others)
+        return {file: linked[file] if file in linked else linker.link(file) for file in files}
 
 
 def main() -> None:
     """Link what the input asks for, part by part, and write the edges to the output: what such a process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    gc.disable()
-    rows = pickle.load(sys.stdin.buffer)  # noqa: S301  # from our own process
+    rows = read_message(sys.stdin.buffer)
     with suppress(EOFError), _linker(Program([FactsRow(*row) for row in rows])) as linker:
         while True:
-            part = pickle.load(sys.stdin.buffer)  # noqa: S301  # as above
-            _send(sys.stdout.buffer, {file: _told(linker.link(file)) for file in part})
-
-
-def _link_here(program: Program, files: Sequence[int]) -> dict[int, LinkedFile]:
-    with _linker(program) as linker:
-        return {file: linker.link(file) for file in files}
+            part = read_message(sys.stdin.buffer)
+            write_message(sys.stdout.buffer, {file: _told(linker.link(file)) for file in part})
 
 
 @contextmanager
@@ -84,6 +66,22 @@ def _linker(program: Program) -> Iterator[Linker]:
             yield Linker(resolver)
         finally:
             resolver.let_go()
+
+
+def _link_together(linker: Linker, program: Program, parts: _Parts, others: int) -> dict[int, LinkedFile]:
+    """Return the edges of the files of some parts, linked here and by other processes; those of some miss if one fails."""
+    linked: dict[int, LinkedFile] = {}
+    rows = pack_message([tuple(row) for row in program.rows])
+    with ThreadPoolExecutor(others, "linking") as threads:
+        elsewhere = [threads.submit(_link_elsewhere, rows, parts) for _ in range(others)]
+        try:
+            for part in _taken(parts):
+                linked |= {file: linker.link(file) for file in part}
+        finally:
+            parts.clear()  # whoever interrupts does not wait for the others to do it all
+    for future in elsewhere:
+        linked |= future.result()
+    return linked
 
 
 def _parts(files: Sequence[int], sizes: Sequence[int]) -> _Parts:
@@ -109,12 +107,12 @@ def _taken(parts: _Parts, *, last: bool = False) -> Iterator[list[int]]:
 def _link_elsewhere(rows: bytes, parts: _Parts) -> dict[int, LinkedFile]:
     """Return what a process of its own makes of the parts that it takes; fewer of them if it fails."""
     linked: dict[int, LinkedFile] = {}
-    with suppress(OSError, EOFError, pickle.UnpicklingError), _linking_process() as process:
+    with suppress(OSError, EOFError), _linking_process() as process:
         to_it, from_it = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         to_it.write(rows)
         n_asked = 0
         for part in _taken(parts, last=True):
-            _send(to_it, part)
+            write_message(to_it, part)
             n_asked += 1
             if n_asked == _IN_ADVANCE:
                 linked |= _received(from_it)
@@ -140,17 +138,12 @@ def _linking_process() -> Iterator["subprocess.Popen[bytes]"]:
             process.kill()  # it would take all it knows apart
 
 
-def _send(stream: IO[bytes], message: object) -> None:
-    pickle.dump(message, stream, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.flush()
-
-
 def _told(one: LinkedFile) -> tuple[list[tuple[Any, ...]], set[int], set[str]]:
     return [tuple(link) for link in one.links], one.consulted.files, one.consulted.keys
 
 
 def _received(stream: IO[bytes]) -> dict[int, LinkedFile]:
-    told: _Told = pickle.load(stream)  # noqa: S301  # from our own process
+    told: _Told = read_message(stream)
     return {
         file: LinkedFile([Link(*link) for link in links], Consulted(files, keys))
         for file, (links, files, keys) in told.items()

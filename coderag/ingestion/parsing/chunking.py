@@ -175,9 +175,8 @@ def _parse_file(
         spans, problem = lay_out_blocks(data, starts, known, strategy, timeout_s=timeout_s, use_tree=not note)
         note = note or problem
     chunks = [_chunk_of_span(path, data, starts, language, role, span) for span in spans]
-    facts = (
-        FileFacts(language) if trouble else read_text_facts(text, language)
-    )  # nothing else that could be the trouble
+    # What was trouble is not looked at in any other way that could be.
+    facts = FileFacts(language) if trouble else read_text_facts(text, language)
     return ParsedFile(path, language, chunks, pack_facts(facts), note)
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO
 
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
-from coderag.ingestion.workers.messages import Fault, read_message, write_message
+from coderag.ingestion.workers.messages import Fault
+from coderag.process_messages import read_message, write_message
 from coderag.stores.no_pandas import spare_pandas
 from coderag.token_counts import count_tokens
 

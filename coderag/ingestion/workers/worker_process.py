@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from coderag.errors import IngestionError
-from coderag.ingestion.workers.messages import Fault, read_message, write_message
+from coderag.ingestion.workers.messages import Fault
 from coderag.own_processes import python_command, python_environment, told_end
+from coderag.process_messages import read_message, write_message
 
 if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worker does, meanwhile
     from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings

@@ -1,7 +1,6 @@
 """Files linked in several processes have the edges that they have in one."""
 
 import gc
-import pickle
 from collections import deque
 
 import pytest
@@ -9,8 +8,10 @@ import pytest
 from coderag.codegraph.build import GraphBuilder
 from coderag.codegraph.linking import parallel
 from coderag.codegraph.linking.linker import Linker
-from coderag.codegraph.linking.program import FactsRow, Program, declared_names
+from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.resolver import Resolver
+from coderag.codegraph.rebuild import _read_row
+from coderag.process_messages import pack_message
 from coderag.stores.facts_bytes import unpack_interface
 from tests.support.programs import assert_same_graph, facts_of
 
@@ -24,9 +25,10 @@ PROGRAM = {
     "api.ts": "export function api() { return 1; }\n",
 }
 HALF_AN_ANSWER = """
-import os, pickle, sys
-rows, part = (pickle.load(sys.stdin.buffer) for _ in range(2))
-sys.stdout.buffer.write(pickle.dumps({file: ([], set(), set()) for file in part})[:-2])
+import os, sys
+from coderag.process_messages import pack_message, read_message
+rows, part = (read_message(sys.stdin.buffer) for _ in range(2))
+sys.stdout.buffer.write(pack_message({file: ([], set(), set()) for file in part})[:-2])
 sys.stdout.buffer.flush()
 os._exit(0)
 """
@@ -41,16 +43,12 @@ def small_parts(monkeypatch):
 @pytest.fixture
 def program() -> Program:
     records, facts = facts_of(PROGRAM)
-    rows = []
-    for one in sorted(records, key=lambda record: record.path):
-        interface = unpack_interface(facts[one.path].interface)
-        described = (one.path, one.language, one.role, one.lines, interface.package, False)
-        rows.append(FactsRow(*described, declared_names(interface), *facts[one.path]))
-    return Program(rows)
+    packed = [(one, facts[one.path]) for one in sorted(records, key=lambda record: record.path)]
+    return Program([_read_row(one, facts, unpack_interface(facts.interface)) for one, facts in packed])
 
 
 def as_sent(program: Program) -> bytes:
-    return pickle.dumps([tuple(row) for row in program.rows])
+    return pack_message([tuple(row) for row in program.rows])
 
 
 def test_several_processes_make_the_same_graph(small_parts):
