@@ -35,8 +35,15 @@ UNIT = 1 << 15
 _FIELD_UNIT = 64  # a field weight of 1
 _LARGEST_COUNT = 1 << 12  # more of a term say no more
 _DAMPENED = np.rint(np.log1p(np.arange(_LARGEST_COUNT + 1)) * 256)
-_SPARE = 1 << 8  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 28 are kept
-_COMPONENT_BITS = 22  # so that the squares of up to 512 components have an exact sum
+_SPARE = (
+    1 << 20
+)  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 16 are kept, so that sums are small
+_LARGEST_ROW = 1 << 7  # of a component in the table
+_LARGEST_SINGLE = 1 << 24  # up to which a float32 holds every whole number
+_COMPONENT_BITS = 22  # so that the squares of up to 512 components have an exact sum in doubles
+
+_Exact = NDArray[np.float32] | NDArray[np.float64]
+"""Whole numbers, exact ones."""
 
 
 class Field(NamedTuple):
@@ -131,8 +138,9 @@ class WordVectors:
             float32 array, shape (n_texts, dim), each row of length 1, or zeros if no term is known.
         """
         first, *others = self._sums(fields, rows, side)
-        vectors: FloatArray = unit_vectors(sum(others, first)).astype(np.float32)
-        return vectors
+        for sums in others:
+            first += sums
+        return unit_vectors(first)
 
     def embed_chunks(
         self,
@@ -157,15 +165,15 @@ class WordVectors:
         path_sums, own, *others = self._sums([paths, *fields], rows, "code")
         for sums in (path_sums[file_of], *others):
             own += sums
-        own = unit_vectors(own)
-        own *= UNIT
-        np.rint(own, out=own)
-        files = unit_vectors(np.asarray(chunks_of_files @ own))
-        says_nothing = ~own.any(axis=1)  # what says nothing is like no question
-        own += np.rint(files * (self.context_share * UNIT))[file_of]
-        own[says_nothing] = 0
-        chunks = _of_length_one(own)
-        return chunks.astype(np.float32), files.astype(np.float32), unit_vectors(path_sums).astype(np.float32)
+        chunks = unit_vectors(own)
+        chunks *= UNIT
+        np.rint(chunks, out=chunks)
+        exact = _exact_type(UNIT * int(np.bincount(file_of).max(initial=0)))
+        files = unit_vectors(np.asarray(chunks_of_files.astype(exact) @ chunks))
+        says_nothing = ~chunks.any(axis=1)  # what says nothing is like no question
+        chunks += np.rint(files * np.float32(self.context_share * UNIT))[file_of]
+        chunks[says_nothing] = 0
+        return _of_length_one(chunks), files, unit_vectors(path_sums)
 
     def embed_terms(self, terms: Sequence[str], side: Side = "question") -> FloatArray:
         """Embed one text given as its terms.
@@ -176,7 +184,7 @@ class WordVectors:
         known = [(self._row_of[term], count) for term, count in Counter(terms).items() if term in self._row_of]
         rows, counts = np.array(known, np.intp).reshape(-1, 2).T
         scaled = self._scaled(rows, counts, self.field_weights["body"], side)
-        vector: FloatArray = unit_vectors((scaled @ self._rows[rows])[None])[0].astype(np.float32)
+        vector: FloatArray = unit_vectors((scaled @ self._rows[rows])[None])[0]
         return vector
 
     def embed_term_lists(self, texts: Sequence[Sequence[str]], side: Side = "code") -> FloatArray:
@@ -196,8 +204,8 @@ class WordVectors:
         counts: sparse.csr_matrix[np.float32] = sparse.csr_matrix((values, columns, ends), shape=shape)
         return self.embed([Field(counts, self.field_weights["body"])], self.rows_of(list(column_of)), side)
 
-    def _sums(self, fields: Sequence[Field], rows: NDArray[np.integer], side: Side) -> list[NDArray[np.float64]]:
-        """Return for each field the weighted sums of its texts' rows: whole numbers, exact ones as they are below 2^53.
+    def _sums(self, fields: Sequence[Field], rows: NDArray[np.integer], side: Side) -> list[_Exact]:
+        """Return for each field the weighted sums of its texts' rows: so small that all fields may be added up.
 
         One product makes them all, so that a row which several fields use is taken from the table once.
         """
@@ -215,11 +223,13 @@ class WordVectors:
         used = np.flatnonzero(is_used)
         place = np.empty(len(self), np.int32)
         place[used] = np.arange(len(used))
-        matrix: sparse.csr_matrix[np.float64] = sparse.csr_matrix(
-            (self._scaled(taken, values, weights, side), place[taken], ends), shape=(len(lengths), len(used))
-        )
+        scaled = self._scaled(taken, values, weights, side)
+        totals = np.diff(np.concatenate([[0], np.cumsum(scaled)])[ends])
+        exact = _exact_type(len(fields) * _LARGEST_ROW * float(totals.max(initial=0)))
+        shape = (len(lengths), len(used))
+        matrix = sparse.csr_matrix((scaled.astype(exact), place[taken], ends), shape=shape)
         matrix.eliminate_zeros()
-        sums = np.asarray(matrix @ self._rows[used].astype(np.float64))
+        sums = np.asarray(matrix @ self._rows[used].astype(exact))
         return np.split(sums, np.cumsum([counts.shape[0] for counts in stacked[:-1]]))
 
     def _scaled(
@@ -227,24 +237,30 @@ class WordVectors:
     ) -> NDArray[np.float64]:
         """Return how often each row of the table is added: whole numbers, 0 for the row -1."""
         dampened = _DAMPENED[np.minimum(counts, _LARGEST_COUNT).astype(np.intp)]
-        scaled: NDArray[np.float64] = np.floor(self._weights[side][rows] * dampened * (weights / _SPARE))
+        scaled: NDArray[np.float64] = np.rint(self._weights[side][rows] * dampened * (weights / _SPARE))
         return scaled
 
 
-def unit_vectors(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_vectors(sums: _Exact) -> FloatArray:
     """Return vectors of whole numbers with length 1, or zero; the same on every platform.
 
     Only exact sums are made, and one square root and one division, which IEEE 754 rounds in one way. What is given is
     overwritten: a second array of the size would cost more than the arithmetic.
     """
-    largest = np.abs(sums).max(axis=1, initial=0)
-    sums *= np.ldexp(1.0, -np.maximum(0, np.frexp(largest)[1] - _COMPONENT_BITS))[:, None]
-    return _of_length_one(np.rint(sums, out=sums))
+    largest = np.maximum(sums.max(axis=1, initial=0), -sums.min(axis=1, initial=0))
+    shifts = np.minimum(0, _COMPONENT_BITS - np.frexp(largest)[1])
+    sums *= np.ldexp(sums.dtype.type(1), shifts)[:, None]
+    return _of_length_one(np.rint(sums, out=sums).astype(np.float32, copy=False))
 
 
-def _of_length_one(whole: NDArray[np.float64]) -> NDArray[np.float64]:
+def _of_length_one(whole: FloatArray) -> FloatArray:
     """Divide rows of whole numbers, of at most `_COMPONENT_BITS` each, by their length, in place."""
-    lengths = np.sqrt(np.vecdot(whole, whole))
+    lengths = np.sqrt(np.vecdot(whole, whole, dtype=np.float64))
     lengths[lengths == 0] = 1
-    whole /= lengths[:, None]
+    whole /= lengths.astype(np.float32)[:, None]
     return whole
+
+
+def _exact_type(largest: float) -> type[np.float32] | type[np.float64]:
+    """Return the type that holds whole numbers up to some size exactly: the smaller one is twice as fast."""
+    return np.float32 if largest <= _LARGEST_SINGLE else np.float64

@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("output", type=Path, help="folder to write")
     parser.add_argument("--manifest", type=Path, required=True, help="manifest.json of the corpus, for the model card")
     parser.add_argument("--name", default="coderag-words")
-    parser.add_argument("--version", default="1.0.0")
+    parser.add_argument("--version", default="1.1.0")
     parser.add_argument("--context-share", type=float, default=0.3, help="how much of its file a chunk's vector has")
     arguments = parser.parse_args()
 

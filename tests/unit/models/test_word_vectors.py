@@ -17,7 +17,7 @@ from coderag.tokens import TOKENIZER_VERSION, query_terms, text_terms
 
 BOTH = np.array([0, 1])
 DELETE_USER = "def delete_user(self, user_id):\n    user = self.users.pop(user_id)\n    self.session.delete(user)\n"
-PLATFORM_DIGEST = "3996fffbeadd590c42a014e8b666ad852d7c57410657f73e4ab16244b862a64b"
+PLATFORM_DIGEST = "de1af5fc610718156ebea80ba5ed0fb1a58b9fe61230f69afc68acf29edd9100"
 PARSE_JSON = "def parse_json(text):\n    decoder = JSONDecoder()\n    return decoder.decode(text)\n"
 
 
@@ -38,7 +38,7 @@ def tiny(tmp_path):
         "context_share": 0.5,
     }
     np.save(tmp_path / "rows.npy", np.array([[2, 0], [0, 1]], dtype=np.int8))
-    np.save(tmp_path / "weights.npy", np.array([[100, 300], [100, 100]], dtype=np.uint16))
+    np.save(tmp_path / "weights.npy", np.array([[20_000, 60_000], [20_000, 20_000]], dtype=np.uint16))
     (tmp_path / "terms.txt").write_text("left\nright\n", "utf-8")
     (tmp_path / "model.json").write_text(json.dumps(card), "utf-8")
     return tmp_path
@@ -213,6 +213,14 @@ def test_a_batch_gives_what_single_texts_give_to_the_last_bit(vectors):
     batch = vectors.embed_term_lists(texts)
     for row, terms in zip(batch, texts, strict=True):
         np.testing.assert_array_equal(row, vectors.embed_terms(terms, "code"))
+
+
+def test_beside_a_text_whose_sums_need_doubles_a_vector_is_the_same_to_the_last_bit(vectors):
+    everything = (ASSET / "terms.txt").read_text("utf-8").split()[:3000]
+    texts = [text_terms(DELETE_USER), text_terms(PARSE_JSON), everything * 50]
+    batch = vectors.embed_term_lists(texts)
+    for row, terms in zip(batch, texts, strict=True):
+        np.testing.assert_array_equal(row, vectors.embed_term_lists([terms])[0])
 
 
 def test_the_order_of_words_does_not_matter_to_the_last_bit(vectors):
