@@ -158,10 +158,9 @@ class CodeRAG:
         """Return what makes one run of indexing, for who wants to say what has changed, as a watch can. Raises as `index`."""
         from coderag.codegraph.build import GraphBuilder, read_imported  # noqa: PLC0415  # only writers need it
         from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
-        from coderag.ingestion.workers.worker_pool import number_of_workers  # noqa: PLC0415
+        from coderag.ingestion.workers.worker_pool import helpers_of  # noqa: PLC0415
 
-        processes = max(1, number_of_workers(self.settings.ingestion.workers))
-        builder = GraphBuilder(read_imported(self._store.directory), processes=processes)
+        builder = GraphBuilder(read_imported(self._store.directory), helpers_of(self.settings.ingestion.workers))
         return Indexer(self.root, self.settings, self._store, self._dense_model(), progress, graph_builder=builder)
 
     def watch(self, *, progress: Progress | None = None, stop: Event | None = None) -> Iterator[IndexReport]:

@@ -1,9 +1,35 @@
 """Messages between two processes of our own: eight bytes of length and a pickle."""
 
 import pickle
-from typing import IO, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import IO, Any, NamedTuple
 
 _LENGTH = 8
+
+
+class Pipes(NamedTuple):
+    """What another process reads, and what it writes."""
+
+    requests: IO[bytes]
+    answers: IO[bytes]
+
+
+Lend = Callable[[str], AbstractContextManager[Pipes]]
+"""Lends a process that runs a function of ours, given as ``module:function``, with its two pipes. When the borrower leaves the
+block, the function must have returned, else the process is ended."""
+
+
+class Helpers(NamedTuple):
+    """Other processes that may help.
+
+    Attributes:
+        number: How many, at most.
+        lend: Lends one of them.
+    """
+
+    number: int
+    lend: Lend
 
 
 def pack_message(message: object) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coderag.collector import collector_paused
+from coderag.process_messages import Helpers
 from coderag.schema import FileRecord
 from coderag.stores.disk import replace_file, storage_errors
 from coderag.stores.facts_bytes import PackedFacts
@@ -25,12 +26,12 @@ class GraphBuilder:
 
     Args:
         imported: Edges of a SCIP index, which replace those that are linked.
-        processes: How many may link, this one included.
+        helpers: Processes that may link too.
     """
 
-    def __init__(self, imported: "ImportedEdges | None" = None, *, processes: int = 1) -> None:
+    def __init__(self, imported: "ImportedEdges | None" = None, helpers: Helpers | None = None) -> None:
         self._imported = imported
-        self._processes = processes
+        self._helpers = helpers
         digest = sha256(imported.to_bytes()).hexdigest()[:12] if imported else ""
         self.version = f"{LINKING_VERSION}{digest and '-'}{digest}"
         """What the edges depend on beside the files; another one means to link all of them again."""
@@ -54,7 +55,7 @@ class GraphBuilder:
         from coderag.codegraph.rebuild import build_graph  # noqa: PLC0415  # a run without changes need not load it
 
         with collector_paused():
-            return build_graph(last, files, facts, self._imported, relink=relink, processes=self._processes)
+            return build_graph(last, files, facts, self._imported, relink=relink, helpers=self._helpers)
 
 
 def read_imported(directory: Path) -> "ImportedEdges | None":

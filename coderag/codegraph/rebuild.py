@@ -8,6 +8,7 @@ from coderag.codegraph.linking.program import FactsRow, Program, declared_names
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
 from coderag.codegraph.staleness import stale_files
 from coderag.facts import FileFacts
+from coderag.process_messages import Helpers
 from coderag.schema import FileRecord
 from coderag.stores.facts_bytes import PackedFacts, pack_facts, unpack_interface
 from coderag.stores.graph_tables import GraphTables
@@ -20,7 +21,7 @@ def build_graph(
     imported: ImportedEdges | None,
     *,
     relink: bool,
-    processes: int,
+    helpers: Helpers | None,
 ) -> GraphTables:
     """Return the code graph of all indexed files; arguments as for `coderag.codegraph.build.GraphBuilder`."""
     old_rows = _stored_rows(last)
@@ -41,7 +42,7 @@ def build_graph(
     stale: Sequence[int] = range(len(rows))
     if last is not None and not relink:
         stale = stale_files(last.facts, old_rows, program, facts)
-    linked = link_files(program, stale, processes=processes)
+    linked = link_files(program, stale, helpers=helpers)
     tables = Assembly(program, linked, last).tables()
     if imported is not None:
         hashes = {record.path: record.hash for record in files}

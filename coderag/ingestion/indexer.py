@@ -4,8 +4,10 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +39,7 @@ from coderag.stores.summary_cache import SummaryCache
 if TYPE_CHECKING:
     from coderag.ingestion.embedded_chunks import EmbeddedChunks
     from coderag.ingestion.workers.jobs import JobResult
+    from coderag.ingestion.workers.vocabulary import Vocabulary
     from coderag.stores.content_cache import ContentCache
     from coderag.stores.facts_bytes import PackedFacts
 
@@ -176,25 +179,26 @@ class Indexer:
         parse_again: bool,
     ) -> None:
         """Index what changed, into the writer, and all else too if it has no vectors there."""
-        from coderag.ingestion.chunk_runs import chunk_embedder  # noqa: PLC0415  # see above
-        from coderag.ingestion.workers import parse_cache  # noqa: PLC0415
-        from coderag.ingestion.workers.vocabulary import Vocabulary  # noqa: PLC0415
+        from coderag.ingestion.workers import parse_cache  # noqa: PLC0415  # see above
 
         self._overviews.drop(changes.removed)
         writer.remove(changes.removed)
         self._tally.removed += [changes.known[path] for path in changes.removed]
-        vocabulary = Vocabulary(() if last is None else last.terms())
-        embed = chunk_embedder(self._settings, self._model, vocabulary, self._repository, self._sentences)
         total = len(changes.changed)
         done = 0
         with (
             self._attended(cache),
+            ThreadPoolExecutor(1, "reading-ahead") as beside,  # while others parse
             closing(self._results(changes, parse_again=parse_again)) as results,
         ):
+            embedder = beside.submit(self._embedder, last)
+            if last is not None:
+                beside.submit(last.read_ahead)  # what fails is read again when it is needed
             for result in results:
                 chunks = None
                 if result.columns is not None or result.parsed:
                     with self._timed("embed"):
+                        embed, _ = embedder.result()
                         chunks = embed(result)
                 self._note(writer, result, changes)
                 if chunks is not None:
@@ -205,10 +209,18 @@ class Indexer:
                 done += len(result.records)
                 self._progress(IndexProgress("chunk", done, total))
             if last is not None and writer.base is None:
-                self._reembed(writer, last, vocabulary.terms)
+                self._reembed(writer, last, embedder.result()[1].terms)
         if self._sentences.may_exist:
             self._overviews.renew_folders(self._sentences)
             writer.learn(self._overviews.terms())
+
+    def _embedder(self, last: Snapshot | None) -> "tuple[Callable[[JobResult], EmbeddedChunks], Vocabulary]":
+        """Return what embeds the results of jobs, and the vocabulary that it continues."""
+        from coderag.ingestion.chunk_runs import chunk_embedder  # noqa: PLC0415  # see above
+        from coderag.ingestion.workers.vocabulary import Vocabulary  # noqa: PLC0415
+
+        vocabulary = Vocabulary(() if last is None else last.terms())
+        return chunk_embedder(self._settings, self._model, vocabulary, self._repository, self._sentences), vocabulary
 
     def _add(self, writer: IndexWriter, chunks: "EmbeddedChunks") -> None:
         with self._timed("store"):
@@ -340,7 +352,8 @@ class Indexer:
         pointer = None if last is None else last.pointer
         if pointer is None or self._reembedded or self._tally.changes_index or pointer.root_hash != root_hash:
             self._progress(IndexProgress("commit", 0, 1))
-            graph = self._linked(last, records, linking)
+            builder = self._graph_builder
+            graph = partial(self._linked, builder, last, records, linking) if builder else None
             with self._timed("commit"):
                 embedding = self._model.info
                 vectors = self._file_vectors(writer, records, embedding)
@@ -349,6 +362,7 @@ class Indexer:
                     records, *vectors, embedding=embedding, root_hash=root_hash, graph=graph, arrays=arrays
                 )
                 pointer = made.pointer
+            self._seconds["commit"] -= self._seconds.get("link", 0.0)  # which is done meanwhile
         else:
             self._edges = pointer.edges
             if not changes.changed:
@@ -356,14 +370,14 @@ class Indexer:
         write_manifest(self._store.directory, pointer, Manifest(records, checked_ns, changes.tree.to_record()))
         return pointer.generation
 
-    def _linked(self, last: Snapshot | None, records: Sequence[FileRecord], linking: str) -> GraphTables | None:
+    def _linked(
+        self, builder: GraphBuilder, last: Snapshot | None, records: Sequence[FileRecord], linking: str
+    ) -> GraphTables:
         """Return the code graph of the next generation."""
-        if self._graph_builder is None:
-            return None
         with self._timed("link"):
             base = None if last is None else last.graph()._replace(facts=last.facts())
             relink = last is not None and last.pointer.root_hash.rpartition(":")[2] != linking
-            graph = self._graph_builder.build(base, records, self._facts, relink=relink)
+            graph = builder.build(base, records, self._facts, relink=relink)
         self._edges = len(graph.edges)
         return graph
 

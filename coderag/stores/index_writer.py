@@ -3,8 +3,8 @@
 import logging
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from coderag.errors import IndexModelError, IndexVersionError, StoreError
 from coderag.schema import FileRecord
 from coderag.stores import arrow
-from coderag.stores.disk import make_own_directory, storage_errors, utf8
+from coderag.stores.disk import make_own_directory, storage_errors, sync_all, utf8
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables
 from coderag.stores.lexical_files import RowIds, remove_generation_arrays, write_generation_arrays
@@ -54,6 +54,9 @@ KEEP_AFTER = timedelta(minutes=10)
 MOST_RETAINED = 8
 """However often commits follow one another, no more replaced generations are kept: each has its own arrays."""
 
+_AT_ONCE = 2 + 1 + len(GRAPH_TABLES)
+"""What a commit writes at the same time: the chunks, their arrays, and each of the other tables."""
+
 _ARRAYS_NAME = re.compile(r"lexical-(\d+)").match
 _ATTACHED_NAME = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
 
@@ -78,9 +81,8 @@ class IndexWriter:
         self._directory = directory
         self._root = directory / FORMAT_DIRECTORY
         self._lock = WriterLock(directory, timeout_s=timeout_s, is_brief=is_brief)
-        self._chunks = LanceTable(table_path(directory, "chunks"))
-        self._files = LanceTable(table_path(directory, "files"))
-        self._graph = {name: LanceTable(table_path(directory, name)) for name in GRAPH_TABLES}
+        self._tables = {name: LanceTable(table_path(directory, name)) for name in ("chunks", "files", *GRAPH_TABLES)}
+        self._chunks = self._tables["chunks"]
         self._previous: Pointer | None = None
         self._broken: StoreError | None = None
         self._terms: Sequence[str] | None  # None: those of the base
@@ -173,7 +175,7 @@ class IndexWriter:
         *,
         embedding: EmbeddingInfo,
         root_hash: str = "",
-        graph: GraphTables | None = None,
+        graph: Callable[[], GraphTables] | None = None,
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> Snapshot:
         """Make the changes the current generation, durably, and return it.
@@ -185,7 +187,7 @@ class IndexWriter:
             path_vectors: Likewise, by path.
             embedding: The model of all vectors.
             root_hash: Root of the Merkle tree over the files.
-            graph: The code graph of all files. It is not carried over from `base`.
+            graph: Makes the code graph of all files, while the chunks are written. It is not carried over from `base`.
             arrays: More arrays that belong to this generation, by a name of letters, digits,
                 ``_``, ``.`` and ``-``; `Snapshot.arrays` gives them back. They are not carried over from `base`.
 
@@ -193,13 +195,15 @@ class IndexWriter:
             IndexModelError: The embedding is not that of the chunks kept from `base`.
             StoreError: The arguments do not fit together, or the index cannot be written.
             StorageFullError: No space is left; the current generation stays as it was.
+
+        What `graph` raises is raised.
         """
         self._require_ready()
         self._check_embedding(embedding)
         contents = _indexed_rows(files, file_vectors, embedding.dimension)
         paths = _indexed_rows(files, path_vectors, embedding.dimension)
-        tables = {"files": arrow.files_to_table(files, contents, paths), **(graph._asdict() if graph else {})}
-        return self._make_current(_Parts(tables, {}, embedding, root_hash, dict(arrays or {})))
+        tables = {"files": arrow.files_to_table(files, contents, paths)}
+        return self._make_current(_Parts(tables, {}, embedding, root_hash, dict(arrays or {}), graph))
 
     def commit_chunks(
         self,
@@ -378,14 +382,24 @@ class IndexWriter:
         ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
         return version, RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
 
-    def _replace_tables(self, rows: "Mapping[str, pa.Table]") -> dict[str, int]:
-        """Write the table of files and those of the graph, those that are given, whole, and return their versions."""
-        versions = {}
-        for name, table in {"files": self._files, **self._graph}.items():
-            if name in rows:
-                table.rewind(None)
-                versions[name] = table.replace(rows[name])
-        return versions
+    def _replace(self, name: str, rows: "pa.Table") -> int:
+        """Write the table of files or one of the graph whole, and return its version."""
+        table = self._tables[name]
+        table.rewind(None)
+        return table.replace(rows)
+
+    def _write_arrays(
+        self,
+        directory: Path,
+        kept: NDArray[np.bool_],
+        committed: "Future[tuple[int, RowIds]]",
+        attached: Mapping[str, NDArray[Any]],
+    ) -> int:
+        """Write the arrays of all chunks, whose ids are known when they are committed, and return the number of chunks."""
+        counts = self._merged_counts(kept)
+        _, ids = committed.result()
+        write_generation_arrays(directory, counts, self._vocabulary(), ids, attached)
+        return len(counts)
 
     def _merged_counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts of the kept rows."""
@@ -412,14 +426,16 @@ class IndexWriter:
         generation = self._next_generation()
         lexical = f"lexical-{generation:06d}"
         kept = self._kept_rows()
-        with ThreadPoolExecutor(2) as threads:  # Lance works without Python's lock
-            chunks = threads.submit(self._commit_chunks, kept, parts.embedding.dimension)
-            replaced = threads.submit(self._replace_tables, parts.tables)
-            counts = self._merged_counts(kept)
-            (chunk_version, ids), versions = chunks.result(), replaced.result()
-        tables = [self._chunks, self._files, *(self._graph[name] for name in versions if name in self._graph)]
-        written = [path for table in tables for path in table.written_since(self._started_ns)]
-        write_generation_arrays(self._root / lexical, counts, self._vocabulary(), ids, parts.arrays, sync_too=written)
+        with ThreadPoolExecutor(_AT_ONCE) as threads:  # Lance and the disk work without Python's lock
+            committed = threads.submit(self._commit_chunks, kept, parts.embedding.dimension)
+            written = threads.submit(self._write_arrays, self._root / lexical, kept, committed, parts.arrays)
+            replaced = {name: threads.submit(self._replace, name, table) for name, table in parts.tables.items()}
+            graph = parts.graph()._asdict() if parts.graph else {}
+            replaced |= {name: threads.submit(self._replace, name, table) for name, table in graph.items()}
+            versions = {name: future.result() for name, future in replaced.items()}
+            (chunk_version, _), n_chunks = committed.result(), written.result()
+        tables = {**parts.tables, **graph}
+        sync_all(path for name in ("chunks", *tables) for path in self._tables[name].written_since(self._started_ns))
         pointer = Pointer(
             generation=generation,
             tables={"chunks": chunk_version, **parts.kept, **versions},
@@ -429,9 +445,9 @@ class IndexWriter:
             created=utc_now(),
             repository=self._directory.resolve().parent.name,
             root_hash=parts.root_hash,
-            chunks=len(counts),
-            files=parts.rows_of("files", self._base),
-            edges=parts.rows_of("edges", self._base),
+            chunks=n_chunks,
+            files=_n_rows("files", tables, parts.kept, self._base),
+            edges=_n_rows("edges", tables, parts.kept, self._base),
             retained=self._still_retained(),
         )
         write_pointer(self._directory, pointer)
@@ -461,10 +477,14 @@ class IndexWriter:
     def _clean_up(self, pointer: Pointer) -> None:
         """Delete what belongs to no retained generation; failing at it fails nothing."""
         kept: tuple[Pointer | RetiredGeneration, ...] = (pointer, *pointer.retained)
+        versions = {
+            name: [generation.tables[name] for generation in kept if name in generation.tables]
+            for name, table in self._tables.items()
+            if table.path.exists()
+        }
         try:
-            for name, table in {"chunks": self._chunks, "files": self._files, **self._graph}.items():
-                if table.path.exists():
-                    table.keep_only([generation.tables[name] for generation in kept if name in generation.tables])
+            with ThreadPoolExecutor(_AT_ONCE) as threads:
+                list(threads.map(lambda name: self._tables[name].keep_only(versions[name]), versions))
             with storage_errors(f"clean up {self._root}"):
                 for entry in list(self._root.iterdir()):
                     if entry.name.startswith("lexical-") and entry.name not in {one.lexical for one in kept}:
@@ -480,6 +500,7 @@ class _Parts:
     Attributes:
         tables: Those to be written, by name.
         kept: Version of each table that stays.
+        graph: Makes those of the code graph.
     """
 
     tables: "Mapping[str, pa.Table]"
@@ -487,12 +508,16 @@ class _Parts:
     embedding: EmbeddingInfo
     root_hash: str
     arrays: Mapping[str, NDArray[Any]]
+    graph: Callable[[], GraphTables] | None = None
 
-    def rows_of(self, name: Literal["files", "edges"], base: Snapshot | None) -> int:
-        """Return how many rows a table has: none if there is no such table."""
-        if name in self.tables:
-            return int(self.tables[name].num_rows)
-        return int(getattr(base.pointer, name)) if base is not None and name in self.kept else 0
+
+def _n_rows(
+    name: Literal["files", "edges"], tables: "Mapping[str, pa.Table]", kept: Mapping[str, int], base: Snapshot | None
+) -> int:
+    """Return how many rows a table has, one that was written or is kept: none if there is no such table."""
+    if name in tables:
+        return int(tables[name].num_rows)
+    return int(getattr(base.pointer, name)) if base is not None and name in kept else 0
 
 
 def _indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: int) -> FloatArray:

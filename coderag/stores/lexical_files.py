@@ -6,7 +6,7 @@ counts are small whole numbers and take one or two bytes.
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,8 +68,6 @@ def write_generation_arrays(
     terms: Sequence[str],
     ids: RowIds,
     attached: Mapping[str, NDArray[Any]],
-    *,
-    sync_too: Iterable[Path] = (),
 ) -> None:
     """Write a generation's arrays: into a temporary directory, to the disk, and then renamed into place.
 
@@ -79,7 +77,6 @@ def write_generation_arrays(
         terms: The vocabulary: column j of the counts belongs to term j.
         ids: The ids of the counts' rows.
         attached: More arrays, by name.
-        sync_too: Files and directories to force to the disk together with them.
     """
     vocabulary = utf8(_SEPARATOR.join(terms)).encode()
     if vocabulary.count(_SEPARATOR.encode()) != max(len(terms) - 1, 0):
@@ -104,7 +101,7 @@ def write_generation_arrays(
             for name, array in arrays.items():
                 _write(temporary / name, array)
             _write(temporary / _TERMS, vocabulary)
-            sync_all([*temporary.iterdir(), temporary, *sync_too])
+            sync_all([*temporary.iterdir(), temporary])
             if directory.exists():  # left by a writer that was killed before it could replace the pointer
                 shutil.rmtree(directory)
             temporary.rename(directory)

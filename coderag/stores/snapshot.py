@@ -130,6 +130,13 @@ class Snapshot:
         with self._reading("the facts"):
             return self._graph_table("facts") or empty_graph().facts
 
+    def read_ahead(self) -> None:
+        """Read what an update needs, so that it is there when it is asked for."""
+        self.counts()
+        self.files()
+        self.file_vectors()
+        self.graph()
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that were attached at the commit, by name (memory-mapped, read-only)."""
         return self._attached

@@ -77,7 +77,7 @@ def write_for_ever(rng):
                 os.fsync(file.fileno())
             files = [FileRecord(path, "indexed", chunks=len(texts)) for path, texts in tree.items()]
             matrix = np.ones((len(files), 4), np.float32)
-            writer.commit(files, matrix, matrix, embedding=embedding, graph=graph_of(tree))
+            writer.commit(files, matrix, matrix, embedding=embedding, graph=lambda: graph_of(tree))
 
 
 for line in sys.stdin:

@@ -1,61 +1,56 @@
 """Link many files in several processes: each is given all facts, and takes one part of the files after the other.
 
-Not `multiprocessing`, see `coderag.ingestion.workers.worker_pool`. A process that ends early costs time, never edges: what it
-did not link is linked here.
+A process that ends early costs time, never edges: what it did not link is linked here.
 """
 
-import signal
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final
 
 from coderag.codegraph.linking.linker import Link, LinkedFile, Linker
 from coderag.codegraph.linking.program import Consulted, FactsRow, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.table import RulesTable
 from coderag.collector import collector_paused
-from coderag.own_processes import python_command, python_environment
-from coderag.process_messages import pack_message, read_message, write_message
+from coderag.errors import CodeRAGError
+from coderag.process_messages import Helpers, Lend, pack_message, read_message, write_message
 
-_WORTH_A_PROCESS: Final = 1_500_000  # bytes of facts; about half a second of linking
-_PART: Final = 150_000  # bytes of facts: so long one process may wait for another at the end
+_WORTH_A_PROCESS: Final = 400_000  # bytes of facts; a tenth of a second of linking
+_PART: Final = 150_000  # bytes of facts, at most: so long one process may wait for another at the end
+_PARTS_A_PROCESS: Final = 8  # at least
 _IN_ADVANCE: Final = 2  # parts that a process has to do: it need not wait for the next one
-_COMMAND = "from coderag.codegraph.linking.parallel import main; main()"
+_ASSIST = f"{__name__}:assist"
 
 _Parts = deque[list[int]]
 _Told = dict[int, tuple[list[tuple[Any, ...]], set[int], set[str]]]
 """What a process says of some files: `LinkedFile` by file, as plain values."""
 
 
-def link_files(program: Program, files: Sequence[int], *, processes: int) -> dict[int, LinkedFile]:
+def link_files(program: Program, files: Sequence[int], helpers: Helpers | None = None) -> dict[int, LinkedFile]:
     """Return the edges that begin in some files.
 
     Args:
         program: All files.
         files: Those to link.
-        processes: How many may do it, this one included.
+        helpers: Processes that may do it too.
     """
     sizes = [len(program.rows[file].body) for file in files]
-    others = min(processes, sum(sizes) // _WORTH_A_PROCESS) - 1
+    processes = min(1 + helpers.number, sum(sizes) // _WORTH_A_PROCESS) if helpers else 1
     linked: dict[int, LinkedFile] = {}
     with _linker(program) as linker:
-        if others > 0:
-            linked = _link_together(linker, program, _parts(files, sizes), others)
+        if helpers and processes > 1:
+            parts = _parts(files, sizes, min(_PART, sum(sizes) // (_PARTS_A_PROCESS * processes)))
+            linked = _link_together(linker, program, parts, Helpers(processes - 1, helpers.lend))
         return {file: linked[file] if file in linked else linker.link(file) for file in files}
 
 
-def main() -> None:
-    """Link what the input asks for, part by part, and write the edges to the output: what such a process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    rows = read_message(sys.stdin.buffer)
-    with suppress(EOFError), _linker(Program([FactsRow(*row) for row in rows])) as linker:
-        while True:
-            part = read_message(sys.stdin.buffer)
-            write_message(sys.stdout.buffer, {file: _told(linker.link(file)) for file in part})
+def assist(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Link for another process: it sends all facts, then one part after the other, and None in the end."""
+    with _linker(Program([FactsRow(*row) for row in read_message(requests)])) as linker:
+        while (part := read_message(requests)) is not None:
+            write_message(answers, {file: _told(linker.link(file)) for file in part})
 
 
 @contextmanager
@@ -68,12 +63,12 @@ def _linker(program: Program) -> Iterator[Linker]:
             resolver.let_go()
 
 
-def _link_together(linker: Linker, program: Program, parts: _Parts, others: int) -> dict[int, LinkedFile]:
+def _link_together(linker: Linker, program: Program, parts: _Parts, helpers: Helpers) -> dict[int, LinkedFile]:
     """Return the edges of the files of some parts, linked here and by other processes; those of some miss if one fails."""
     linked: dict[int, LinkedFile] = {}
     rows = pack_message([tuple(row) for row in program.rows])
-    with ThreadPoolExecutor(others, "linking") as threads:
-        elsewhere = [threads.submit(_link_elsewhere, rows, parts) for _ in range(others)]
+    with ThreadPoolExecutor(helpers.number, "linking") as threads:
+        elsewhere = [threads.submit(_link_elsewhere, rows, parts, helpers.lend) for _ in range(helpers.number)]
         try:
             for part in _taken(parts):
                 linked |= {file: linker.link(file) for file in part}
@@ -84,12 +79,12 @@ def _link_together(linker: Linker, program: Program, parts: _Parts, others: int)
     return linked
 
 
-def _parts(files: Sequence[int], sizes: Sequence[int]) -> _Parts:
-    """Return neighbouring files, which ask for much the same, in parts of about equal work."""
+def _parts(files: Sequence[int], sizes: Sequence[int], least: int) -> _Parts:
+    """Return neighbouring files, which ask for much the same, in parts of at least so many bytes of facts."""
     parts: _Parts = deque()
-    size = _PART
+    size = least
     for file, more in zip(files, sizes, strict=True):
-        if size >= _PART:
+        if size >= least:
             parts.append([])
             size = 0
         parts[-1].append(file)
@@ -104,38 +99,22 @@ def _taken(parts: _Parts, *, last: bool = False) -> Iterator[list[int]]:
             yield parts.pop() if last else parts.popleft()
 
 
-def _link_elsewhere(rows: bytes, parts: _Parts) -> dict[int, LinkedFile]:
-    """Return what a process of its own makes of the parts that it takes; fewer of them if it fails."""
+def _link_elsewhere(rows: bytes, parts: _Parts, lend: Lend) -> dict[int, LinkedFile]:
+    """Return what another process makes of the parts that it takes; fewer of them if it fails."""
     linked: dict[int, LinkedFile] = {}
-    with suppress(OSError, EOFError), _linking_process() as process:
-        to_it, from_it = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-        to_it.write(rows)
+    with suppress(OSError, EOFError, CodeRAGError), lend(_ASSIST) as (requests, answers):
+        requests.write(rows)
         n_asked = 0
         for part in _taken(parts, last=True):
-            write_message(to_it, part)
+            write_message(requests, part)
             n_asked += 1
             if n_asked == _IN_ADVANCE:
-                linked |= _received(from_it)
+                linked |= _received(answers)
                 n_asked -= 1
-        to_it.close()
+        write_message(requests, None)
         for _ in range(n_asked):
-            linked |= _received(from_it)
+            linked |= _received(answers)
     return linked
-
-
-@contextmanager
-def _linking_process() -> Iterator["subprocess.Popen[bytes]"]:
-    with subprocess.Popen(
-        python_command(_COMMAND),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=python_environment(OPENBLAS_NUM_THREADS="1"),
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()  # it would take all it knows apart
 
 
 def _told(one: LinkedFile) -> tuple[list[tuple[Any, ...]], set[int], set[str]]:

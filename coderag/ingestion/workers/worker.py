@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
-from coderag.ingestion.workers.messages import Fault
+from coderag.ingestion.workers.messages import Errand, Fault
 from coderag.process_messages import read_message, write_message
 from coderag.stores.no_pandas import spare_pandas
 from coderag.token_counts import count_tokens
@@ -38,6 +38,7 @@ def main() -> None:
         os.dup2(nothing.fileno(), 1)
     warm_up()
     gc.disable()  # what is parsed is freed by counting; it would look through all that a job has made
+    gc.freeze()
     runner: JobRunner | None = None
     with suppress(EOFError, BrokenPipeError):
         while True:
@@ -45,6 +46,10 @@ def main() -> None:
             if isinstance(message, RunSettings):
                 _limit_memory(message.max_file_bytes)
                 runner = JobRunner(message, worker=f"{os.getpid()}:{message.run}")
+            elif isinstance(message, Errand):
+                _lift_memory_limit()
+                message.run(sys.stdin.buffer, results)
+                _collect()
             elif runner and message:
                 write_message(results, _do(runner, message, results))
             else:
@@ -52,7 +57,7 @@ def main() -> None:
                     runner.close()
                 runner = None
                 write_message(results, None)
-                gc.collect()  # now nobody waits
+                _collect()  # now nobody waits
 
 
 def _do(runner: JobRunner, job: Job, results: IO[bytes]) -> object:
@@ -68,6 +73,12 @@ def _do(runner: JobRunner, job: Job, results: IO[bytes]) -> object:
         return Fault(traceback.format_exc())
     finally:
         _limit_time(None)
+
+
+def _collect() -> None:
+    """Free what refers to itself; what is left are modules, which the next time need not be looked through."""
+    gc.collect()
+    gc.freeze()
 
 
 def _limit_time(size: int | None) -> None:
@@ -88,6 +99,14 @@ def _limit_memory(max_file_bytes: int) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         wanted = taken + _MEMORY + _MEMORY_A_BYTE * max_file_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def _lift_memory_limit() -> None:
+    if sys.platform == "linux":
+        import resource  # noqa: PLC0415  # POSIX only
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 if __name__ == "__main__":

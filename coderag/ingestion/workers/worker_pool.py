@@ -10,10 +10,12 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_process import WITHOUT_WORKERS, WorkerDiedError, WorkerProcess
+from coderag.process_messages import Helpers, Pipes
 
 if TYPE_CHECKING:
     from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
@@ -63,6 +65,22 @@ class WorkerPool:
                         future.cancel()
                     team.end()
         team.give_back()
+
+    @contextmanager
+    def lend(self, function: str) -> Iterator[Pipes]:
+        """Lend a worker for work of another kind, see `coderag.process_messages.Lend`.
+
+        Raises:
+            IngestionError: No worker can be started.
+            OSError: The worker is gone.
+        """
+        worker = self.take()
+        try:
+            yield worker.send_on(function)
+        except BaseException:
+            worker.close()
+            raise
+        self.keep([worker])
 
     def prepare(self) -> None:
         """Start the workers that a run is about to need, while it still looks for files.
@@ -194,6 +212,12 @@ if hasattr(os, "register_at_fork"):
 def shared_pool(size: int) -> WorkerPool:
     """Return this process's pool of so many workers: repositories that are indexed in turn share them."""
     return _pools.get(size) or _pools.setdefault(size, WorkerPool(size))
+
+
+def helpers_of(wanted: int | None) -> Helpers | None:
+    """Return the processes that may help this one between two runs: as many as are wanted, less this one."""
+    size = number_of_workers(wanted)
+    return Helpers(size - 1, shared_pool(size).lend) if size > 1 else None
 
 
 def number_of_workers(wanted: int | None) -> int:

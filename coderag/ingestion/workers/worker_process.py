@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from coderag.errors import IngestionError
-from coderag.ingestion.workers.messages import Fault
+from coderag.ingestion.workers.messages import Errand, Fault
 from coderag.own_processes import python_command, python_environment, told_end
-from coderag.process_messages import read_message, write_message
+from coderag.process_messages import Pipes, read_message, write_message
 
 if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worker does, meanwhile
     from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
@@ -96,6 +96,15 @@ class WorkerProcess:
         if isinstance(message, Fault):
             raise IngestionError(f"indexing failed in a worker process:\n{message.message}")
         return cast("JobResult", message)
+
+    def send_on(self, function: str) -> Pipes:
+        """Have it run a function of ours, between two runs, and return the pipes to that.
+
+        Raises:
+            OSError: The process is gone.
+        """
+        write_message(self._input, Errand(function))
+        return Pipes(self._input, self._output)
 
     def end_run(self) -> None:
         """Have it let go of what belongs to the run, such as the file of the cache; end it if that fails."""

@@ -23,7 +23,7 @@ def _graph(number: int = 1) -> GraphTables:
 
 def _commit(store: IndexStore, world: object, graph: GraphTables | None, **arguments: object):
     with store.writer() as writer:
-        return world.commit(writer, {}, graph=graph, **arguments)  # type: ignore[attr-defined]
+        return world.commit(writer, {}, graph=(lambda: graph) if graph else None, **arguments)  # type: ignore[attr-defined]
 
 
 def test_a_graph_is_read_back_equal(store, world):
@@ -69,6 +69,22 @@ def test_a_reader_keeps_its_graph_while_a_writer_commits(store, world):
     _commit(store, world, _graph(2))
     assert len(reader.graph().edges) == 1
     assert len(store.open().graph().edges) == 2
+
+
+def test_a_graph_that_cannot_be_made_leaves_the_current_generation(store, world):
+    def failing():
+        raise KeyboardInterrupt
+
+    _commit(store, world, _graph(1))
+    with pytest.raises(KeyboardInterrupt), store.writer() as writer:
+        world.add(writer, {"a.py": ["x"]})
+        world.commit(writer, {"a.py": ["x"]}, graph=failing)
+    world.check(store.open(), {})
+    assert len(store.open().graph().edges) == 1
+    with store.writer() as writer:
+        world.terms = []
+        world.add(writer, {"b.py": ["y"]})
+        world.check(world.commit(writer, {"b.py": ["y"]}, graph=lambda: _graph(2)), {"b.py": ["y"]})
 
 
 def test_leaving_without_a_commit_changes_no_graph(store, world):

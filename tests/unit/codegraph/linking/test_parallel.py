@@ -1,6 +1,7 @@
 """Files linked in several processes have the edges that they have in one."""
 
 import gc
+import os
 from collections import deque
 
 import pytest
@@ -11,7 +12,9 @@ from coderag.codegraph.linking.linker import Linker
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.rebuild import _read_row
-from coderag.process_messages import pack_message
+from coderag.errors import IngestionError
+from coderag.ingestion.workers.worker_pool import WorkerPool
+from coderag.process_messages import Helpers, pack_message, read_message
 from coderag.stores.facts_bytes import unpack_interface
 from tests.support.programs import assert_same_graph, facts_of
 
@@ -24,14 +27,24 @@ PROGRAM = {
     "web.ts": "import { api } from './api';\nexport function load() { return api(); }\n",
     "api.ts": "export function api() { return 1; }\n",
 }
-HALF_AN_ANSWER = """
-import os, sys
-from coderag.process_messages import pack_message, read_message
-rows, part = (read_message(sys.stdin.buffer) for _ in range(2))
-sys.stdout.buffer.write(pack_message({file: ([], set(), set()) for file in part})[:-2])
-sys.stdout.buffer.flush()
-os._exit(0)
-"""
+
+
+def ends_at_once(requests, answers):
+    os._exit(3)
+
+
+def ends_in_the_middle_of_an_answer(requests, answers):
+    _, part = (read_message(requests) for _ in range(2))
+    answers.write(pack_message({file: ([], set(), set()) for file in part})[:-2])
+    answers.flush()
+    os._exit(0)
+
+
+@pytest.fixture(scope="module")
+def pool():
+    pool = WorkerPool(2)
+    yield pool
+    pool.close()
 
 
 @pytest.fixture
@@ -51,47 +64,57 @@ def as_sent(program: Program) -> bytes:
     return pack_message([tuple(row) for row in program.rows])
 
 
-def test_several_processes_make_the_same_graph(small_parts):
+def test_several_processes_make_the_same_graph(small_parts, pool):
     records, facts = facts_of(PROGRAM)
     alone = GraphBuilder().build(None, records, facts)
     assert len(alone.edges) > 8
-    assert_same_graph(GraphBuilder(processes=3).build(None, records, facts), alone)
+    assert_same_graph(GraphBuilder(None, Helpers(2, pool.lend)).build(None, records, facts), alone)
 
 
-def test_another_process_links_all_that_nobody_else_takes(program):
+def test_another_process_links_all_that_nobody_else_takes(program, pool):
     files = list(range(len(program.rows)))
     parts = deque([file] for file in files)
-    linked = parallel._link_elsewhere(as_sent(program), parts)
+    linked = parallel._link_elsewhere(as_sent(program), parts, pool.lend)
     assert not parts
-    assert linked == parallel.link_files(program, files, processes=1)
+    assert linked == parallel.link_files(program, files)
 
 
-@pytest.mark.parametrize("command", ["import os; os._exit(3)", HALF_AN_ANSWER])
-def test_what_a_process_that_fails_had_to_do_is_linked_here(program, small_parts, monkeypatch, command):
+@pytest.mark.parametrize("fault", [ends_at_once, ends_in_the_middle_of_an_answer])
+def test_what_a_process_that_fails_had_to_do_is_linked_here(program, small_parts, monkeypatch, pool, fault):
     files = list(range(len(program.rows)))
-    alone = parallel.link_files(program, files, processes=1)
-    monkeypatch.setattr(parallel, "_COMMAND", command)
-    assert parallel._link_elsewhere(as_sent(program), deque([files])) == {}
-    assert parallel.link_files(program, files, processes=3) == alone
+    alone = parallel.link_files(program, files)
+    monkeypatch.setattr(parallel, "_ASSIST", f"{__name__}:{fault.__name__}")
+    assert parallel._link_elsewhere(as_sent(program), deque([files]), pool.lend) == {}
+    assert parallel.link_files(program, files, Helpers(2, pool.lend)) == alone
+
+
+def test_where_no_process_can_be_started_all_is_linked_here(program, small_parts):
+    def lend(function):
+        raise IngestionError("no worker process can be started")
+
+    files = list(range(len(program.rows)))
+    assert parallel.link_files(program, files, Helpers(2, lend)) == parallel.link_files(program, files)
 
 
 def test_what_is_interrupted_asks_nothing_more_of_the_other_processes(program, small_parts, monkeypatch):
     asked = []
-    monkeypatch.setattr(parallel, "_link_elsewhere", lambda rows, parts: asked.append(parts) or {})
+    monkeypatch.setattr(parallel, "_link_elsewhere", lambda rows, parts, lend: asked.append(parts) or {})
 
     def interrupted(linker: Linker, file: int) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Linker, "link", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        parallel.link_files(program, range(len(program.rows)), processes=2)
+        parallel.link_files(program, range(len(program.rows)), Helpers(1, lambda function: None))
     assert [len(parts) for parts in asked] == [0]
 
 
-def test_a_few_files_are_linked_without_a_process(monkeypatch):
+def test_a_few_files_are_linked_without_a_process():
+    def lend(function):
+        raise AssertionError(function)
+
     records, facts = facts_of(PROGRAM)
-    monkeypatch.setattr(parallel.subprocess, "Popen", None)
-    assert len(GraphBuilder(processes=8).build(None, records, facts).edges) > 8
+    assert len(GraphBuilder(None, Helpers(8, lend)).build(None, records, facts).edges) > 8
 
 
 def test_linking_leaves_nothing_that_only_the_collector_would_find():

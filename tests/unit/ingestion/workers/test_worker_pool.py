@@ -10,7 +10,8 @@ from coderag.errors import IngestionError
 from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.workers import worker_process
 from coderag.ingestion.workers.jobs import FileTask, Job, RunSettings
-from coderag.ingestion.workers.worker_pool import WorkerPool, shared_pool
+from coderag.ingestion.workers.worker_pool import WorkerPool, helpers_of, shared_pool
+from coderag.process_messages import read_message, write_message
 from tests.support.faulty_workers import make_workers_faulty
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -166,6 +167,39 @@ def test_workers_that_died_while_idle_are_replaced(runner):
     assert str(process) not in {result.worker.partition(":")[0] for result in runner.results(run="two")}
 
 
+def doubled(requests, answers):
+    """What a lent worker is asked to do here: double numbers until there are no more."""
+    while (number := read_message(requests)) is not None:
+        write_message(answers, 2 * number)
+
+
+def test_a_worker_that_was_lent_parses_again(runner):
+    runner.records()
+    with runner.pool.lend(f"{__name__}:doubled") as (requests, answers):
+        write_message(requests, 21)
+        assert read_message(answers) == 42
+        write_message(requests, None)
+    idle = set(runner.pool._idle)
+    assert len(idle) == 2
+    assert_others_whole(runner.records(run="next"))
+    assert set(runner.pool._idle) == idle
+
+
+def test_a_worker_whose_borrower_fails_is_ended(runner):
+    with pytest.raises(KeyboardInterrupt), runner.pool.lend(f"{__name__}:doubled") as (requests, _):
+        write_message(requests, 21)
+        raise KeyboardInterrupt
+    assert requests.closed
+    assert runner.pool._idle == []
+    assert_others_whole(runner.records())
+
+
+def test_a_worker_lent_for_what_is_not_there_ends(runner):
+    with pytest.raises(EOFError), runner.pool.lend(f"{__name__}:missing") as (_, answers):
+        read_message(answers)
+    assert_others_whole(runner.records())
+
+
 def test_a_run_that_is_given_up_ends_its_workers(runner):
     for number in range(40):
         runner.write(f"more{number}.py", GOOD)
@@ -216,6 +250,12 @@ def test_a_run_that_fails_leaves_the_runs_of_other_threads_alone(runner):
     given_up.close()
     runner.pool.close()
     assert sum(len(result.records) for result in (first, *going_on)) == 46
+
+
+def test_as_many_workers_help_as_there_are_beside_this_process():
+    assert helpers_of(0) is None
+    assert helpers_of(1) is None
+    assert helpers_of(3).number == 2
 
 
 def test_one_pool_serves_the_whole_process():
