@@ -51,8 +51,10 @@ def within(name: str, value: int, least: int, most: int) -> int:
     """Return a caller's number.
 
     Raises:
-        InvalidQueryError: It is out of its bounds.
+        InvalidQueryError: It is no whole number, or out of its bounds.
     """
+    if not isinstance(value, int):
+        raise InvalidQueryError(f"{name} is {value!r}; it must be a whole number")
     if not least <= value <= most:
         raise InvalidQueryError(f"{name} is {value}; it must be from {least:,} to {most:,}")
     return value

@@ -136,7 +136,14 @@ class Kin:
             return self._is_header_of(node, other)
         if len(languages) > 1 or _folder(mine) != _folder(others):
             return False
-        return bool(languages & _FOLDER_LANGUAGES) or "impl" in (graph.kinds[node], graph.kinds[other])
+        impls = [one for one in (node, other) if graph.kinds[one] == "impl"]
+        return bool(languages & _FOLDER_LANGUAGES) or (bool(impls) and not any(map(self._is_of_own_file, impls)))
+
+    def _is_of_own_file(self, impl: int) -> bool:
+        """Whether the type that an ``impl`` is of stands in its file: then it is of no namesake beside it."""
+        graph = self._graph
+        here = (other for other in self.namesakes(impl) if graph.paths[other] == graph.paths[impl])
+        return any(graph.kinds[other] != "impl" for other in here)
 
     def _is_header_of(self, node: int, other: int) -> bool:
         """Whether one of two nodes is in a header and the other is what it declares: no third has the name, or the files'."""

@@ -7,7 +7,7 @@ from coderag.codegraph.kin import Kin
 from coderag.codegraph.names import Named, NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.codegraph.walks import breadth_first
-from coderag.errors import AmbiguousNameError, UnknownNameError
+from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
 from coderag.graph_results import Declaration
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 from coderag.stores.symbol_table import fold, split_qualified
@@ -19,6 +19,7 @@ _MOST_NAMESAKES = 20
 
 _MOST_SHOWN = 8
 _DEEPEST = 20  # bases of bases
+_WAYS_TO_SAY: Final = "Give a declaration's name, a path, `path:line` or `path::name`."
 
 
 class Targets:
@@ -43,6 +44,7 @@ class Targets:
             preferred: Kinds that can be meant, the likeliest first.
 
         Raises:
+            InvalidQueryError: It is empty.
             UnknownNameError: Nothing has the name.
             AmbiguousNameError: Several have it.
         """
@@ -68,6 +70,8 @@ class Targets:
 
     def _groups(self, name: str, preferred: Iterable[Collection[str]], *, strict: bool) -> list[list[int]]:
         """Return the groups of nodes that count as one, the most used first."""
+        if not name.strip():
+            raise InvalidQueryError("a name is empty", hint=_WAYS_TO_SAY)
         found = self._names.find(name)
         nodes = self._in_scope(name, found) or self._inherited(name) or ([] if strict else _best(found))
         if not nodes and (files := self._names.files_in(name)):
@@ -109,9 +113,7 @@ class Targets:
         similar = [f"`{other}`" for other in self._names.similar(name)]
         raise UnknownNameError(
             f"nothing in the index is called {name!r}",
-            hint=f"Did you mean {' or '.join(similar)}?"
-            if similar
-            else "Give a declaration's name, a path, `path:line` or `path::name`.",
+            hint=f"Did you mean {' or '.join(similar)}?" if similar else _WAYS_TO_SAY,
         )
 
     def _ambiguous(self, name: str, groups: list[list[int]]) -> NoReturn:

@@ -8,7 +8,9 @@ MAX_QUERY_BYTES = 64_000
 
 
 def check_length(query: str) -> None:
-    """Raise `InvalidQueryError` if a question is empty or too long."""
+    """Raise `InvalidQueryError` if a question is no text, empty or too long."""
+    if not isinstance(query, str):
+        raise InvalidQueryError(f"the question is of type {type(query).__name__}, not text")
     if not query.strip():
         raise InvalidQueryError("the question is empty", hint="Ask for a name, a behaviour or a place in the code.")
     size = len(query.encode("utf-8", "replace"))

@@ -71,7 +71,7 @@ def translated(error: Exception, action: str, *, hint: str = "") -> StoreError:
     ):
         return StorageFullError(message, hint="Free some space and run the command again; the last index is intact.")
     if number in _DENIED or any(part in text for part in _DENIED_TEXTS):
-        return StoreError(message, hint="Check the permissions of the index's directory, or set another one.")
+        return StoreError(message, hint="Check the permissions of the index's directory, or set storage.directory.")
     return StoreError(message, hint=hint)
 
 

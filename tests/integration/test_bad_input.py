@@ -180,6 +180,18 @@ def test_a_question_without_words(rag, query):
             ask(query)
 
 
+@pytest.mark.parametrize("query", [None, 5, b"password"])
+def test_a_question_that_is_no_text(rag, query):
+    for ask in (rag.search, rag.context, rag.ask):
+        with pytest.raises(InvalidQueryError, match="not text"):
+            ask(query)
+
+
+def test_a_number_of_results_that_is_no_number(rag):
+    with pytest.raises(InvalidQueryError, match="top_k is '3'"):
+        rag.search("password", top_k="3")
+
+
 def test_an_empty_question_on_the_command_line(rag):
     coderag("search", "", cwd=rag.root).check(InvalidQueryError, "question is empty")
 

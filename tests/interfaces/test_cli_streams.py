@@ -11,7 +11,7 @@ import pytest
 
 from coderag.interfaces._plain import as_mapping
 from coderag.interfaces.cli._options import KindOption, RoleOption
-from coderag.interfaces.cli._streams import Output, set_encodings, visible
+from coderag.interfaces.cli._streams import Output, set_encodings, visible, visible_line
 from coderag.schema import Citation
 
 
@@ -30,6 +30,10 @@ from coderag.schema import Citation
 )
 def test_harmful_characters_are_spelt_out(text, shown) -> None:
     assert visible(text) == shown
+
+
+def test_what_is_one_line_stays_one() -> None:
+    assert visible_line("we\nird.py\x1b") == "we\\nird.py\\x1b"
 
 
 def test_json_takes_what_results_are_made_of(capsys) -> None:

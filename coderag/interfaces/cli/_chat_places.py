@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from coderag.errors import CodeRAGError, InvalidQueryError
 from coderag.interfaces.cli._answer import file_of
-from coderag.interfaces.cli._streams import visible
+from coderag.interfaces.cli._streams import visible, visible_line
 
 if TYPE_CHECKING:
     from coderag.interfaces.cli._chat_talk import Talk
@@ -113,7 +113,7 @@ def _print_lines(talk: "Talk", path: str, cited_from: int, cited_to: int) -> Non
         raise InvalidQueryError(f"{path} has only {len(lines):,} lines now", hint="`coderag index` catches up.")
     console = talk.output.console()
     console.print(
-        Text(f"{visible(path)}:{start_line}-{last}", style=Style(bold=True, link=file.as_uri())), soft_wrap=True
+        Text(f"{visible_line(path)}:{start_line}-{last}", style=Style(bold=True, link=file.as_uri())), soft_wrap=True
     )
     code = visible("\n".join(lines[start_line - 1 : last]))
     lexer = Syntax.guess_lexer(path, code)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,7 @@ def print_explanation(told: "Explanation", root: Path, output: Output) -> None:
     blocks = [*_head(told), ""]
     for piece in (*told.results, *told.related):
         blocks.append(
-            f"{_rank(piece)}  {visible(piece.location)}  {_title(piece)}  {piece.score:.3f}  {_budget(piece)}"
+            f"{_rank(piece)}  {visible_line(piece.location)}  {_title(piece)}  {piece.score:.3f}  {_budget(piece)}"
         )
         blocks += [f"    {name}: {text}" for name, text in _reasons(piece).items()]
     output.write("\n".join([*blocks, "", *_steps(told)]))
@@ -132,7 +132,7 @@ def _print_tables(told: "Explanation", console: "Console") -> None:
     table.add_column("why", overflow="fold", ratio=3)
     table.add_column("in the context", no_wrap=True)
     for piece in (*told.results, *told.related):
-        where = Text.assemble((visible(piece.location), "cyan"), "\n", (_title(piece), "dim"))
+        where = Text.assemble((visible_line(piece.location), "cyan"), "\n", (_title(piece), "dim"))
         why = Text("\n").join(Text.assemble((f"{name} ", "dim"), text) for name, text in _reasons(piece).items())
         budget = Text(_budget(piece), _BUDGET_STYLES.get(piece.budget, "dim"))
         table.add_row(_rank(piece), where, f"{piece.score:.3f}", why, budget, end_section=False)

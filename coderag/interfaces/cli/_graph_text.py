@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coderag.interfaces.cli._graph_entries import Entry
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, visible_line
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,7 +25,7 @@ def print_entries(title: str, entries: Sequence[Entry], root: Path, output: Outp
     from rich.text import Text
 
     console = output.console()
-    heading = Text(_one_line(title), "bold")
+    heading = Text(visible_line(title), "bold")
     for view in [_tree(heading, entries, root)] if _is_nested(entries) else [heading, *_columns(entries, root)]:
         console.print(view, soft_wrap=True)  # lines stay whole, so that they can be copied
 
@@ -34,19 +34,15 @@ def _is_nested(entries: Sequence[Entry]) -> bool:
     return any(entry.below for entry in entries)
 
 
-def _one_line(text: str) -> str:
-    return visible(text).replace("\n", " ")
-
-
 def _place(entry: Entry) -> str:
-    return _one_line(f"{entry.path}:{entry.line}") if entry.path else ""
+    return visible_line(f"{entry.path}:{entry.line}") if entry.path else ""
 
 
 def _plain_lines(entries: Sequence[Entry], depth: int) -> Iterator[str]:
     """Yield ``path:line  kind name  how``, what is below an entry indented."""
     for entry in entries:
-        title = f"{entry.kind} {_one_line(entry.name)}".strip()
-        yield "    " * depth + "  ".join(part for part in (_place(entry), title, _one_line(entry.how)) if part)
+        title = f"{entry.kind} {visible_line(entry.name)}".strip()
+        yield "    " * depth + "  ".join(part for part in (_place(entry), title, visible_line(entry.how)) if part)
         yield from _plain_lines(entry.below, depth + 1)
 
 
@@ -84,7 +80,7 @@ def _linked(entry: Entry, root: Path) -> "Text":
 def _title(entry: Entry) -> "Text":
     from rich.text import Text
 
-    title = Text.assemble((entry.kind, "dim"), (" " if entry.kind else ""), (_one_line(entry.name), "bold"))
+    title = Text.assemble((entry.kind, "dim"), (" " if entry.kind else ""), (visible_line(entry.name), "bold"))
     title.rstrip()
     return title
 
@@ -92,4 +88,4 @@ def _title(entry: Entry) -> "Text":
 def _how(entry: Entry) -> "Text":
     from rich.text import Text
 
-    return Text(_one_line(entry.how), "yellow" if entry.unsure else "dim")
+    return Text(visible_line(entry.how), "yellow" if entry.unsure else "dim")

@@ -6,7 +6,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from coderag.interfaces._excerpt import excerpt
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, visible, visible_line
 from coderag.schema import SearchHit
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _summary(hit: SearchHit, lines: int) -> str:
 def _also_at(hit: SearchHit) -> str:
     """Return one line on where else the same code is."""
     places, more = hit.duplicates[:_MOST_PLACES], len(hit.duplicates) - _MOST_PLACES
-    listed = ", ".join(map(visible, places)) + (f" and {more:,} more" if more > 0 else "")
+    listed = ", ".join(map(visible_line, places)) + (f" and {more:,} more" if more > 0 else "")
     return f"also at {listed}" if places else ""
 
 
@@ -59,7 +59,7 @@ def _code(hit: SearchHit, lines: int) -> tuple[int, list[str]]:
 
 def _plain_hit(hit: SearchHit, lines: int) -> str:
     """Return ``path:start-end  kind name  score`` and, indented, the summary and the numbered lines."""
-    block = [f"{visible(hit.location)}  {_title(hit)}  {hit.score:.3f}"]
+    block = [f"{visible_line(hit.location)}  {_title(hit)}  {hit.score:.3f}"]
     if summary := _summary(hit, lines):
         block.append(f"    {summary}")
     if also_at := _also_at(hit):
@@ -77,7 +77,7 @@ def _print_hit(console: "Console", hit: SearchHit, root: Path, lines: int) -> No
     from rich.text import Text
 
     link = (root.absolute() / hit.path).as_uri()
-    head = Text(visible(hit.location), Style(color="cyan", bold=True, link=link))
+    head = Text(visible_line(hit.location), Style(color="cyan", bold=True, link=link))
     head.append(f"  {hit.score:.3f}", "dim")
     console.print(head, soft_wrap=True)  # whole, so that it can be copied
     kind, _, name = _title(hit).partition(" ")

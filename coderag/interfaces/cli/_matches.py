@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from coderag.interfaces.cli._streams import Output, visible
+from coderag.interfaces.cli._streams import Output, visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ def print_matches(found: "TextMatches", root: Path, output: Output) -> None:
 def print_counts(found: "TextMatches", output: Output, *, with_numbers: bool) -> None:
     """Print the files with matches, with the number of matches in each if asked for."""
     if found.files:
-        names = (visible(path) + (f":{number}" if with_numbers else "") for path, number in found.files.items())
+        names = (visible_line(path) + (f":{number}" if with_numbers else "") for path, number in found.files.items())
         output.write("\n".join(names))
 
 
@@ -117,7 +117,7 @@ def _groups(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
 
 def _plain_lines(matches: Sequence["TextMatch"]) -> Iterator[str]:
     """Yield ``path:line:column: text  [kind name]`` of a match, ``path-line- text`` of the lines around it."""
-    path = visible(str(matches[0].path))
+    path = visible_line(str(matches[0].path))
     with_context = any(match.before or match.after for match in matches)
     for place, group in enumerate(_groups(_lines(matches))):
         if place and with_context:
@@ -141,7 +141,7 @@ def _print_file(console: "Console", matches: Sequence["TextMatch"], root: Path, 
     from rich.text import Text
 
     path = matches[0].path
-    head = Text(visible(str(path)), Style(color="cyan", bold=True, link=(root.absolute() / path).as_uri()))
+    head = Text(visible_line(str(path)), Style(color="cyan", bold=True, link=(root.absolute() / path).as_uri()))
     head.append(f"  {_number(number, 'match', 'matches')}", "dim")
     console.print(head, soft_wrap=True)  # whole, so that it can be copied
     lines = _lines(matches)

@@ -34,6 +34,11 @@ def visible(text: str) -> str:
     return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
+def visible_line(text: str) -> str:
+    """Return `text` likewise on one line, such as a path: a file's name may have a line break."""
+    return visible(text).replace("\n", "\\n")
+
+
 def _json(value: Mapping[str, object], indent: int | None) -> str:
     ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     return json.dumps(value, default=plain, indent=indent, ensure_ascii=ascii_only, allow_nan=False)

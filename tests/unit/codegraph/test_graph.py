@@ -442,6 +442,28 @@ def test_same_names_in_two_files_are_told_apart_by_their_paths():
     assert names(graph.callers("b.py:1")) == ["run"]
 
 
+def test_an_impl_is_of_the_type_in_its_own_file_before_one_beside_it():
+    files = {
+        "a.rs": [("Lock", "struct", 1, 3), ("Lock", "impl", 5, 9)],
+        "b.rs": [("Lock", "struct", 1, 1)],
+        "c.rs": [("Key", "struct", 1, 1)],
+        "d.rs": [("Key", "impl", 1, 1)],
+    }
+    graph = make(files)
+    with pytest.raises(AmbiguousNameError) as raised:
+        graph.callers("Lock")
+    assert {(one.path, one.kind) for one in raised.value.candidates} == {("a.rs", "struct"), ("b.rs", "struct")}
+    assert graph.callers("Key") == []
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_refused(graph, name):
+    with pytest.raises(InvalidQueryError, match="a name is empty"):
+        graph.callers(name)
+    with pytest.raises(InvalidQueryError, match="a name is empty"):
+        graph.path("Cart.total", name)
+
+
 def test_a_whole_qualified_name_is_meant_before_the_end_of_another():
     files = {
         "a.py": [("A", "class", 1, 9), ("A.B", "class", 2, 5), ("A.B.run", "method", 3, 4)],
