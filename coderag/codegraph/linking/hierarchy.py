@@ -70,6 +70,21 @@ class Hierarchy:
                 waiting += [base for part in parts for base, _, _ in self.bases(*part)]
         return list(found.values())
 
+    def descendants(self, file: int, index: int) -> Sequence[Meaning]:
+        """Return the types that extend or implement a type, by its own name, and those below them, nearest first."""
+        languages = self._resolver.rules_of(file).languages or (self._program.rows[file].language,)
+        found: dict[Meaning, None] = {}
+        waiting = [Meaning("definition", file, index)]
+        while waiting and len(found) < _MOST_BASES:
+            one = waiting.pop(0)
+            for below in self._program.extending(languages, self._resolver.definition(one).name):
+                bases = ((base.file, base.index) for base, _, _ in self.bases(*below))
+                meant = Meaning("definition", *below)
+                if meant not in found and (one.file, one.index) in bases:
+                    found[meant] = None
+                    waiting.append(meant)
+        return list(found)
+
     def bases(self, file: int, index: int) -> Sequence[tuple[Meaning, int, str]]:
         """Return what a type directly extends and implements, each with its line and relation as written."""
         return self._program.remembered("bases", (file, index), lambda: list(self._bases(file, index)))

@@ -221,13 +221,20 @@ class Linker:
             yield self._link("references", one.scope, found, one.line, file)
 
     def _candidates(self, file: int, one: Reference) -> Iterator[Link]:
-        """Yield what a method call may mean whose receiver is not known: the only method of its name in what is imported."""
+        """Yield what a method call may mean whose receiver is not known: the only method of its name in what is imported.
+
+        What an object calls of its own that no type above declares is a member of the types below: of a mixin's users.
+        """
         owner, _, name = one.chain.rpartition(".")
         rules = self._resolver.rules_of(file)
         name, _, count = name.partition("/")
-        if one.kind != "call" or not owner or not name.isidentifier() or name in rules.common_methods:
+        if one.kind != "call" or not owner or not name.isidentifier():
             return
-        found = [
+        is_own = owner in rules.instance_names and not rules.types_are_declared
+        below = self._below(file, one.scope, name) if is_own else []
+        if not below and name in rules.common_methods:
+            return
+        found = below or [
             Meaning("definition", other, index)
             for other in self._near(file)
             for index in self._program.interface(other).methods.get(name, ())
@@ -238,6 +245,14 @@ class Linker:
         how = ("unique", rules.unique) if len(found) == 1 else ("candidate", _CANDIDATES / len(found))
         for target in found:
             yield self._link("calls", one.scope, target.by(*how), one.line, file)
+
+    def _below(self, file: int, scope: int, name: str) -> list[Meaning]:
+        """Return the members of a name that the types below the one around a scope have."""
+        own = self._resolver.own_type(file, scope)
+        types = self._resolver.descendants(own.file, own.index) if own else ()
+        members = [self._resolver.member_of_type(one.file, one.index, name) for one in types]
+        places = ((one.file, one.index) for one in members if one is not None and one.kind == "definition")
+        return [Meaning("definition", *place) for place in dict.fromkeys(places)]
 
     def _near(self, file: int) -> Sequence[int]:
         """Return the file that is being linked, and those whose declarations it may use."""

@@ -186,6 +186,7 @@ class Program:
         self.file_of = {row.path: file for file, row in enumerate(rows)}
         self._interfaces = _Interfaces(rows, interfaces or {})
         self._declared: dict[frozenset[str], frozenset[str]] = {}
+        self._extending: dict[frozenset[str], defaultdict[str, list[tuple[int, int]]]] = {}
         self.consulted = Consulted()
         self._note_file = self.consulted.files.add
         self._remembered: dict[tuple[str, Hashable], tuple[Any, Consulted]] = {}
@@ -271,6 +272,18 @@ class Program:
                 )
             )
         return self._declared[key]
+
+    def extending(self, languages: Collection[str], name: str) -> Sequence[tuple[int, int]]:
+        """Return the types in some languages that extend or implement one of a name, as written there: (file, index)."""
+        key = frozenset(languages)
+        if key not in self._extending:
+            found = self._extending[key] = defaultdict(list)
+            for file, row in enumerate(self.rows):
+                for one in self.peek(file).facts.bases if row.language in key else ():
+                    found[one.chain.rpartition(".")[2]].append((file, one.owner))
+        for language in key:
+            self.note(f"base:{language}:{name}")
+        return self._extending[key].get(name, ())
 
     def named(self, name: str) -> Sequence[tuple[int, int]]:
         """Return the declarations of a name in all files, as (file, index)."""

@@ -56,6 +56,7 @@ class Resolver:
         self.named = hierarchy.named
         self.bases = hierarchy.bases
         self.ancestors = hierarchy.ancestors
+        self.descendants = hierarchy.descendants
         members = Members(self)
         self.member = members.member
         self.member_of_type = members.member_of_type

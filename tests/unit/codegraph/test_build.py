@@ -30,11 +30,18 @@ _PYTHON = {
         "class Base:\n    def go(self): return self\n    def stop(self): pass\n\ndef make() -> Base: ...\n",
         "from app import run\nfrom .sub.deep import make\nx = make\n\nclass Base:\n    def stop(self): run()\n",
         "\n\n\nclass Base:\n    def go(self): return self\n    def stop(self): pass\n\ndef make() -> Base: ...\n",
+        "class Base:\n    def go(self): return self.send()\n\ndef make() -> Base: ...\n",
     ],
+    "pkg/users.py": [
+        "from .core import Base\nfrom other import Sender\n\nclass One(Base, Sender): pass\nclass Two(One): pass\n",
+        "from .core import Base\n\nclass One(Base):\n    def send(self): pass\nclass Two(One): pass\n",
+    ],
+    "other.py": ["class Sender:\n    def send(self): pass\n", "class Other: pass\n"],
     "pkg/core/__init__.py": ["def make(): return make()\n"],
     "pkg/sub/deep.py": [
         "from ..core import Base\n\nclass Deep(Base):\n    def go(self): pass\n\ndef make(): return Deep()\n",
         "from app import App as Base\nfrom . import deep\n\nclass Deep(Base): pass\n",
+        "from ..core import Base\n\nclass Deep(Base):\n    def send(self): pass\n",
     ],
     "pkg/sub/__init__.py": ["from .deep import make\n", ""],
     "src/pkg/core.py": ["class Base:\n    def go(self): pass\n\ndef make(): return Base()\n"],

@@ -478,6 +478,33 @@ def test_of_several_methods_of_a_name_each_is_a_candidate_below_one_half() -> No
     assert all(edge.confidence < 0.5 for edge in edges)
 
 
+def test_what_a_mixin_calls_is_a_member_of_the_types_that_use_it() -> None:
+    program = {
+        "mixin.py": "class Sends:\n    def send_all(self):\n        self.send(1)\n        self.get(1)\n        self.lost()\n",
+        "mail.py": "from mixin import Sends\nfrom post import Post\n\nclass Mail(Sends, Post): pass\n",
+        "post.py": "class Post:\n    def send(self, x): pass\n    def get(self, x): pass\n",
+        "else.py": "class Sends: pass\nclass Other(Sends):\n    def send(self, x): pass\n    def lost(self): pass\n",
+    }
+    calls = {
+        (edge.line, edge.target, edge.resolver) for edge in link(program) if edge.source == "mixin.py:Sends.send_all"
+    }
+    assert calls == {(3, "post.py:Post.send", "unique"), (4, "post.py:Post.get", "unique")}
+    program["sms.py"] = "from mail import Mail\n\nclass Sms(Mail):\n    def send(self, x): pass\n"
+    calls = {
+        (edge.target, edge.resolver) for edge in link(program) if edge.line == 3 and edge.source.startswith("mixin")
+    }
+    assert calls == {("post.py:Post.send", "candidate"), ("sms.py:Sms.send", "candidate")}
+
+
+def test_what_a_type_declares_itself_is_meant_before_what_those_below_it_do() -> None:
+    program = {
+        "a.py": "class A:\n    def f(self): self.g()\n    def g(self): pass\nclass B(A):\n    def g(self): pass\n"
+    }
+    assert {(edge.target, edge.resolver) for edge in link(program) if edge.relation == "calls"} == {
+        ("a.py:A.g", "self")
+    }
+
+
 def test_nothing_is_bound_by_its_bare_name_across_files() -> None:
     program = {"a.py": "def f(x):\n    helper()\n    x.charge()\n", "b.py": f"{_PEOPLE}def helper(): pass\n"}
     assert link(program) == []
