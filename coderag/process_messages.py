@@ -16,8 +16,8 @@ class Pipes(NamedTuple):
 
 
 Lend = Callable[[str], AbstractContextManager[Pipes]]
-"""Lends a process that runs a function of ours, given as ``module:function``, with its two pipes. When the borrower leaves the
-block, the function must have returned, else the process is ended."""
+"""Lends a process that runs a function of ours, given as ``module:function``, with its two pipes. The borrower has it return
+before the block is left; a process whose function does not, or whose borrower fails, is ended."""
 
 
 class Helpers(NamedTuple):

@@ -136,13 +136,13 @@ class Kin:
             return self._is_header_of(node, other)
         if len(languages) > 1 or _folder(mine) != _folder(others):
             return False
-        impls = [one for one in (node, other) if graph.kinds[one] == "impl"]
-        return bool(languages & _FOLDER_LANGUAGES) or (bool(impls) and not any(map(self._is_of_own_file, impls)))
+        is_impl = "impl" in (graph.kinds[node], graph.kinds[other])
+        return bool(languages & _FOLDER_LANGUAGES) or (is_impl and not (self._has_type(node) and self._has_type(other)))
 
-    def _is_of_own_file(self, impl: int) -> bool:
-        """Whether the type that an ``impl`` is of stands in its file: then it is of no namesake beside it."""
+    def _has_type(self, node: int) -> bool:
+        """Whether what an ``impl`` of a node's name is of stands in its file: then it is of no other one beside it."""
         graph = self._graph
-        here = (other for other in self.namesakes(impl) if graph.paths[other] == graph.paths[impl])
+        here = (other for other in self.namesakes(node) if graph.paths[other] == graph.paths[node])
         return any(graph.kinds[other] != "impl" for other in here)
 
     def _is_header_of(self, node: int, other: int) -> bool:

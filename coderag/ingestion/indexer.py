@@ -192,7 +192,7 @@ class Indexer:
             closing(self._results(changes, parse_again=parse_again)) as results,
         ):
             embedder = beside.submit(self._embedder, last)
-            if last is not None:
+            if last is not None and writer.base is last and changes.are_sure:
                 beside.submit(last.read_ahead)  # what fails is read again when it is needed
             for result in results:
                 chunks = None

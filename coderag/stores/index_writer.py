@@ -430,12 +430,19 @@ class IndexWriter:
             committed = threads.submit(self._commit_chunks, kept, parts.embedding.dimension)
             written = threads.submit(self._write_arrays, self._root / lexical, kept, committed, parts.arrays)
             replaced = {name: threads.submit(self._replace, name, table) for name, table in parts.tables.items()}
-            graph = parts.graph()._asdict() if parts.graph else {}
-            replaced |= {name: threads.submit(self._replace, name, table) for name, table in graph.items()}
-            versions = {name: future.result() for name, future in replaced.items()}
-            (chunk_version, _), n_chunks = committed.result(), written.result()
+            try:
+                graph = parts.graph()._asdict() if parts.graph else {}
+                replaced |= {name: threads.submit(self._replace, name, table) for name, table in graph.items()}
+                versions = {name: future.result() for name, future in replaced.items()}
+                (chunk_version, _), n_chunks = committed.result(), written.result()
+            except BaseException:
+                _wait_out(threads)
+                raise
         tables = {**parts.tables, **graph}
-        sync_all(path for name in ("chunks", *tables) for path in self._tables[name].written_since(self._started_ns))
+        with storage_errors(f"write {self._root}"):
+            sync_all(
+                path for name in ("chunks", *tables) for path in self._tables[name].written_since(self._started_ns)
+            )
         pointer = Pointer(
             generation=generation,
             tables={"chunks": chunk_version, **parts.kept, **versions},
@@ -518,6 +525,16 @@ def _n_rows(
     if name in tables:
         return int(tables[name].num_rows)
     return int(getattr(base.pointer, name)) if base is not None and name in kept else 0
+
+
+def _wait_out(threads: ThreadPoolExecutor) -> None:
+    """Wait until nothing is written any more, whoever interrupts: the lock must not be released before."""
+    while True:
+        try:
+            threads.shutdown()
+        except KeyboardInterrupt:
+            continue
+        return
 
 
 def _indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: int) -> FloatArray:

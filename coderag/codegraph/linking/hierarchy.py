@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 _MOST_BASES: Final = 64
 """Types above a type."""
 
+_MOST_BELOW: Final = 64
+"""Types below a type that are looked at."""
+
 
 class Hierarchy:
     """Finds types and those above them.
@@ -71,16 +74,24 @@ class Hierarchy:
         return list(found.values())
 
     def descendants(self, file: int, index: int) -> Sequence[Meaning]:
-        """Return the types that extend or implement a type, by its own name, and those below them, nearest first."""
+        """Return the types that extend or implement a type, by its own name, and those below them, nearest first.
+
+        If they are very many, none is given: nothing would follow from them.
+        """
+        return self._program.remembered("below", (file, index), lambda: self._descendants(file, index))
+
+    def _descendants(self, file: int, index: int) -> Sequence[Meaning]:
         languages = self._resolver.rules_of(file).languages or (self._program.rows[file].language,)
         found: dict[Meaning, None] = {}
         waiting = [Meaning("definition", file, index)]
-        while waiting and len(found) < _MOST_BASES:
+        while waiting:
             one = waiting.pop(0)
             for below in self._program.extending(languages, self._resolver.definition(one).name):
                 bases = ((base.file, base.index) for base, _, _ in self.bases(*below))
                 meant = Meaning("definition", *below)
                 if meant not in found and (one.file, one.index) in bases:
+                    if len(found) == _MOST_BELOW:
+                        return ()
                     found[meant] = None
                     waiting.append(meant)
         return list(found)

@@ -247,12 +247,20 @@ class Linker:
             yield self._link("calls", one.scope, target.by(*how), one.line, file)
 
     def _below(self, file: int, scope: int, name: str) -> list[Meaning]:
-        """Return the members of a name that the types below the one around a scope have."""
+        """Return the methods of a name that the types below the one around a scope have, or one too many of them."""
         own = self._resolver.own_type(file, scope)
-        types = self._resolver.descendants(own.file, own.index) if own else ()
-        members = [self._resolver.member_of_type(one.file, one.index, name) for one in types]
-        places = ((one.file, one.index) for one in members if one is not None and one.kind == "definition")
-        return [Meaning("definition", *place) for place in dict.fromkeys(places)]
+        found: dict[Meaning, None] = {}
+        for one in self._resolver.descendants(own.file, own.index) if own else ():
+            member = self._resolver.member_of_type(one.file, one.index, name)
+            if (
+                member is not None
+                and member.kind == "definition"
+                and self._resolver.definition(member).kind in CALLABLE
+            ):
+                found[Meaning("definition", member.file, member.index)] = None
+                if len(found) > _MOST_CANDIDATES:
+                    break
+        return list(found)
 
     def _near(self, file: int) -> Sequence[int]:
         """Return the file that is being linked, and those whose declarations it may use."""

@@ -39,6 +39,12 @@ class Changes:
     known: Mapping[str, FileRecord] = field(default_factory=dict)
     tree: MerkleTree = field(default_factory=lambda: MerkleTree.of({}))
 
+    @property
+    def are_sure(self) -> bool:
+        """Whether something differs in any case: files that are gone, new or of another size. Else only times may."""
+        sizes = ((candidate.size, self.known.get(candidate.path)) for candidate in self.changed)
+        return bool(self.removed) or any(known is None or known.size != size for size, known in sizes)
+
     def known_hash(self, path: str) -> str:
         """Return the hash of a file's content as indexed; empty if it is not."""
         record = self.known.get(path)

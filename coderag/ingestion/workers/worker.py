@@ -15,6 +15,7 @@ from typing import IO
 
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
 from coderag.ingestion.workers.messages import Errand, Fault
+from coderag.process_memory import give_back
 from coderag.process_messages import read_message, write_message
 from coderag.stores.no_pandas import spare_pandas
 from coderag.token_counts import count_tokens
@@ -49,7 +50,9 @@ def main() -> None:
             elif isinstance(message, Errand):
                 _lift_memory_limit()
                 message.run(sys.stdin.buffer, results)
+                write_message(results, None)
                 _collect()
+                give_back()
             elif runner and message:
                 write_message(results, _do(runner, message, results))
             else:

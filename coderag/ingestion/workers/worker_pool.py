@@ -80,7 +80,8 @@ class WorkerPool:
         except BaseException:
             worker.close()
             raise
-        self.keep([worker])
+        worker.await_return()
+        self.keep([worker] if worker.alive else [])
 
     def prepare(self) -> None:
         """Start the workers that a run is about to need, while it still looks for files.

@@ -108,10 +108,15 @@ class WorkerProcess:
 
     def end_run(self) -> None:
         """Have it let go of what belongs to the run, such as the file of the cache; end it if that fails."""
-        watch = _Watch(self._process.kill, _FAREWELL_S)
         self._run = ""
-        try:
+        with suppress(OSError):
             write_message(self._input, None)
+        self.await_return()
+
+    def await_return(self) -> None:
+        """Wait until it has put a run away, or the function has returned that it was sent on; end it if that fails."""
+        watch = _Watch(self._process.kill, _FAREWELL_S)
+        try:
             read_message(self._output)
         except (EOFError, OSError):
             self.close()

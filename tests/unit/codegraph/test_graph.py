@@ -456,6 +456,12 @@ def test_an_impl_is_of_the_type_in_its_own_file_before_one_beside_it():
     assert graph.callers("Key") == []
 
 
+def test_impls_of_one_type_in_several_files_of_a_folder_count_as_one():
+    files = {"lock.rs": [("Lock", "struct", 1, 3), ("Lock", "impl", 5, 9)], "ext.rs": [("Lock", "impl", 1, 9)]}
+    targets = make(files).targets
+    assert [len(targets.one(name)) for name in ("Lock", "lock.rs:1", "lock.rs:5", "ext.rs:1")] == [3, 3, 3, 3]
+
+
 @pytest.mark.parametrize("name", ["", "  "])
 def test_an_empty_name_is_refused(graph, name):
     with pytest.raises(InvalidQueryError, match="a name is empty"):

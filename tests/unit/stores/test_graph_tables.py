@@ -1,5 +1,6 @@
 """The code graph's tables belong to a generation of the index, like all else."""
 
+import errno
 import shutil
 from dataclasses import replace
 from datetime import timedelta
@@ -7,7 +8,7 @@ from datetime import timedelta
 import lance
 import pytest
 
-from coderag.errors import StoreError
+from coderag.errors import StorageFullError, StoreError
 from coderag.stores import index_writer
 from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables, empty_graph
 from coderag.stores.index_store import IndexStore
@@ -85,6 +86,17 @@ def test_a_graph_that_cannot_be_made_leaves_the_current_generation(store, world)
         world.terms = []
         world.add(writer, {"b.py": ["y"]})
         world.check(world.commit(writer, {"b.py": ["y"]}, graph=lambda: _graph(2)), {"b.py": ["y"]})
+
+
+def test_a_disk_that_is_full_when_tables_are_forced_to_it_leaves_the_current_generation(store, world, monkeypatch):
+    def full(paths):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    _commit(store, world, _graph(1))
+    monkeypatch.setattr(index_writer, "sync_all", full)
+    with pytest.raises(StorageFullError):
+        _commit(store, world, _graph(2))
+    assert len(store.open().graph().edges) == 1
 
 
 def test_leaving_without_a_commit_changes_no_graph(store, world):

@@ -496,6 +496,22 @@ def test_what_a_mixin_calls_is_a_member_of_the_types_that_use_it() -> None:
     assert calls == {("post.py:Post.send", "candidate"), ("sms.py:Sms.send", "candidate")}
 
 
+def test_a_class_or_a_value_of_the_types_below_is_not_called_by_name() -> None:
+    program = {
+        "mixin.py": "class Makes:\n    def make(self):\n        self.client_class(1)\n        self.Inner()\n",
+        "use.py": "from mixin import Makes\n\nclass Use(Makes):\n    client_class = Makes\n    class Inner: pass\n",
+    }
+    assert [edge for edge in link(program) if edge.source == "mixin.py:Makes.make"] == []
+
+
+def test_where_very_many_types_have_a_member_none_is_meant() -> None:
+    below = "".join(f"class C{number}(A):\n    def g(self): pass\n" for number in range(70))
+    for text in (below, below[: below.index("class C6(")]):
+        assert [
+            edge for edge in link({"a.py": f"class A:\n    def f(self): self.g()\n{text}"}) if edge.relation == "calls"
+        ] == []
+
+
 def test_what_a_type_declares_itself_is_meant_before_what_those_below_it_do() -> None:
     program = {
         "a.py": "class A:\n    def f(self): self.g()\n    def g(self): pass\nclass B(A):\n    def g(self): pass\n"

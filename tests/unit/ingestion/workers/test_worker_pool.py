@@ -194,6 +194,14 @@ def test_a_worker_whose_borrower_fails_is_ended(runner):
     assert_others_whole(runner.records())
 
 
+def test_a_worker_that_is_not_told_to_return_is_ended(runner, monkeypatch):
+    monkeypatch.setattr(worker_process, "_FAREWELL_S", 0.5)
+    with runner.pool.lend(f"{__name__}:doubled") as (requests, _):
+        write_message(requests, 21)
+    assert runner.pool._idle == []
+    assert_others_whole(runner.records())
+
+
 def test_a_worker_lent_for_what_is_not_there_ends(runner):
     with pytest.raises(EOFError), runner.pool.lend(f"{__name__}:missing") as (_, answers):
         read_message(answers)
