@@ -117,7 +117,8 @@ class WorkerProcess:
         """Wait until it has put a run away, or the function has returned that it was sent on; end it if that fails."""
         watch = _Watch(self._process.kill, _FAREWELL_S)
         try:
-            read_message(self._output)
+            while read_message(self._output) is not None:
+                pass  # an answer that the borrower did not wait for
         except (EOFError, OSError):
             self.close()
         finally:

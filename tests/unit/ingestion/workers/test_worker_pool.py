@@ -195,7 +195,7 @@ def test_a_worker_whose_borrower_fails_is_ended(runner):
 
 
 def test_a_worker_that_is_not_told_to_return_is_ended(runner, monkeypatch):
-    monkeypatch.setattr(worker_process, "_FAREWELL_S", 0.5)
+    monkeypatch.setattr(worker_process, "_FAREWELL_S", 3.0)
     with runner.pool.lend(f"{__name__}:doubled") as (requests, _):
         write_message(requests, 21)
     assert runner.pool._idle == []
