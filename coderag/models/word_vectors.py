@@ -35,9 +35,7 @@ UNIT = 1 << 15
 _FIELD_UNIT = 64  # a field weight of 1
 _LARGEST_COUNT = 1 << 12  # more of a term say no more
 _DAMPENED = np.rint(np.log1p(np.arange(_LARGEST_COUNT + 1)) * 256)
-_SPARE = (
-    1 << 20
-)  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 16 are kept, so that sums are small
+_SPARE = 1 << 20  # of a weight of 16 bits times a logarithm of 12 times a field's of 8: 16 are kept; sums are small
 _LARGEST_ROW = 1 << 7  # of a component in the table
 _LARGEST_SINGLE = 1 << 24  # up to which a float32 holds every whole number
 _COMPONENT_BITS = 22  # so that the squares of up to 512 components have an exact sum in doubles

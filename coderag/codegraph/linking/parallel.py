@@ -37,11 +37,12 @@ def link_files(program: Program, files: Sequence[int], helpers: Helpers | None =
         helpers: Processes that may do it too.
     """
     sizes = [len(program.rows[file].body) for file in files]
-    processes = min(1 + helpers.number, sum(sizes) // _WORTH_A_PROCESS) if helpers else 1
+    total = sum(sizes)
+    processes = min(1 + helpers.number, total // _WORTH_A_PROCESS) if helpers else 1
     linked: dict[int, LinkedFile] = {}
     with _linker(program) as linker:
         if helpers and processes > 1:
-            parts = _parts(files, sizes, min(_PART, sum(sizes) // (_PARTS_A_PROCESS * processes)))
+            parts = _parts(files, sizes, min(_PART, total // (_PARTS_A_PROCESS * processes)))
             linked = _link_together(linker, program, parts, Helpers(processes - 1, helpers.lend))
         return {file: linked[file] if file in linked else linker.link(file) for file in files}
 

@@ -48,7 +48,7 @@ def main() -> None:
                 _limit_memory(message.max_file_bytes)
                 runner = JobRunner(message, worker=f"{os.getpid()}:{message.run}")
             elif isinstance(message, Errand):
-                _lift_memory_limit()
+                _limit_memory(None)
                 message.run(sys.stdin.buffer, results)
                 write_message(results, None)
                 _collect()
@@ -91,25 +91,19 @@ def _limit_time(size: int | None) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _limit_memory(max_file_bytes: int) -> None:
-    """Have allocation fail, and so end this process, before one damaged file takes the machine's memory."""
+def _limit_memory(max_file_bytes: int | None) -> None:
+    """Have allocation fail, and so end this process, before one damaged file takes the machine's memory; None for no limit."""
     if sys.platform != "linux":  # macOS has the limit and does not heed it
         return
     import resource  # noqa: PLC0415  # POSIX only
 
     with suppress(OSError, ValueError):  # there may be no /proc, or no more to be had
-        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = taken + _MEMORY + _MEMORY_A_BYTE * max_file_bytes
+        wanted = hard
+        if max_file_bytes is not None:
+            taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+            wanted = taken + _MEMORY + _MEMORY_A_BYTE * max_file_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
-
-
-def _lift_memory_limit() -> None:
-    if sys.platform == "linux":
-        import resource  # noqa: PLC0415  # POSIX only
-
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 if __name__ == "__main__":
