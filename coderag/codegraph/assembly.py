@@ -4,8 +4,9 @@ Nodes are numbered anew each time. What stays is moved as columns, never one by 
 cost little.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
@@ -207,9 +208,7 @@ class Assembly:
         old = {name: self._last.nodes[name].combine_chunks() for name in names[1:]}
         old["kind"] = pa.array(_recoded(self._last.nodes["kind"], _KINDS.index), pa.int32())
         parts: dict[str, list[pa.Array]] = {name: [] for name in names}
-        file = 0
-        while file < len(self._old_of):
-            end = self._end_of_run(file)
+        for file, end in self._runs():
             if self._old_of[file] >= 0:
                 first, last = self._old_starts[self._old_of[file]], self._old_starts[self._old_of[end - 1] + 1]
                 for name in names:
@@ -219,7 +218,6 @@ class Assembly:
             else:
                 for name, column in self._read_columns(file).items():
                     parts[name].append(column)
-            file = end
         externals = list(self._externals)
         zeros = pa.array([0] * len(externals), pa.int32())
         outside = {"kind": [_KINDS.index(EXTERNAL_KIND)] * len(externals), "parent": [-1] * len(externals)}
@@ -231,13 +229,11 @@ class Assembly:
         columns["kind"] = _words(columns["kind"].to_numpy(), _KINDS)
         return columns
 
-    def _end_of_run(self, file: int) -> int:
-        """Return behind which file a run ends whose nodes stood behind one another before, too."""
-        end = file + 1
-        if self._old_of[file] >= 0:
-            while end < len(self._old_of) and self._old_of[end] == self._old_of[end - 1] + 1:
-                end += 1
-        return end
+    def _runs(self) -> Iterator[tuple[int, int]]:
+        """Yield the first and the end of each run of files that stood behind one another before, too; linked ones alone."""
+        follows = (self._old_of[:-1] >= 0) & (np.diff(self._old_of) == 1)
+        breaks = np.flatnonzero(~follows) + 1
+        return pairwise([0, *breaks.tolist(), len(self._old_of)] if len(self._old_of) else [])
 
     def _read_columns(self, file: int) -> "dict[str, pa.Array]":
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
@@ -268,23 +264,30 @@ class Assembly:
         fresh = pa.table(columns, schema=facts_schema())
         if len(rows) == len(self._old_of):
             return fresh
-        kept = np.flatnonzero(self._old_of >= 0)
-        table = pa.concat_tables([self._kept_facts(self._old_of[kept]), fresh])
-        return table.take(np.argsort(np.concatenate([kept, files]))).combine_chunks()
+        kept, n_fresh, parts = self._kept_facts(), 0, []
+        for file, end in self._runs():
+            if self._old_of[file] >= 0:
+                parts.append(kept.slice(self._old_of[file], end - file))
+            else:
+                parts.append(fresh.slice(n_fresh, 1))
+                n_fresh += 1
+        return pa.concat_tables(parts).combine_chunks()
 
-    def _kept_facts(self, old: IntArray) -> "pa.Table":
-        """Return rows of the last table, over the files' new numbers; those that are gone are left out."""
+    def _kept_facts(self) -> "pa.Table":
+        """Return the last table, over the files' new numbers; those that are gone are left out."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        kept = self._last.facts.take(old)
+        last = self._last.facts
         new_of = np.array([self._program.file_of.get(path, -1) for path in self._old_paths], np.int64)
-        place = kept.schema.get_field_index("consulted")
-        lists = kept["consulted"].combine_chunks()
+        if np.array_equal(new_of, np.arange(len(new_of))):
+            return last
+        place = last.schema.get_field_index("consulted")
+        lists = last["consulted"].combine_chunks()
         files = new_of[lists.flatten().to_numpy()]
-        sizes = np.bincount(lists.value_parent_indices().to_numpy()[files >= 0], minlength=len(kept))
+        sizes = np.bincount(lists.value_parent_indices().to_numpy()[files >= 0], minlength=len(last))
         starts = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
         column = pa.ListArray.from_arrays(starts, pa.array(files[files >= 0], pa.int32()))
-        return kept.set_column(place, kept.schema.field(place), column)
+        return last.set_column(place, last.schema.field(place), column)
 
 
 def ranked(tables: GraphTables, last: GraphTables | None = None) -> GraphTables:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from coderag.codegraph.assembly import Assembly, ranked
 from coderag.codegraph.linking.parallel import link_files
-from coderag.codegraph.linking.program import FactsRow, Program, declared_names
+from coderag.codegraph.linking.program import FactsRow, Program, declared_names, extended_names, namespace_names
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
 from coderag.codegraph.staleness import stale_files
 from coderag.facts import FileFacts
@@ -53,7 +53,8 @@ def build_graph(
 def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:
     configures = bool(interface.settings)
     described = (record.path, record.language, record.role, record.lines, interface.package, configures)
-    return FactsRow(*described, declared_names(interface), *packed)
+    names = (declared_names(interface), extended_names(interface), namespace_names(interface))
+    return FactsRow(*described, *names, *packed)
 
 
 def _stored_rows(last: GraphTables | None) -> list[FactsRow]:

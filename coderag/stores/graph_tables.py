@@ -85,10 +85,11 @@ def facts_schema() -> "pa.Schema":
     """Return the columns of the facts, one row a file in the order of their paths.
 
     ``package`` is the one that the file declares; ``configures``, whether it says where modules are found; ``declares``, the
-    names by which something in it may be known to others. ``interface`` and ``body`` are the two halves of
-    `coderag.facts.FileFacts` as bytes: what other files may see, and what only matters inside; ``digest`` is a hash of what
-    others may see, without line numbers. ``consulted`` are the rows of the files whose interface decided one of its edges,
-    ``names`` the other things asked for: packages, names.
+    names by which something in it may be known to others; ``extends``, the names of what its types extend and implement;
+    ``namespaces``, its namespace blocks, with ``*`` if it passes on all of another module. ``interface`` and ``body`` are the
+    two halves of `coderag.facts.FileFacts` as bytes: what other files may see, and what only matters inside; ``digest`` is a
+    hash of what others may see, without line numbers. ``consulted`` are the rows of the files whose interface decided one of
+    its edges, ``names`` the other things asked for: packages, names.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -101,6 +102,8 @@ def facts_schema() -> "pa.Schema":
             ("package", pa.string()),
             ("configures", pa.bool_()),
             ("declares", pa.list_(pa.string())),
+            ("extends", pa.list_(pa.string())),
+            ("namespaces", pa.list_(pa.string())),
             ("interface", pa.binary()),
             ("body", pa.binary()),
             ("digest", pa.binary()),

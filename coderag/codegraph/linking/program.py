@@ -1,12 +1,12 @@
 """All files of a repository as linking sees them: interfaces read when asked for, and a note of who asked for what."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import bare
 from coderag.facts import MODULE_SCOPE, Base, Binding, Definition, FileFacts, Import
@@ -25,6 +25,8 @@ class FactsRow(NamedTuple):
     package: str
     configures: bool
     declares: Sequence[str]
+    extends: Sequence[str]
+    namespaces: Sequence[str]
     interface: bytes
     body: bytes
     digest: bytes
@@ -81,10 +83,17 @@ class Interface:
         return found
 
     @cached_property
+    def by_name(self) -> dict[str, list[int]]:
+        """All that it declares, by name."""
+        found: dict[str, list[int]] = {}
+        for index, one in enumerate(self.facts.definitions):
+            found.setdefault(one.name, []).append(index)
+        return found
+
+    @cached_property
     def repeated(self) -> frozenset[str]:
         """Names that it declares more than once."""
-        counts = Counter(one.name for one in self.facts.definitions)
-        return frozenset(name for name, count in counts.items() if count > 1)
+        return frozenset(name for name, indices in self.by_name.items() if len(indices) > 1)
 
     @cached_property
     def methods(self) -> dict[str, list[int]]:
@@ -149,6 +158,18 @@ def declared_names(facts: FileFacts) -> list[str]:
     return sorted(names)
 
 
+def extended_names(facts: FileFacts) -> list[str]:
+    """Return the last names of what the types of a file extend and implement, as written there."""
+    return sorted({one.chain.rpartition(".")[2] for one in facts.bases})
+
+
+def namespace_names(facts: FileFacts) -> list[str]:
+    """Return the qualified names of a file's namespace blocks, and ``*`` if it passes on all that another module has."""
+    names = {one.qualified_name for one in facts.definitions if one.kind == "namespace"}
+    names.update(one.name for one in facts.imports if one.exported and one.name == "*")
+    return sorted(names)
+
+
 @dataclass(slots=True)
 class Consulted:
     """What was asked for: files by number, and keys of other things, see `Program.note`."""
@@ -186,7 +207,8 @@ class Program:
         self.file_of = {row.path: file for file, row in enumerate(rows)}
         self._interfaces = _Interfaces(rows, interfaces or {})
         self._declared: dict[frozenset[str], frozenset[str]] = {}
-        self._extending: dict[frozenset[str], defaultdict[str, list[tuple[int, int]]]] = {}
+        self._files_by_name: dict[tuple[str, tuple[str, ...]], dict[str, list[int]]] = {}
+        self._named: dict[tuple[str, tuple[str, ...]], list[tuple[int, int]]] = {}
         self.consulted = Consulted()
         self._note_file = self.consulted.files.add
         self._remembered: dict[tuple[str, Hashable], tuple[Any, Consulted]] = {}
@@ -273,34 +295,45 @@ class Program:
             )
         return self._declared[key]
 
-    def extending(self, languages: Collection[str], name: str) -> Sequence[tuple[int, int]]:
+    def extending(self, languages: tuple[str, ...], name: str) -> Sequence[tuple[int, int]]:
         """Return the types in some languages that extend or implement one of a name, as written there: (file, index)."""
-        key = frozenset(languages)
-        if key not in self._extending:
-            found = self._extending[key] = defaultdict(list)
-            for file, row in enumerate(self.rows):
-                for one in self.peek(file).facts.bases if row.language in key else ():
-                    found[one.chain.rpartition(".")[2]].append((file, one.owner))
-        for language in key:
+        for language in languages:
             self.note(f"base:{language}:{name}")
-        return self._extending[key].get(name, ())
+        return [
+            (file, one.owner)
+            for file in self._files_with("extends", name, languages)
+            for one in self.peek(file).facts.bases
+            if one.chain.rpartition(".")[2] == name
+        ]
 
-    def named(self, name: str) -> Sequence[tuple[int, int]]:
-        """Return the declarations of a name in all files, as (file, index)."""
-        return self._names.get(name, ())
+    def named(self, name: str, languages: tuple[str, ...] = ()) -> Sequence[tuple[int, int]]:
+        """Return the declarations of a name in files of some languages, else in all files, as (file, index)."""
+        key = name, languages
+        if key not in self._named:
+            self._named[key] = [
+                (file, index)
+                for file in self._files_with("declares", bare(name), languages)
+                for index in self.peek(file).by_name.get(name, ())
+            ]
+        return self._named[key]
 
     def qualified(self, file: int, index: int) -> str:
         """Return the qualified name of a definition with the module it is in, dotted."""
         module = self.rows[file].path.rpartition(".")[0].replace("/", ".")
         return f"{module}.{self.peek(file).definitions[index].qualified_name}".replace("::", ".")
 
-    @cached_property
-    def _names(self) -> dict[str, list[tuple[int, int]]]:
-        found: dict[str, list[tuple[int, int]]] = {}
-        for file in range(len(self.rows)):
-            for index, one in enumerate(self.peek(file).definitions):
-                found.setdefault(one.name, []).append((file, index))
-        return found
+    def _files_with(
+        self, column: Literal["declares", "extends"], name: str, languages: tuple[str, ...]
+    ) -> Sequence[int]:
+        """Return the files in some languages, else all, that have a name in a column: no other interface is unpacked."""
+        key = column, languages
+        if key not in self._files_by_name:
+            found = self._files_by_name[key] = {}
+            for file, row in enumerate(self.rows):
+                if not languages or row.language in languages:
+                    for one in getattr(row, column):
+                        found.setdefault(one, []).append(file)
+        return self._files_by_name[key].get(name, ())
 
     def peek(self, file: int) -> Interface:
         """Return an interface without a note of it: what is asked is noted by a key."""

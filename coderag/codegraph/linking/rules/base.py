@@ -49,7 +49,7 @@ class Rules:
         unique: How surely the only method of a name, in a file and what it imports, is what a call on something unknown means.
     """
 
-    languages: ClassVar[Collection[str]] = ()
+    languages: ClassVar[tuple[str, ...]] = ()
     instance_names: ClassVar[Collection[str]] = ("self", "this")
     type_names: ClassVar[Collection[str]] = ()
     made_by: ClassVar[Collection[str]] = ("new",)

@@ -122,7 +122,7 @@ class CSharpRules(Rules):
         if "partial" not in definition.modifiers.split():
             return ()
         self.program.note(f"name:c_sharp:{definition.name}")
-        return [one for one in self._parts.get(self._key(file, index), ()) if one != (file, index)]
+        return [one for one in self._parts(file, index) if one != (file, index)]
 
     def outside_members(self, resolver: "Resolver", file: int, index: int, name: str) -> Sequence[tuple[int, int]]:
         """Return the members of a name in the other parts of a type."""
@@ -141,7 +141,7 @@ class CSharpRules(Rules):
         self.program.note(f"name:c_sharp:{method}")
         known = [
             (other, index)
-            for other, index in self._extensions.get(method, ())
+            for other, index in self._extensions(method)
             if takes(self.program.definition(other, index), int(count) + 1) and self._knows(file, other, index)
         ]
         fitting = [one for one in known if self._fits(resolver, value, *one)]
@@ -215,7 +215,7 @@ class CSharpRules(Rules):
     def _type(self, file: int, namespace: str, name: str) -> Meaning | None:
         """Return the type of a namespace; of several, or of its parts, the one nearest to a file."""
         self.program.note(f"name:c_sharp:{bare(name)}")
-        found = self._types.get((namespace, name))
+        found = self._types(namespace, name)
         if not found:
             return None
         in_file = [
@@ -240,7 +240,7 @@ class CSharpRules(Rules):
         for path, names in projects.items():
             found[_folder(path)] += names
         for file, row in enumerate(self.program.rows):
-            if row.language in self.languages:
+            if row.language in self.languages and "*" in row.namespaces:
                 used = [one.module for one in self.program.peek(file).stars if one.exported]
                 found[next((folder for folder in folders if row.path.startswith(folder)), "")] += used
         return {folder: list(dict.fromkeys(names)) for folder, names in found.items() if names}
@@ -257,55 +257,47 @@ class CSharpRules(Rules):
         namespace = self._namespace_of(file, index)
         return namespace, definition.qualified_name.removeprefix(f"{namespace}."), n_type_parameters(definition)
 
-    def _all_types(self) -> Iterator[tuple[int, int, Definition]]:
-        for file, row in enumerate(self.program.rows):
-            if row.language in self.languages:
-                for index, one in enumerate(self.program.peek(file).definitions):
-                    if one.kind in TYPES:
-                        yield file, index, one
+    def _named(self, name: str) -> Iterator[tuple[int, int, Definition]]:
+        for file, index in self.program.named(name, self.languages):
+            yield file, index, self.program.peek(file).definitions[index]
+
+    def _types(self, namespace: str, name: str) -> Sequence[tuple[int, int]]:
+        """Return the types of a namespace that are in no other one, by a name with the number of type parameters."""
+        key = namespace, name
+        if key not in self._known_types:
+            last, _, count = name.partition("`")
+            self._known_types[key] = [
+                (file, index)
+                for file, index, one in self._named(last)
+                if one.kind in TYPES
+                and n_type_parameters(one) == int(count or 0)
+                and (one.parent == MODULE or self.program.peek(file).definitions[one.parent].kind == "namespace")
+                and self._namespace_of(file, index) == namespace
+            ]
+        return self._known_types[key]
 
     @cached_property
-    def _types(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
-        """The types that are in no other one, by namespace and name with the number of type parameters."""
-        found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        for file, index, one in self._all_types():
-            if one.parent == MODULE or self.program.peek(file).definitions[one.parent].kind == "namespace":
-                count = n_type_parameters(one)
-                found[self._namespace_of(file, index), f"{one.name}`{count}" if count else one.name].append(
-                    (file, index)
-                )
-        return dict(found)
+    def _known_types(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
+        return {}
 
-    @cached_property
-    def _parts(self) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
-        """The declarations of each partial type."""
-        found: dict[tuple[str, str, int], list[tuple[int, int]]] = defaultdict(list)
-        for file, index, one in self._all_types():
-            if "partial" in one.modifiers.split():
-                found[self._key(file, index)].append((file, index))
-        return dict(found)
+    def _parts(self, file: int, index: int) -> Sequence[tuple[int, int]]:
+        """Return the declarations of a partial type, this one too."""
+        key = self._key(file, index)
+        return [
+            (other, part)
+            for other, part, one in self._named(self.program.peek(file).definitions[index].name)
+            if one.kind in TYPES and "partial" in one.modifiers.split() and self._key(other, part) == key
+        ]
 
-    @cached_property
-    def _extensions(self) -> dict[str, list[tuple[int, int]]]:
-        """The extension methods by name."""
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for file, row in enumerate(self.program.rows):
-            if row.language in self.languages:
-                for index, one in enumerate(self.program.peek(file).definitions):
-                    if one.kind == "method" and one.parameters:
-                        found[one.name].append((file, index))
-        return dict(found)
+    def _extensions(self, name: str) -> Sequence[tuple[int, int]]:
+        """Return the extension methods of a name."""
+        return [(file, index) for file, index, one in self._named(name) if one.kind == "method" and one.parameters]
 
     @cached_property
     def _namespaces(self) -> frozenset[str]:
         """The declared namespaces, and those around them."""
-        found: set[str] = set()
-        for file, row in enumerate(self.program.rows):
-            if row.language in self.languages:
-                found.add(row.package)
-                found.update(
-                    one.qualified_name for one in self.program.peek(file).definitions if one.kind == "namespace"
-                )
+        rows = [row for row in self.program.rows if row.language in self.languages]
+        found = {name for row in rows for name in (row.package, *row.namespaces)} - {"*"}
         return frozenset(outer for namespace in found for outer in _outwards(namespace) if outer)
 
     @cached_property

@@ -102,13 +102,13 @@ class GoRules(Rules):
         files = [
             file for file in self._files_in.get(folder, ()) if not self.program.rows[file].path.endswith("_test.go")
         ]
-        counts = Counter(self.program.peek(file).facts.package for file in files)
+        counts = Counter(self.program.rows[file].package for file in files)
         for name in counts:
             self.program.note(f"package:{name}")
         if not counts:
             return None
         name = min(counts, key=lambda one: (one == "main", -counts[one], one))
-        first = next(file for file in files if self.program.peek(file).facts.package == name)
+        first = next(file for file in files if self.program.rows[file].package == name)
         return Meaning("package", first, name=f"{folder}:{name}")
 
     def files_of(self, package: str) -> Sequence[int]:
@@ -176,18 +176,17 @@ class GoRules(Rules):
 
     @cached_property
     def _interfaces(self) -> Interfaces:
-        go_files = [file for files in self._files_in.values() for file in files]
-        return Interfaces(self.program, sorted(go_files), self.methods_of)
+        return Interfaces(self.program, self.methods_of)
 
     def _own_package(self, file: int) -> _Package:
         folder = self.program.rows[file].path.rpartition("/")[0]
-        return self._package(f"{folder}:{self.program.peek(file).facts.package}")
+        return self._package(f"{folder}:{self.program.rows[file].package}")
 
     def _package(self, package: str) -> _Package:
         """Return a package by its folder and name; what an external test package sees is only its own."""
         if package not in self._packages:
             folder, _, name = package.rpartition(":")
-            files = [file for file in self._files_in.get(folder, ()) if self.program.peek(file).facts.package == name]
+            files = [file for file in self._files_in.get(folder, ()) if self.program.rows[file].package == name]
             files.sort(key=lambda file: (*_rank(self.program.rows[file].path), file))
             names: dict[str, tuple[int, int]] = {}
             methods: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)

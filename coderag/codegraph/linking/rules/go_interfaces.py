@@ -1,18 +1,17 @@
 """Which Go types have the methods of which interfaces: nothing in the text says that one implements the other."""
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.linking.meanings import SURENESS, Meaning
-from coderag.codegraph.linking.program import Program
+from coderag.codegraph.linking.program import MODULE, Program
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
 _QUALIFIER = re.compile(r"\b\w+\.(?=\w)")
+_LANGUAGES: Final = ("go",)
 _WITHOUT_METHODS: Final = frozenset({"any", "comparable"})
 Methods = Mapping[str, tuple[int, int]]
 """Where each method of a name is declared, as (file, index)."""
@@ -23,13 +22,11 @@ class Interfaces:
 
     Args:
         program: All files.
-        files: Those in Go.
         methods_of: Returns the methods that are declared for a type.
     """
 
-    def __init__(self, program: Program, files: Sequence[int], methods_of: Callable[[int, int], Methods]) -> None:
+    def __init__(self, program: Program, methods_of: Callable[[int, int], Methods]) -> None:
         self._program = program
-        self._files = files
         self._methods_of = methods_of
 
     def implemented(self, resolver: "Resolver", file: int, index: int) -> Sequence[Meaning]:
@@ -45,14 +42,12 @@ class Interfaces:
         for name in own:
             self._program.note(f"name:go:{name}")
         found: dict[tuple[int, int], None] = {}
-        waiting = sorted({one for name in own for one in self._by_first_method.get(name, ())})
+        waiting = sorted({one for name in own for one in self._with_first_method(name)})
         while waiting:
             interface = waiting.pop()
             if interface not in found and self._has_all(resolver, own, interface):
                 found[interface] = None
-                name = self._program.definition(*interface).name
-                self._program.note(f"base:go:{name}")
-                waiting += self._by_embedded.get(name, ())
+                waiting += self._embedding(self._program.definition(*interface).name)
         return [
             Meaning("definition", *one, resolver="methods", confidence=SURENESS["methods"]) for one in sorted(found)
         ]
@@ -97,28 +92,21 @@ class Interfaces:
     def _folder(self, file: int) -> str:
         return self._program.rows[file].path.rpartition("/")[0]
 
-    @cached_property
-    def _by_first_method(self) -> dict[str, list[tuple[int, int]]]:
-        """The interfaces by the first of their own methods."""
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for file in self._files:
+    def _with_first_method(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield the interfaces whose first own method has a name."""
+        for file, index in self._program.named(name, _LANGUAGES):
             interface = self._program.peek(file)
-            for index, one in enumerate(interface.definitions):
-                if one.kind == "interface" and (first := next(iter(interface.children.get(index, ())), "")):
-                    found[first].append((file, index))
-        return dict(found)
+            parent = interface.definitions[index].parent
+            is_inside = parent != MODULE and interface.definitions[parent].kind == "interface"
+            if is_inside and next(iter(interface.children.get(parent, ())), "") == name:
+                yield file, parent
 
-    @cached_property
-    def _by_embedded(self) -> dict[str, list[tuple[int, int]]]:
-        """The interfaces without methods of their own, by the names of those that they embed."""
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for file in self._files:
+    def _embedding(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield the interfaces without methods of their own that embed one of a name."""
+        for file, index in self._program.extending(_LANGUAGES, name):
             interface = self._program.peek(file)
-            for owner, bases in interface.bases.items():
-                if interface.definitions[owner].kind == "interface" and owner not in interface.children:
-                    for one in bases:
-                        found[one.chain.rpartition(".")[2]].append((file, owner))
-        return dict(found)
+            if interface.definitions[index].kind == "interface" and index not in interface.children:
+                yield file, index
 
 
 def _plain(types: str) -> str:

@@ -1,6 +1,5 @@
 """Java: packages and what they declare, whatever the folders; names in a package's files are known to each other."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -182,21 +181,27 @@ class JavaRules(Rules):
     def _top_level(self, file: int, package: str, name: str) -> Meaning | None:
         """Return the type of a package; of several, in modules of their own, the one nearest to a file."""
         self.program.note(f"name:java:{name}")
-        found = self._types.get((package, name))
+        found = self._types(package, name)
         if not found:
             return None
         return Meaning("definition", *nearest(self.program, file, found))
 
+    def _types(self, package: str, name: str) -> Sequence[tuple[int, int]]:
+        """Return the types of a package at the top of its files that have a name."""
+        key = package, name
+        if key not in self._known_types:
+            files = dict.fromkeys(file for file, _ in self.program.named(name, self.languages))
+            self._known_types[key] = [
+                (file, declared[0])
+                for file in files
+                if self.program.rows[file].package == package
+                and (declared := self.program.peek(file).children.get(MODULE, {}).get(name))
+            ]
+        return self._known_types[key]
+
     @cached_property
-    def _types(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
-        """The types at the top of files, by package and name."""
-        found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        for file, row in enumerate(self.program.rows):
-            if row.language in self.languages:
-                interface = self.program.peek(file)
-                for name, declared in interface.children.get(MODULE, {}).items():
-                    found[interface.facts.package, name].append((file, declared[0]))
-        return dict(found)
+    def _known_types(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
+        return {}
 
     @cached_property
     def _any_file(self) -> int:

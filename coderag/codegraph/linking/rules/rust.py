@@ -1,8 +1,6 @@
 """Rust: modules and crates, implementations wherever they stand, methods of traits."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from coderag.codegraph.linking.meanings import SURENESS, Meaning
@@ -156,7 +154,7 @@ class RustRules(Rules):
     def _macro(self, file: int, name: str) -> Meaning | None:
         """Return the macro of a name that a file or else its crate declares, if it is one."""
         self.program.note(f"name:rust:{name}")
-        known = self._macros.get(name, ())
+        known = self._of_kind("macro", name)
         own = [one for one in known if one[0] == file]
         folder = self._modules.crate_folder(file)
         found = own[-1:] or [one for one in known if self._modules.crate_folder(one[0]) == folder]
@@ -217,27 +215,14 @@ class RustRules(Rules):
         if definition.kind not in ("struct", "enum", "union", "trait", "type_alias"):
             return
         self.program.note(f"name:rust:{definition.name}")
-        for other, impl in self._impls.get(definition.name, ()):
+        for other, impl in self._of_kind("impl", definition.name):
             interface = self.program.interface(other)
             if member and member not in interface.children.get(impl, {}):
                 continue
             if (file, index) in self.owner_types(resolver, other, interface.definitions[impl]):
                 yield other, impl
 
-    @cached_property
-    def _impls(self) -> dict[str, list[tuple[int, int]]]:
-        """All implementations by the last name of their type."""
-        return self._of_kind("impl")
-
-    @cached_property
-    def _macros(self) -> dict[str, list[tuple[int, int]]]:
-        return self._of_kind("macro")
-
-    def _of_kind(self, kind: str) -> dict[str, list[tuple[int, int]]]:
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for file, row in enumerate(self.program.rows):
-            if row.language in self.languages:
-                for index, one in enumerate(self.program.peek(file).definitions):
-                    if one.kind == kind:
-                        found[one.name].append((file, index))
-        return dict(found)
+    def _of_kind(self, kind: str, name: str) -> Sequence[tuple[int, int]]:
+        """Return the macros of a name, or the implementations of types of that last name."""
+        known = self.program.named(name, self.languages)
+        return [(file, index) for file, index in known if self.program.peek(file).definitions[index].kind == kind]
