@@ -102,13 +102,16 @@ class Assembly:
     @cached_property
     def _renumbered(self) -> IntArray:
         """The new number of each old node of a file that was not linked again or that nothing outside saw change; else -1."""
-        numbers = np.full(int(self._old_starts[-1]), -1, np.int64)
-        for old, path in enumerate(self._old_paths):
-            first, last = int(self._old_starts[old]), int(self._old_starts[old + 1])
-            file = self._program.file_of.get(path, -1)
-            if file >= 0 and self._sizes[file] == last - first:
-                numbers[first:last] = np.arange(last - first) + self._starts[file]
-        return numbers
+        sizes, new = np.diff(self._old_starts), self._new_of
+        are_equal = (new >= 0) & (self._sizes[new] == sizes) if len(self._sizes) else new >= 0
+        moved = np.repeat(self._starts[new] - self._old_starts[:-1], sizes)
+        return np.where(np.repeat(are_equal, sizes), np.arange(len(moved)) + moved, -1)
+
+    @cached_property
+    def _new_of(self) -> IntArray:
+        """For each old file its new number; -1 if it is gone."""
+        file_of = self._program.file_of
+        return np.fromiter((file_of.get(path, -1) for path in self._old_paths), np.int64, len(self._old_paths))
 
     # Edges
 
@@ -122,12 +125,13 @@ class Assembly:
         outside = kept["target"] < 0
         kept["target"][outside] = numbers[-1 - kept["target"][outside]]
         fresh = self._fresh_edges(links)
-        columns = {name: np.concatenate([kept[name], fresh[name]]) for name in fresh}
         # By word: in what order resolvers got their codes depends on what was linked before.
-        by_word = np.argsort(np.argsort(list(self._resolvers)))[columns["resolver"]]
-        keys = [columns["line"], by_word, columns["target"], columns["relation"], columns["source"]]
-        order = np.lexsort(keys)
-        return {name: column[order] for name, column in columns.items()}
+        by_word = np.argsort(np.argsort(list(self._resolvers)))[fresh["resolver"]]
+        order = np.lexsort([fresh["line"], by_word, fresh["target"], fresh["relation"], fresh["source"]])
+        columns = {name: np.concatenate([kept[name], fresh[name][order]]) for name in fresh}
+        # What stays is in this order already, and no source has both: two runs to merge.
+        merged = np.argsort(columns["source"], kind="stable")
+        return {name: column[merged] for name, column in columns.items()}
 
     def _fresh_edges(self, links: Sequence[tuple[int, Link]]) -> dict[str, NDArray[Any]]:
         columns = list(zip(*(link for _, link in links), strict=True)) or [()] * len(Link._fields)
@@ -278,12 +282,11 @@ class Assembly:
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         last = self._last.facts
-        new_of = np.array([self._program.file_of.get(path, -1) for path in self._old_paths], np.int64)
-        if np.array_equal(new_of, np.arange(len(new_of))):
+        if np.array_equal(self._new_of, np.arange(len(self._new_of))):
             return last
         place = last.schema.get_field_index("consulted")
         lists = last["consulted"].combine_chunks()
-        files = new_of[lists.flatten().to_numpy()]
+        files = self._new_of[lists.flatten().to_numpy()]
         sizes = np.bincount(lists.value_parent_indices().to_numpy()[files >= 0], minlength=len(last))
         starts = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
         column = pa.ListArray.from_arrays(starts, pa.array(files[files >= 0], pa.int32()))
