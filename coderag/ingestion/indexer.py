@@ -389,7 +389,7 @@ class Indexer:
         places = np.zeros_like(contents)
         row_of = {record.path: row for row, record in enumerate(records) if record.outcome == "indexed"}
         if writer.base is not None:
-            new_rows = np.array([row_of.get(record.path, -1) for record in writer.base.files()], np.intp)
+            new_rows = np.array([row_of.get(path, -1) for path in writer.base.file_paths()], np.intp)
             kept = np.flatnonzero(new_rows >= 0)
             for vectors, old in zip((contents, places), writer.base.file_vectors(), strict=True):
                 vectors[new_rows[kept]] = old[kept]

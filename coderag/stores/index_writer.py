@@ -3,9 +3,9 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -333,6 +333,7 @@ class IndexWriter:
         if not self._prepared:
             version = self._chunks.rewind(self._base.pointer.tables["chunks"] if self._base else None)
             self._chunk_version = version if self._base else None
+            self._clear_table("chunks")
             self._prepared = True
 
     def _flush(self) -> None:
@@ -362,44 +363,52 @@ class IndexWriter:
         kept[len(kept) - self._pending_rows + np.array(self._pending_removed, np.int64)] = False
         return kept
 
-    def _commit_chunks(self, kept: NDArray[np.bool_], dimension: int) -> "tuple[int, RowIds]":
-        """Commit the chunk table and return its version and the ids of its rows."""
-        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
-
+    def _commit_chunks(self, kept: NDArray[np.bool_], dimension: int) -> int:
+        """Commit the chunk table, force it to the disk and return its version."""
         self._flush()
         self._prepare_chunks()
+        n_old = len(self._base or ())
         if self._chunk_version is None:
             version = self._chunks.commit_replaced(self._fragments, arrow.chunk_schema(dimension).empty_table())
-        elif self._fragments:
-            version = self._chunks.commit_appended(self._fragments, self._chunk_version)
         else:
-            version = self._chunk_version
+            version = self._chunks.commit_changes(self._chunk_version, self._fragments, np.flatnonzero(~kept[:n_old]))
         self._fragments = []
-        if not kept.all():
-            version = self._chunks.delete_rows(version, np.flatnonzero(~kept))
-        version = self._chunks.compact(version)
-        base_ids = self._base.chunks(["id"])["id"].chunks if self._base else []
-        ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
-        return version, RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
+        dropped = np.flatnonzero(~kept[n_old:]) + int(kept[:n_old].sum())  # of those added
+        version = self._chunks.compact(self._chunks.commit_changes(version, [], dropped))
+        self._sync("chunks")
+        return version
 
-    def _replace(self, name: str, rows: "pa.Table") -> int:
-        """Write the table of files or one of the graph whole, and return its version."""
+    def _replace(self, name: str, rows: "pa.Table", cleared: "Future[None]") -> int:
+        """Write the table of files or one of the graph whole, force it to the disk, and return its version.
+
+        Args:
+            cleared: Ends when old versions are no longer being deleted.
+        """
+        cleared.result()
         table = self._tables[name]
         table.rewind(None)
-        return table.replace(rows)
+        version = table.replace(rows)
+        self._sync(name)
+        return version
 
-    def _write_arrays(
-        self,
-        directory: Path,
-        kept: NDArray[np.bool_],
-        committed: "Future[tuple[int, RowIds]]",
-        attached: Mapping[str, NDArray[Any]],
-    ) -> int:
-        """Write the arrays of all chunks, whose ids are known when they are committed, and return the number of chunks."""
+    def _sync(self, name: str) -> None:
+        """Force to the disk what was written of a table: Lance leaves it to the system's cache."""
+        with storage_errors(f"write {self._root}"):
+            sync_all(self._tables[name].written_since(self._started_ns))
+
+    def _write_arrays(self, directory: Path, kept: NDArray[np.bool_], attached: Mapping[str, NDArray[Any]]) -> int:
+        """Write the arrays of all chunks, and return the number of chunks."""
         counts = self._merged_counts(kept)
-        _, ids = committed.result()
-        write_generation_arrays(directory, counts, self._vocabulary(), ids, attached)
+        write_generation_arrays(directory, counts, self._vocabulary(), self._merged_ids(kept), attached)
         return len(counts)
+
+    def _merged_ids(self, kept: NDArray[np.bool_]) -> RowIds:
+        """Return the ids of the kept rows."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        base_ids = self._base.chunks(["id"])["id"].chunks if self._base else []
+        ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
+        return RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
 
     def _merged_counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts of the kept rows."""
@@ -419,7 +428,6 @@ class IndexWriter:
         self._previous = pointer
         snapshot = Snapshot(self._directory, pointer)
         self._start(snapshot)
-        self._clean_up(pointer)
         return snapshot
 
     def _commit(self, parts: "_Parts") -> Pointer:
@@ -428,21 +436,20 @@ class IndexWriter:
         kept = self._kept_rows()
         with ThreadPoolExecutor(_AT_ONCE) as threads:  # Lance and the disk work without Python's lock
             committed = threads.submit(self._commit_chunks, kept, parts.embedding.dimension)
-            written = threads.submit(self._write_arrays, self._root / lexical, kept, committed, parts.arrays)
-            replaced = {name: threads.submit(self._replace, name, table) for name, table in parts.tables.items()}
+            written = threads.submit(self._write_arrays, self._root / lexical, kept, parts.arrays)
+            cleared = {name: threads.submit(self._clear_table, name) for name in self._tables if name != "chunks"}
+            for directory in self._old_arrays(lexical):
+                threads.submit(remove_generation_arrays, directory)
             try:
+                replaced = self._replaced(threads, parts.tables, cleared)
                 graph = parts.graph()._asdict() if parts.graph else {}
-                replaced |= {name: threads.submit(self._replace, name, table) for name, table in graph.items()}
+                replaced |= self._replaced(threads, graph, cleared)
                 versions = {name: future.result() for name, future in replaced.items()}
-                (chunk_version, _), n_chunks = committed.result(), written.result()
+                chunk_version, n_chunks = committed.result(), written.result()
             except BaseException:
                 _wait_out(threads)
                 raise
         tables = {**parts.tables, **graph}
-        with storage_errors(f"write {self._root}"):
-            sync_all(
-                path for name in ("chunks", *tables) for path in self._tables[name].written_since(self._started_ns)
-            )
         pointer = Pointer(
             generation=generation,
             tables={"chunks": chunk_version, **parts.kept, **versions},
@@ -459,6 +466,11 @@ class IndexWriter:
         )
         write_pointer(self._directory, pointer)
         return pointer
+
+    def _replaced(
+        self, threads: ThreadPoolExecutor, tables: "Mapping[str, pa.Table]", cleared: "Mapping[str, Future[None]]"
+    ) -> dict[str, Future[int]]:
+        return {name: threads.submit(self._replace, name, rows, cleared[name]) for name, rows in tables.items()}
 
     # Generations
 
@@ -481,23 +493,25 @@ class IndexWriter:
         retired = RetiredGeneration(old.generation, old.tables, old.lexical, utc_now())
         return (retired, *recent)[:MOST_RETAINED]
 
-    def _clean_up(self, pointer: Pointer) -> None:
-        """Delete what belongs to no retained generation; failing at it fails nothing."""
-        kept: tuple[Pointer | RetiredGeneration, ...] = (pointer, *pointer.retained)
-        versions = {
-            name: [generation.tables[name] for generation in kept if name in generation.tables]
-            for name, table in self._tables.items()
-            if table.path.exists()
-        }
-        try:
-            with ThreadPoolExecutor(_AT_ONCE) as threads:
-                list(threads.map(lambda name: self._tables[name].keep_only(versions[name]), versions))
-            with storage_errors(f"clean up {self._root}"):
-                for entry in list(self._root.iterdir()):
-                    if entry.name.startswith("lexical-") and entry.name not in {one.lexical for one in kept}:
-                        remove_generation_arrays(entry)
-        except StoreError as error:
-            logger.warning("Old generations of the index were not deleted: %s", error)
+    # What belongs to no retained generation is deleted before a commit writes, and while the graph is linked: there is time
+    # for it then. Failing at it fails nothing.
+
+    def _clear_table(self, name: str) -> None:
+        table = self._tables[name]
+        if self._previous is not None and table.path.exists():
+            with _told():
+                table.keep_only([one.tables[name] for one in self._still_retained() if name in one.tables])
+
+    def _old_arrays(self, made: str) -> list[Path]:
+        """Return the directories of arrays that are not kept, nor about to be made."""
+        kept = {one.lexical for one in self._still_retained()}
+        with storage_errors(f"read {self._root}"):
+            entries = list(self._root.iterdir()) if kept else []
+        return [
+            entry
+            for entry in entries
+            if _ARRAYS_NAME(entry.name) and entry.name not in kept and not entry.name.startswith(made)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,6 +539,15 @@ def _n_rows(
     if name in tables:
         return int(tables[name].num_rows)
     return int(getattr(base.pointer, name)) if base is not None and name in kept else 0
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell of what fails in the block, and go on."""
+    try:
+        yield
+    except StoreError as error:
+        logger.warning("Old generations of the index were not deleted: %s", error)
 
 
 def _wait_out(threads: ThreadPoolExecutor) -> None:

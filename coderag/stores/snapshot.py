@@ -42,6 +42,7 @@ class Snapshot:
     def __init__(self, directory: Path, pointer: Pointer) -> None:
         self.pointer = pointer
         self._directory = directory
+        self._facts_ahead: pa.Table | None = None
 
     def __len__(self) -> int:
         return self.pointer.chunks
@@ -97,6 +98,12 @@ class Snapshot:
         """Return the record of every candidate file, in the order in which they were committed."""
         return self._files
 
+    def file_paths(self) -> list[str]:
+        """Return the paths of `files`, without the rest of them."""
+        with self._reading("the files"):
+            paths: list[str] = self._file_dataset.to_table(columns=["path"])["path"].to_pylist()
+        return paths
+
     def file_vectors(self) -> tuple[FloatArray, FloatArray]:
         """Return (content, path), each float32 (n_files, dimension) in the order of `files`, zeros if not indexed."""
         return self._file_vectors
@@ -126,16 +133,19 @@ class Snapshot:
         return self._graph
 
     def facts(self) -> "pa.Table":
-        """Return the facts that the code graph was made from, one row a file."""
+        """Return the facts that the code graph was made from, one row a file: much that is not kept."""
+        ahead, self._facts_ahead = self._facts_ahead, None
+        if ahead is not None:
+            return ahead
         with self._reading("the facts"):
             return self._graph_table("facts") or empty_graph().facts
 
     def read_ahead(self) -> None:
-        """Read what an update needs, so that it is there when it is asked for."""
+        """Read what an update needs, so that it is there when it is asked for; the facts once."""
         self.counts()
-        self.files()
         self.file_vectors()
         self.graph()
+        self._facts_ahead = self.facts()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that were attached at the commit, by name (memory-mapped, read-only)."""

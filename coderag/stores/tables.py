@@ -95,14 +95,6 @@ class LanceTable:
         with storage_errors(f"write {self.path}"):
             return write_fragments(rows, str(self.path), mode=mode, data_storage_version=DATA_STORAGE_VERSION)
 
-    def commit_appended(self, fragments: "Sequence[FragmentMetadata]", base: int) -> int:
-        """Commit written files as additional rows and return the new version."""
-        import lance  # noqa: PLC0415 - 0.5 s
-
-        with storage_errors(f"commit {self.path}"):
-            append = lance.LanceOperation.Append(list(fragments))
-            return lance.LanceDataset.commit(str(self.path), append, read_version=base).version
-
     def commit_replaced(self, fragments: "Sequence[FragmentMetadata]", empty: "pa.Table") -> int:
         """Commit written files as the only rows and return the new version.
 
@@ -131,30 +123,24 @@ class LanceTable:
         # Not the directory's existence: a first writer has data files in it before there is a version, and Lance warns.
         return "overwrite" if (self.path / "_versions").exists() else "create"
 
-    def delete_rows(self, version: int, positions: NDArray[np.integer]) -> int:
-        """Delete rows by their position in a scan and return the new version.
+    def commit_changes(self, version: int, added: "Sequence[FragmentMetadata]", dropped: NDArray[np.integer]) -> int:
+        """Commit written files as additional rows, and drop others: one commit, and the new version.
 
-        By position and not by ``path IN (…)``: exact whatever the names contain, one commit, and no limit to
-        their number.
+        Args:
+            version: What the changes are to.
+            added: What `write` returned; may be none.
+            dropped: The rows to drop, by their position in a scan of `version` and not by ``path IN (…)``: exact whatever
+                the names contain, and no limit to their number.
         """
         import lance  # noqa: PLC0415 - 0.5 s
 
-        with storage_errors(f"drop rows of {self.path}"):
+        if not len(added) and not len(dropped):
+            return version
+        with storage_errors(f"commit {self.path}"):
             dataset = lance.dataset(str(self.path), version=version)
-            addresses = row_addresses(dataset)[positions]
-            fragment_ids = (addresses >> _ROW_BITS).astype(np.int64)
-            offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
-            updated, emptied = [], []
-            for fragment in dataset.get_fragments():
-                inside = offsets[fragment_ids == fragment.fragment_id]
-                if not len(inside):
-                    continue
-                if len(inside) == fragment.count_rows() or (left := fragment.delete_rows(inside.tolist())) is None:
-                    emptied.append(fragment.fragment_id)
-                else:
-                    updated.append(left)
-            delete = lance.LanceOperation.Delete(updated, emptied, "rows of changed and removed files")
-            return lance.LanceDataset.commit(dataset, delete, read_version=version).version
+            updated, emptied = _without_rows(dataset, dropped)
+            change = lance.LanceOperation.Update(emptied, updated, list(added))
+            return lance.LanceDataset.commit(dataset, change, read_version=version).version
 
     def compact(self, version: int) -> int:
         """Merge small fragments if there are many, keep the order of rows, and return the version."""
@@ -184,17 +170,41 @@ class LanceTable:
         return paths
 
     def keep_only(self, versions: Sequence[int]) -> None:
-        """Delete all other versions, and data files that belong to no version.
+        """Delete all other versions but the latest, and data files that belong to no version.
 
-        Call it only under the writer's lock: it takes a file that is being written for an abandoned one.
+        Call it only under the writer's lock and before anything is written: it takes a file that belongs to no version yet
+        for an abandoned one.
         """
         import lance  # noqa: PLC0415 - 0.5 s
 
         with storage_errors(f"clean up {self.path}"):
             dataset = lance.dataset(str(self.path))
-            old = [entry["version"] for entry in dataset.versions() if entry["version"] not in versions]
+            kept = {*versions, dataset.version}
+            old = [entry["version"] for entry in dataset.versions() if entry["version"] not in kept]
             if old:
                 dataset.cleanup_old_versions(versions=old, delete_unverified=True, error_if_tagged_old_versions=False)
+
+
+def _without_rows(
+    dataset: "lance.LanceDataset", positions: NDArray[np.integer]
+) -> "tuple[list[FragmentMetadata], list[int]]":
+    """Mark rows as deleted; return the fragments that have some left, and the ids of those that have none."""
+    updated: list[FragmentMetadata] = []
+    emptied: list[int] = []
+    if not len(positions):
+        return updated, emptied
+    addresses = row_addresses(dataset)[positions]
+    fragment_ids = (addresses >> _ROW_BITS).astype(np.int64)
+    offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    for fragment in dataset.get_fragments():
+        inside = offsets[fragment_ids == fragment.fragment_id]
+        if not len(inside):
+            continue
+        if len(inside) == fragment.count_rows() or (left := fragment.delete_rows(inside.tolist())) is None:
+            emptied.append(fragment.fragment_id)
+        else:
+            updated.append(left)
+    return updated, emptied
 
 
 def row_addresses(dataset: "lance.LanceDataset") -> NDArray[np.uint64]:

@@ -612,7 +612,7 @@ def test_many_small_commits_are_compacted_and_stay_aligned(store, world, monkeyp
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError("Io error: ... (os error 28)")])
-@pytest.mark.parametrize("place", ["write", "commit_appended", "arrays", "pointer"])
+@pytest.mark.parametrize("place", ["write", "commit_changes", "arrays", "pointer"])
 def test_a_full_disk_keeps_the_last_generation(store, world, monkeypatch, place, error):
     before = world.write(store, TREE)
 
@@ -621,7 +621,7 @@ def test_a_full_disk_keeps_the_last_generation(store, world, monkeypatch, place,
 
     target = {
         "write": ("lance.fragment.write_fragments",),
-        "commit_appended": ("lance.LanceDataset.commit",),
+        "commit_changes": ("lance.LanceDataset.commit",),
         "arrays": ("coderag.stores.lexical_files._write",),
         "pointer": ("os.fsync",),
     }[place]
