@@ -47,10 +47,19 @@ class Assembly:
         program: All files as they are now.
         linked: The edges of the files that were linked, by file.
         last: The graph of the last generation; None if there is none.
+        moved: For files that declare something else than before, by their number in `last`, the new position of each
+            definition; -1 if it is gone.
     """
 
-    def __init__(self, program: Program, linked: Mapping[int, LinkedFile], last: GraphTables | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        linked: Mapping[int, LinkedFile],
+        last: GraphTables | None,
+        moved: Mapping[int, IntArray],
+    ) -> None:
         self._program = program
+        self._moved = moved
         self._linked = linked
         self._last = empty_graph() if last is None else last
         self._old_paths: list[str] = self._last.facts["path"].to_pylist()
@@ -104,8 +113,13 @@ class Assembly:
         """The new number of each old node of a file that was not linked again or that nothing outside saw change; else -1."""
         sizes, new = np.diff(self._old_starts), self._new_of
         are_equal = (new >= 0) & (self._sizes[new] == sizes) if len(self._sizes) else new >= 0
-        moved = np.repeat(self._starts[new] - self._old_starts[:-1], sizes)
-        return np.where(np.repeat(are_equal, sizes), np.arange(len(moved)) + moved, -1)
+        further = np.repeat(self._starts[new] - self._old_starts[:-1], sizes)
+        numbers: IntArray = np.where(np.repeat(are_equal, sizes), np.arange(len(further)) + further, -1)
+        for old, positions in self._moved.items():
+            start, first = self._old_starts[old], self._starts[self._new_of[old]]
+            numbers[start] = first
+            numbers[start + 1 : self._old_starts[old + 1]] = np.where(positions < 0, -1, first + 1 + positions)
+        return numbers
 
     @cached_property
     def _new_of(self) -> IntArray:
@@ -117,6 +131,7 @@ class Assembly:
 
     def _edges(self) -> dict[str, NDArray[Any]]:
         """Return the columns of all edges, in order, over new numbers."""
+        kept: Mapping[str, NDArray[Any]]
         kept, kept_externals = self._kept_edges()
         links = [(file, link) for file, linked in sorted(self._linked.items()) for link in linked.links]
         names = sorted({*kept_externals, *(link.name for _, link in links if link.file < 0)})
@@ -124,14 +139,18 @@ class Assembly:
         numbers = np.array([self._externals[name] for name in kept_externals], np.int64)
         outside = kept["target"] < 0
         kept["target"][outside] = numbers[-1 - kept["target"][outside]]
-        fresh = self._fresh_edges(links)
-        # By word: in what order resolvers got their codes depends on what was linked before.
-        by_word = np.argsort(np.argsort(list(self._resolvers)))[fresh["resolver"]]
-        order = np.lexsort([fresh["line"], by_word, fresh["target"], fresh["relation"], fresh["source"]])
-        columns = {name: np.concatenate([kept[name], fresh[name][order]]) for name in fresh}
-        # What stays is in this order already, and no source has both: two runs to merge.
-        merged = np.argsort(columns["source"], kind="stable")
+        fresh = self._ordered(self._fresh_edges(links))
+        if any((np.diff(positions[positions >= 0]) < 0).any() for positions in self._moved.values()):
+            kept = self._ordered(kept)  # of two targets in one file the second may be the first now
+        columns = {name: np.concatenate([kept[name], fresh[name]]) for name in fresh}
+        merged = np.argsort(columns["source"], kind="stable")  # no source has both: two runs to merge
         return {name: column[merged] for name, column in columns.items()}
+
+    def _ordered(self, edges: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        # By word: in what order resolvers got their codes depends on what was linked before.
+        by_word = np.argsort(np.argsort(list(self._resolvers)))[edges["resolver"]]
+        order = np.lexsort([edges["line"], by_word, edges["target"], edges["relation"], edges["source"]])
+        return {name: column[order] for name, column in edges.items()}
 
     def _fresh_edges(self, links: Sequence[tuple[int, Link]]) -> dict[str, NDArray[Any]]:
         columns = list(zip(*(link for _, link in links), strict=True)) or [()] * len(Link._fields)

@@ -6,7 +6,7 @@ from coderag.codegraph.assembly import Assembly, ranked
 from coderag.codegraph.linking.parallel import link_files
 from coderag.codegraph.linking.program import FactsRow, Program, declared_names, extended_names, namespace_names
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
-from coderag.codegraph.staleness import stale_files
+from coderag.codegraph.staleness import Stale, stale_files
 from coderag.facts import FileFacts
 from coderag.process_messages import Helpers
 from coderag.schema import FileRecord
@@ -39,11 +39,11 @@ def build_graph(
             interfaces[len(rows)] = interface = unpack_interface(packed.interface)
             rows.append(_read_row(record, packed, interface))
     program = Program(rows, interfaces)
-    stale: Sequence[int] = range(len(rows))
+    stale = Stale(range(len(rows)), {})
     if last is not None and not relink:
         stale = stale_files(last.facts, old_rows, program, facts)
-    linked = link_files(program, stale, helpers=helpers)
-    tables = Assembly(program, linked, last).tables()
+    linked = link_files(program, stale.files, helpers=helpers)
+    tables = Assembly(program, linked, last, stale.moved).tables()
     if imported is not None:
         hashes = {record.path: record.hash for record in files}
         tables = tables._replace(edges=apply_edges(tables, imported, hashes).edges)

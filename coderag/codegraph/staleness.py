@@ -1,23 +1,43 @@
 """Which files have to be linked again after some changed: those that were read, and those whose edges depend on them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.codegraph.interface_change import InterfaceChange, interface_change
+from coderag.codegraph.linking.overloads import bare
 from coderag.codegraph.linking.program import FactsRow, Program
-from coderag.facts import FileFacts
+from coderag.codegraph.linking.rules.table import FULLY_LINKED
+from coderag.facts import Base, Definition, FileFacts
 from coderag.stores.facts_bytes import PackedFacts, unpack_interface
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+IntArray = NDArray[np.int64]
+
+_MOST_NAMES: Final = 16
+"""If more names of a file changed, all who asked it are linked again: to look for each name takes time, too."""
+
+
+class Stale(NamedTuple):
+    """What has to be done again.
+
+    Attributes:
+        files: Numbers of the files to link.
+        moved: For files whose interface changed, by their old number, the new position of each old definition; -1 if gone.
+    """
+
+    files: Sequence[int]
+    moved: Mapping[int, IntArray]
+
 
 def stale_files(
     last: "pa.Table", old_rows: Sequence[FactsRow], program: Program, facts: Mapping[str, PackedFacts]
-) -> list[int]:
-    """Return the numbers of the files to link.
+) -> Stale:
+    """Return which files to link.
 
     Args:
         last: The facts of the last generation, with what each file's edges depend on; see
@@ -26,7 +46,7 @@ def stale_files(
         program: The files as they are now.
         facts: Of the files that were read since.
     """
-    everything = list(range(len(program.rows)))
+    everything = Stale(range(len(program.rows)), {})
     if not old_rows:
         return everything
     old_of = {row.path: number for number, row in enumerate(old_rows)}
@@ -38,13 +58,17 @@ def stale_files(
         if (number := old_of.get(row.path, -1)) >= 0 and _outside(row) != _outside(old_rows[number])
     }
     came_or_went = [*added, *(old_rows[number] for number in removed)]
-    altered = [*came_or_went, *changed.values(), *(old_rows[number] for number in changed)]
-    interfaces = [unpack_interface(row.interface) for row in altered]
-    if any(row.configures for row in altered):
+    if any(row.configures for row in (*came_or_went, *changed.values(), *(old_rows[number] for number in changed))):
         return everything  # where modules are found may have changed for any file
+    changes = {number: change for number, row in changed.items() if (change := _change(old_rows[number], row))}
+    altered = [*came_or_went]
+    for number, row in changed.items():
+        altered += [] if number in changes else [row, old_rows[number]]
     keys = {key for row in came_or_went for key in _path_keys(row.path)}
-    keys |= {key for one in interfaces for key in _interface_keys(one)}
+    keys |= {key for row in altered for key in _interface_keys(unpack_interface(row.interface))}
     keys |= {f"in:{row.path.rpartition('/')[0]}:{name}" for row in altered for name in row.declares}
+    for number, change in changes.items():
+        keys |= set(_declaration_keys(old_rows[number].language, change.definitions, change.bases))
     keys |= {f"unknown:{name}" for row in added for name in row.declares}
     for number, row in changed.items():
         old = old_rows[number]
@@ -54,9 +78,22 @@ def stale_files(
         _with_outer({f"{row.language}:{row.package}" for row in rows}) for rows in (old_rows, program.rows)
     )
     keys |= {f"namespace:{name}" for name in before ^ after}
-    dependent = (old_rows[number].path for number in _dependents(last, {*removed, *changed}, keys))
-    again = {*dependent, *facts, *(row.path for row in (*added, *changed.values()))}
-    return sorted(program.file_of[path] for path in again if path in program.file_of)
+    asked = _Asked(last, old_rows)
+    dependent = asked.anything({*removed, *changed} - changes.keys(), keys)
+    for number, change in changes.items():
+        dependent |= asked.for_names(number, change.names)
+    paths = (old_rows[number].path for number in np.flatnonzero(dependent).tolist())
+    again = {*paths, *facts, *(row.path for row in (*added, *changed.values()))}
+    files = sorted(program.file_of[path] for path in again if path in program.file_of)
+    return Stale(files, {number: change.moved for number, change in changes.items()})
+
+
+def _change(old: FactsRow, new: FactsRow) -> InterfaceChange | None:
+    """Return what is different in a file, if it can be told by names and these are not too many."""
+    if (old.language, old.role) != (new.language, new.role):
+        return None
+    change = interface_change(unpack_interface(old.interface), unpack_interface(new.interface))
+    return change if change is not None and len(change.names) <= _MOST_NAMES else None
 
 
 def _outside(row: FactsRow) -> tuple[str, str, bytes]:
@@ -76,14 +113,19 @@ def _path_keys(path: str) -> Iterator[str]:
 def _interface_keys(facts: FileFacts) -> Iterator[str]:
     """Yield the keys of what may change because of what a file declares."""
     yield f"package:{facts.package}"
-    blocks = {f"{facts.language}:{one.qualified_name}" for one in facts.definitions if one.kind == "namespace"}
-    yield from (f"namespace:{name}" for name in _with_outer(blocks))
     if any(one.exported and one.name == "*" for one in facts.imports):
         yield f"namespace:{facts.language}:*"
-    for language in (facts.language, "*"):
-        yield from (f"name:{language}:{one.name}" for one in facts.definitions)
-    yield from (f"member:{facts.language}:{one.owner}" for one in facts.definitions if one.owner)
-    yield from (f"base:{facts.language}:{one.chain.rpartition('.')[2]}" for one in facts.bases)
+    yield from _declaration_keys(facts.language, facts.definitions, facts.bases)
+
+
+def _declaration_keys(language: str, definitions: Sequence[Definition], bases: Sequence[Base]) -> Iterator[str]:
+    blocks = {f"{language}:{one.qualified_name}" for one in definitions if one.kind == "namespace"}
+    yield from (f"namespace:{name}" for name in _with_outer(blocks))
+    for name in {one.name for one in definitions}:
+        yield f"name:{language}:{name}"
+        yield f"name:*:{name}"
+    yield from {f"member:{language}:{one.owner}" for one in definitions if one.owner}
+    yield from {f"base:{language}:{one.chain.rpartition('.')[2]}" for one in bases}
 
 
 def _with_outer(packages: Collection[str]) -> set[str]:
@@ -95,15 +137,53 @@ def _with_outer(packages: Collection[str]) -> set[str]:
     return found
 
 
-def _dependents(facts: "pa.Table", files: Collection[int], keys: Collection[str]) -> NDArray[np.int64]:
-    """Return the rows of the files whose edges depend on one of some files or keys."""
-    import pyarrow as pa  # noqa: PLC0415 - 0.1 s
-    import pyarrow.compute as pc  # noqa: PLC0415
+class _Asked:
+    """What the edges of files depend on.
 
-    found = np.zeros(len(facts), bool)
-    wanted = {"consulted": pa.array(sorted(files), pa.int32()), "names": pa.array(sorted(keys), pa.string())}
-    for column, values in wanted.items():
-        lists = facts[column].combine_chunks()
-        is_wanted = pc.is_in(lists.flatten(), value_set=values).to_numpy(zero_copy_only=False)
-        found[lists.value_parent_indices().to_numpy()[is_wanted]] = True
-    return np.flatnonzero(found)
+    Args:
+        last: The facts of the last generation.
+        rows: The same, as rows.
+    """
+
+    def __init__(self, last: "pa.Table", rows: Sequence[FactsRow]) -> None:
+        self._last = last
+        self._rows = rows
+        lists = last["consulted"].combine_chunks()
+        self._asked: IntArray = lists.flatten().to_numpy()
+        self._asking: IntArray = lists.value_parent_indices().to_numpy()
+
+    def anything(self, files: Collection[int], keys: Collection[str]) -> NDArray[np.bool_]:
+        """Return for each file whether its edges depend on one of some files or keys."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        found = np.zeros(len(self._rows), bool)
+        found[self._asking[np.isin(self._asked, sorted(files))]] = True
+        lists = self._last["names"].combine_chunks()
+        is_wanted = pc.is_in(lists.flatten(), value_set=pa.array(sorted(keys), pa.string()))
+        found[lists.value_parent_indices().to_numpy()[is_wanted.to_numpy(zero_copy_only=False)]] = True
+        return found
+
+    def for_names(self, file: int, names: Collection[str]) -> NDArray[np.bool_]:
+        """Return for each file whether it may have asked a file for one of some names.
+
+        It did not if the name is neither in it nor in another file that it asked: see `interface_change`.
+        """
+        found = np.zeros(len(self._rows), bool)
+        askers = np.unique(self._asking[self._asked == file])
+        is_asker = np.isin(self._asking, askers)
+        words = [bare(name).encode() for name in names]
+        others = np.unique(self._asked[is_asker])
+        has_name = np.zeros_like(found)
+        has_name[[other for other in others.tolist() if other != file and self._shows(other, words)]] = True
+        found[self._asking[is_asker & has_name[self._asked]]] = True
+        for asker in askers[~found[askers]].tolist():
+            row = self._rows[asker]
+            is_plain = row.language not in FULLY_LINKED  # they may ask for names written otherwise
+            found[asker] = is_plain or self._shows(asker, words) or any(word in row.body for word in words)
+        return found
+
+    def _shows(self, file: int, words: Sequence[bytes]) -> bool:
+        row = self._rows[file]
+        path = row.path.encode()
+        return any(word in row.interface or word in path for word in words)

@@ -1,6 +1,8 @@
 """Building step by step gives the same as building at once, whatever happens to the files."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -229,6 +231,44 @@ def test_any_sequence_of_changes_gives_the_same_as_building_anew(language: str, 
         assert_same_graph(graph, build(program))
 
 
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+
+def _edited(data: st.DataObject, text: str, words: list[str]) -> str:
+    """Return a text with a word replaced, once or everywhere, or with a line moved, repeated or removed."""
+    lines, inside = text.splitlines(keepends=True), sorted(set(_IDENTIFIER.findall(text)))
+    how = data.draw(st.sampled_from(["one", "all", "move", "repeat", "remove"]), label="how")
+    if how in ("one", "all") and inside:
+        old, new = data.draw(st.sampled_from(inside), label="old"), data.draw(st.sampled_from(words), label="new")
+        found = list(re.finditer(rf"\b{old}\b", text))
+        wanted = found if how == "all" else [data.draw(st.sampled_from(found), label="place")]
+        for place in reversed(wanted):
+            text = text[: place.start()] + new + text[place.end() :]
+        return text
+    if lines:
+        first, second = (data.draw(st.integers(0, len(lines) - 1), label="line") for _ in range(2))
+        line = lines[first] if how == "repeat" else lines.pop(first)
+        if how != "remove":
+            lines.insert(second, line)
+    return "".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", sorted(_FAMILIES))
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_sequence_of_edits_gives_the_same_as_building_anew(language: str, data: st.DataObject) -> None:
+    family = _FAMILIES[language]
+    words = sorted({word for texts in family.values() for text in texts for word in _IDENTIFIER.findall(text)})
+    program = {path: data.draw(st.sampled_from(texts), label=path) for path, texts in family.items()}
+    graph = build(program)
+    for path in data.draw(st.lists(st.sampled_from(sorted(program)), min_size=1, max_size=5), label="edited"):
+        after = {**program, path: _edited(data, program[path], [*words, "fresh"])}
+        graph = build(after, graph, program)
+        program = after
+        assert_same_graph(graph, build(program))
+
+
 def _facts_of(graph: GraphTables) -> list[dict[str, object]]:
     return graph.facts.to_pylist()  # type: ignore[no-any-return]
 
@@ -276,24 +316,43 @@ def test_what_comes_back_to_itself_is_found_once_it_no_longer_does() -> None:
         assert {(f"use_{other}.py", f"{name}.py:End.go") for other in "abc"} <= targets
 
 
-def test_a_changed_line_number_elsewhere_links_no_other_file_again(monkeypatch: pytest.MonkeyPatch) -> None:
+_USED = "class F:\n    def go(self) -> 'Gone': pass\nclass Gone:\n    def back(self): pass\n"
+_SHAPE = "package p\ntype Shape interface {\n\tArea() int\n%s}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "text", "wanted"),
+    [
+        ({"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n"}, "b.py", "\n\ndef f(): pass\n", ["b.py"]),
+        ({"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n"}, "b.py", "def g(): pass\n", ["a.py", "b.py"]),
+        ({"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n"}, "b.py", "g = 1\ndef f(): pass\n", ["b.py"]),
+        ({"a.py": "from b import *\ng()\n", "b.py": "def f(): pass\n"}, "b.py", "g = 1\ndef f(): pass\n", ["a.py", "b.py"]),
+        # Through another name of the file, and through another file, to a name that is written in neither of the two.
+        ({"a.py": "from b import F\nF().go().back()\n", "b.py": _USED}, "b.py", _USED.replace("class Gone", "class Away"),
+         ["a.py", "b.py"]),
+        ({"a.py": "from c import f\nf().go()\n", "b.py": _USED, "c.py": "import b\ndef f(): return b.F()\n"}, "b.py",
+         _USED.replace("class F", "class G"), ["a.py", "b.py", "c.py"]),
+        ({"a.go": "package p\ntype Dot struct{}\nfunc (d Dot) Area() int { return 0 }\n", "b.go": _SHAPE % ""}, "b.go",
+         _SHAPE % "\tEdge() int\n", ["a.go", "b.go"]),
+    ],
+    ids=["lines", "renamed", "added", "added, all imported", "by a returned type", "by another file", "an interface's method"],
+)  # fmt: skip
+def test_only_files_that_may_have_asked_for_a_changed_name_are_linked_again(
+    monkeypatch: pytest.MonkeyPatch, before: Program, path: str, text: str, wanted: list[str]
+) -> None:
     from coderag.codegraph import rebuild as building
 
-    linked: list[list[int]] = []
-    stale_files = building.stale_files
+    linked: list[list[str]] = []
+    link_files = building.link_files
 
-    def noted(*arguments: object) -> list[int]:
-        linked.append(stale_files(*arguments))  # type: ignore[arg-type]
-        return linked[-1]
+    def noted(program: Any, files: Sequence[int], **arguments: Any) -> Any:
+        linked.append([program.rows[file].path for file in files])
+        return link_files(program, files, **arguments)
 
-    monkeypatch.setattr(building, "stale_files", noted)
-    before = {"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n", "c.py": ""}
-    graph = build(before)
-    moved = {**before, "b.py": "\n\ndef f(): pass\n"}
-    graph = build(moved, graph, before)
-    assert linked == [[1]]
-    build({**moved, "b.py": "def g(): pass\n"}, graph, moved)
-    assert linked[1:] == [[0, 1]]
+    monkeypatch.setattr(building, "link_files", noted)
+    last, after = build(before), {**before, path: text}
+    assert_same_graph(build(after, last, before), build(after))
+    assert linked[1] == wanted
 
 
 def test_an_unchanged_role_and_language_are_kept_and_changed_ones_seen() -> None:
