@@ -44,7 +44,7 @@ class Targets:
             preferred: Kinds that can be meant, the likeliest first.
 
         Raises:
-            InvalidQueryError: It is empty.
+            InvalidQueryError: It is empty, or no text.
             UnknownNameError: Nothing has the name.
             AmbiguousNameError: Several have it.
         """
@@ -70,6 +70,8 @@ class Targets:
 
     def _groups(self, name: str, preferred: Iterable[Collection[str]], *, strict: bool) -> list[list[int]]:
         """Return the groups of nodes that count as one, the most used first."""
+        if not isinstance(name, str):
+            raise InvalidQueryError(f"a name is text, not {name!r}", hint=_WAYS_TO_SAY)
         if not name.strip():
             raise InvalidQueryError("a name is empty", hint=_WAYS_TO_SAY)
         found = self._names.find(name)

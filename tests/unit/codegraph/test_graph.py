@@ -462,11 +462,13 @@ def test_impls_of_one_type_in_several_files_of_a_folder_count_as_one():
     assert [len(targets.one(name)) for name in ("Lock", "lock.rs:1", "lock.rs:5", "ext.rs:1")] == [3, 3, 3, 3]
 
 
-@pytest.mark.parametrize("name", ["", "  "])
-def test_an_empty_name_is_refused(graph, name):
-    with pytest.raises(InvalidQueryError, match="a name is empty"):
+@pytest.mark.parametrize(
+    ("name", "told"), [("", "a name is empty"), ("  ", "a name is empty"), (None, "text, not None"), (3, "text, not 3")]
+)
+def test_an_empty_name_and_one_that_is_no_text_are_refused(graph, name, told):
+    with pytest.raises(InvalidQueryError, match=told):
         graph.callers(name)
-    with pytest.raises(InvalidQueryError, match="a name is empty"):
+    with pytest.raises(InvalidQueryError, match=told):
         graph.path("Cart.total", name)
 
 
