@@ -39,12 +39,15 @@ class InterfaceChange(NamedTuple):
 
 def interface_change(before: FileFacts, after: FileFacts) -> InterfaceChange | None:
     """Return how an interface differs from before; None if that cannot be told by names."""
-    if before.language not in FULLY_LINKED or _whole(before) != _whole(after):
+    if _whole(before) != _whole(after):
         return None
+    imports_differ = _unnamed_imports(before) != _unnamed_imports(after)
+    if imports_differ and before.language not in FULLY_LINKED:
+        return None  # an import of a file may bring any name
     sayings = _Sayings(before), _Sayings(after)
     old, new = (one.said for one in sayings)
     names = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
-    if before.language == "go" and _unnamed_imports(before) != _unnamed_imports(after):
+    if before.language == "go" and imports_differ:
         names.update(*(one.qualified for one in sayings))
     reached = set(names)
     while reached:
@@ -90,7 +93,8 @@ def _identities(definitions: Sequence[Definition]) -> list[str]:
 
 
 def _unnamed_imports(facts: FileFacts) -> list[str]:
-    return sorted(one.module for one in facts.imports if not one.name and not one.alias)
+    is_simple = facts.language not in FULLY_LINKED
+    return sorted(one.module for one in facts.imports if is_simple or not (one.name or one.alias))
 
 
 class _Sayings:

@@ -1,6 +1,6 @@
 """Which files have to be linked again after some changed: those that were read, and those whose edges depend on them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from coderag.codegraph.interface_change import InterfaceChange, interface_change
 from coderag.codegraph.linking.overloads import bare
 from coderag.codegraph.linking.program import FactsRow, Program
-from coderag.codegraph.linking.rules.table import FULLY_LINKED
 from coderag.facts import Base, Definition, FileFacts
 from coderag.stores.facts_bytes import PackedFacts, unpack_interface
 
@@ -66,9 +65,10 @@ def stale_files(
         altered += [] if number in changes else [row, old_rows[number]]
     keys = {key for row in came_or_went for key in _path_keys(row.path)}
     keys |= {key for row in altered for key in _interface_keys(unpack_interface(row.interface))}
-    keys |= {f"in:{row.path.rpartition('/')[0]}:{name}" for row in altered for name in row.declares}
+    keys |= {key for row in altered for key in _folder_keys(row.path, row.declares)}
     for number, change in changes.items():
         keys |= set(_declaration_keys(old_rows[number].language, change.definitions, change.bases))
+        keys |= set(_folder_keys(old_rows[number].path, change.names))
     keys |= {f"unknown:{name}" for row in added for name in row.declares}
     for number, row in changed.items():
         old = old_rows[number]
@@ -128,6 +128,11 @@ def _declaration_keys(language: str, definitions: Sequence[Definition], bases: S
     yield from {f"base:{language}:{one.chain.rpartition('.')[2]}" for one in bases}
 
 
+def _folder_keys(path: str, names: Iterable[str]) -> Iterator[str]:
+    folder = path.rpartition("/")[0]
+    return (f"in:{folder}:{bare(name)}" for name in names)
+
+
 def _with_outer(packages: Collection[str]) -> set[str]:
     """Return packages, after the language and a colon, and those around them."""
     found: set[str] = set()
@@ -179,8 +184,7 @@ class _Asked:
         found[self._asking[is_asker & has_name[self._asked]]] = True
         for asker in askers[~found[askers]].tolist():
             row = self._rows[asker]
-            is_plain = row.language not in FULLY_LINKED  # they may ask for names written otherwise
-            found[asker] = is_plain or self._shows(asker, words) or any(word in row.body for word in words)
+            found[asker] = self._shows(asker, words) or any(word in row.body for word in words)
         return found
 
     def _shows(self, file: int, words: Sequence[bytes]) -> bool:

@@ -334,8 +334,14 @@ _SHAPE = "package p\ntype Shape interface {\n\tArea() int\n%s}\n"
          _USED.replace("class F", "class G"), ["a.py", "b.py", "c.py"]),
         ({"a.go": "package p\ntype Dot struct{}\nfunc (d Dot) Area() int { return 0 }\n", "b.go": _SHAPE % ""}, "b.go",
          _SHAPE % "\tEdge() int\n", ["a.go", "b.go"]),
+        (
+            {"x/A.kt": "fun a() { stop() }\n", "x/B.kt": "fun b() {}\n", "y/C.kt": "fun stop() {}\n"},
+            "x/B.kt",
+            "fun b() {}\nfun stop() {}\n",
+            ["x/A.kt", "x/B.kt"],
+        ),
     ],
-    ids=["lines", "renamed", "added", "added, all imported", "by a returned type", "by another file", "an interface's method"],
+    ids=["lines", "renamed", "added", "added, all imported", "by a returned type", "by another file", "an interface's method", "in one folder"],
 )  # fmt: skip
 def test_only_files_that_may_have_asked_for_a_changed_name_are_linked_again(
     monkeypatch: pytest.MonkeyPatch, before: Program, path: str, text: str, wanted: list[str]
