@@ -1,6 +1,7 @@
 """Which files have to be linked again after some changed: those that were read, and those whose edges depend on them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from coderag.codegraph.interface_change import InterfaceChange, interface_change
 from coderag.codegraph.linking.overloads import bare
 from coderag.codegraph.linking.program import FactsRow, Program
-from coderag.facts import Base, Definition, FileFacts
+from coderag.facts import Base, Definition
 from coderag.stores.facts_bytes import PackedFacts, unpack_interface
 
 if TYPE_CHECKING:
@@ -52,38 +53,28 @@ def stale_files(
     removed = [number for path, number in old_of.items() if path not in program.file_of]
     added = [row for row in program.rows if row.path not in old_of]
     changed = {
-        number: row
+        number: (old_rows[number], row)
         for row in program.rows
         if (number := old_of.get(row.path, -1)) >= 0 and _outside(row) != _outside(old_rows[number])
     }
     came_or_went = [*added, *(old_rows[number] for number in removed)]
-    if any(row.configures for row in (*came_or_went, *changed.values(), *(old_rows[number] for number in changed))):
+    if any(row.configures for row in chain(came_or_went, *changed.values())):
         return everything  # where modules are found may have changed for any file
-    changes = {number: change for number, row in changed.items() if (change := _change(old_rows[number], row))}
-    altered = [*came_or_went]
-    for number, row in changed.items():
-        altered += [] if number in changes else [row, old_rows[number]]
-    keys = {key for row in came_or_went for key in _path_keys(row.path)}
-    keys |= {key for row in altered for key in _interface_keys(unpack_interface(row.interface))}
-    keys |= {key for row in altered for key in _folder_keys(row.path, row.declares)}
-    for number, change in changes.items():
-        keys |= set(_declaration_keys(old_rows[number].language, change.definitions, change.bases))
-        keys |= set(_folder_keys(old_rows[number].path, change.names))
-    keys |= {f"unknown:{name}" for row in added for name in row.declares}
-    for number, row in changed.items():
-        old = old_rows[number]
-        known = old.declares if old.language == row.language else ()
-        keys |= {f"unknown:{name}" for name in set(row.declares).difference(known)}
-    before, after = (
-        _with_outer({f"{row.language}:{row.package}" for row in rows}) for rows in (old_rows, program.rows)
-    )
-    keys |= {f"namespace:{name}" for name in before ^ after}
+    changes = {number: change for number, rows in changed.items() if (change := _change(*rows))}
+    others = {number: rows for number, rows in changed.items() if number not in changes}
+    keys = {
+        *(key for row in came_or_went for key in _path_keys(row.path)),
+        *(key for row in chain(came_or_went, *others.values()) for key in _interface_keys(row)),
+        *(key for number, change in changes.items() for key in _change_keys(old_rows[number], change)),
+        *_unknown_keys(added, changed.values()),
+        *_namespace_keys(old_rows, program.rows),
+    }
     asked = _Asked(last, old_rows)
-    dependent = asked.anything({*removed, *changed} - changes.keys(), keys)
+    dependent = asked.anything({*removed, *others}, keys)
     for number, change in changes.items():
         dependent |= asked.for_names(number, change.names)
     paths = (old_rows[number].path for number in np.flatnonzero(dependent).tolist())
-    again = {*paths, *facts, *(row.path for row in (*added, *changed.values()))}
+    again = {*paths, *facts, *(row.path for row in added), *(row.path for _, row in changed.values())}
     files = sorted(program.file_of[path] for path in again if path in program.file_of)
     return Stale(files, {number: change.moved for number, change in changes.items()})
 
@@ -110,12 +101,20 @@ def _path_keys(path: str) -> Iterator[str]:
     yield f"path:{path}"
 
 
-def _interface_keys(facts: FileFacts) -> Iterator[str]:
+def _interface_keys(row: FactsRow) -> Iterator[str]:
     """Yield the keys of what may change because of what a file declares."""
+    facts = unpack_interface(row.interface)
     yield f"package:{facts.package}"
     if any(one.exported and one.name == "*" for one in facts.imports):
         yield f"namespace:{facts.language}:*"
     yield from _declaration_keys(facts.language, facts.definitions, facts.bases)
+    yield from _folder_keys(row.path, row.declares)
+
+
+def _change_keys(row: FactsRow, change: InterfaceChange) -> Iterator[str]:
+    """Yield the keys of what may change because some names of a file mean something else."""
+    yield from _declaration_keys(row.language, change.definitions, change.bases)
+    yield from _folder_keys(row.path, change.names)
 
 
 def _declaration_keys(language: str, definitions: Sequence[Definition], bases: Sequence[Base]) -> Iterator[str]:
@@ -131,6 +130,19 @@ def _declaration_keys(language: str, definitions: Sequence[Definition], bases: S
 def _folder_keys(path: str, names: Iterable[str]) -> Iterator[str]:
     folder = path.rpartition("/")[0]
     return (f"in:{folder}:{bare(name)}" for name in names)
+
+
+def _unknown_keys(added: Iterable[FactsRow], changed: Iterable[tuple[FactsRow, FactsRow]]) -> Iterator[str]:
+    """Yield the keys of names that something may have now."""
+    new = [set(row.declares) for row in added]
+    new += [set(row.declares).difference(old.declares if old.language == row.language else ()) for old, row in changed]
+    return (f"unknown:{name}" for names in new for name in names)
+
+
+def _namespace_keys(*rows: Sequence[FactsRow]) -> Iterator[str]:
+    """Yield the keys of packages that came or went with all of their files."""
+    before, after = (_with_outer({f"{row.language}:{row.package}" for row in some}) for some in rows)
+    return (f"namespace:{name}" for name in before ^ after)
 
 
 def _with_outer(packages: Collection[str]) -> set[str]:

@@ -341,7 +341,10 @@ _SHAPE = "package p\ntype Shape interface {\n\tArea() int\n%s}\n"
             ["x/A.kt", "x/B.kt"],
         ),
     ],
-    ids=["lines", "renamed", "added", "added, all imported", "by a returned type", "by another file", "an interface's method", "in one folder"],
+    ids=[
+        "lines", "renamed", "added", "added, all imported", "by a returned type", "by another file", "an interface's method",
+        "in one folder",
+    ],
 )  # fmt: skip
 def test_only_files_that_may_have_asked_for_a_changed_name_are_linked_again(
     monkeypatch: pytest.MonkeyPatch, before: Program, path: str, text: str, wanted: list[str]
