@@ -57,6 +57,9 @@ class Hierarchy:
 
     def ancestors(self, file: int, index: int) -> Sequence[Meaning]:
         """Return a type and those that it inherits from, nearest first; external ones too, without theirs."""
+        return self._program.remembered("ancestors", (file, index), lambda: self._ancestors(file, index))
+
+    def _ancestors(self, file: int, index: int) -> Sequence[Meaning]:
         found: dict[tuple[int, int, str], Meaning] = {}
         waiting = [Meaning("definition", file, index)]
         while waiting and len(found) < _MOST_BASES:

@@ -51,7 +51,7 @@ def takes(definition: Definition, count: int) -> bool:
 
 def bare(name: str) -> str:
     """Return a name without what it says of arguments."""
-    return name.partition("/")[0].partition("`")[0]
+    return name.partition("/")[0].partition("`")[0] if "/" in name or "`" in name else name
 
 
 def n_type_parameters(definition: Definition) -> int:

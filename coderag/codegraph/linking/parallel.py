@@ -17,7 +17,7 @@ from coderag.collector import collector_paused
 from coderag.errors import CodeRAGError
 from coderag.process_messages import Helpers, Lend, pack_message, read_message, write_message
 
-_WORTH_A_PROCESS: Final = 400_000  # bytes of facts; a tenth of a second of linking
+_WORTH_A_PROCESS: Final = 50_000  # bytes of facts; 20 ms of linking
 _PART: Final = 150_000  # bytes of facts, at most: so long one process may wait for another at the end
 _PARTS_A_PROCESS: Final = 8  # at least
 _IN_ADVANCE: Final = 2  # parts that a process has to do: it need not wait for the next one

@@ -279,8 +279,12 @@ class Program:
             self.again(known[1])
             made: Made = known[0]
             return made
-        with self.consulting() as consulted:
+        outer = self.begin()
+        consulted = self.consulted
+        try:
             made = make()
+        finally:
+            self.end(outer)
         self._remembered[kind, key] = made, consulted
         return made
 
