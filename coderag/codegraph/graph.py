@@ -186,7 +186,10 @@ class CodeGraph:
         """
         named = self._nodes(name)
         routes: Routes = {"in": (*USES, "overrides", "tests")}
-        users = self._walk(self._with_members(named), routes, depth, self.kin.users_of, candidates=candidates)
+        steps = self._steps(
+            self._with_members(named), routes, depth, self.kin.users_of, candidates=candidates, own=_OVERRIDES
+        )
+        users = [self._neighbour(step) for step in steps]
         listed = {user.path for user in users}
         files = self._importers(named, 1, self._imported_with, candidates=candidates)
         direct = [user for user in users if user.depth == 1]
@@ -284,12 +287,19 @@ class CodeGraph:
         return [self._neighbour(step) for step in self._steps(starts, routes, depth, stand_ins, candidates=candidates)]
 
     def _steps(
-        self, starts: Sequence[int], routes: Routes, depth: int, stand_ins: StandIns, *, candidates: bool
+        self,
+        starts: Sequence[int],
+        routes: Routes,
+        depth: int,
+        stand_ins: StandIns,
+        *,
+        candidates: bool,
+        own: Collection[str] = (),
     ) -> list[Step]:
         if depth < 1:
             raise InvalidQueryError(f"depth is {depth}; it must be 1 or more")
         least = _least(candidates=candidates)
-        return breadth_first(self.symbols, starts, routes, depth, least=least, stand_ins=stand_ins)
+        return breadth_first(self.symbols, starts, routes, depth, least=least, stand_ins=stand_ins, own=own)
 
     def _neighbour(self, step: Step, shown: int | None = None) -> GraphNeighbour:
         """Return a step as a result; `shown` is listed in the place of the node that it leads to."""

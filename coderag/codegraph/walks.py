@@ -77,6 +77,10 @@ class _Edges(NamedTuple):
         across = np.concatenate([graph.targets[out], graph.sources[back]])
         return cls(np.concatenate([out, back]), along, across, np.arange(len(along)) >= len(out))
 
+    def where(self, kept: NDArray[np.bool_]) -> "_Edges":
+        """Return some of the edges."""
+        return _Edges(self.positions[kept], self.near[kept], self.far[kept], self.against[kept])
+
 
 def no_stand_ins(node: int) -> Iterable[tuple[int, float]]:
     """Return no other nodes: a node's edges are its own."""
@@ -84,7 +88,7 @@ def no_stand_ins(node: int) -> Iterable[tuple[int, float]]:
     return ()
 
 
-def breadth_first(
+def breadth_first(  # noqa: PLR0913  # options, each with a default
     graph: SymbolGraph,
     starts: Iterable[int],
     routes: Routes,
@@ -93,6 +97,7 @@ def breadth_first(
     least: float = RESOLVED,
     limit: int | None = None,
     stand_ins: StandIns = no_stand_ins,
+    own: Collection[str] = (),
 ) -> list[Step]:
     """Return the steps to all nodes within reach, the nearest first, of equally near ones the surest.
 
@@ -104,6 +109,8 @@ def breadth_first(
         least: Confidence below which an edge is not followed.
         limit: Number of nodes, at most.
         stand_ins: Nodes whose edges are followed as well, from each node.
+        own: Relations that are not followed from a node that stands in less surely than 1: what overrides the method that a
+            method overrides is nothing to it.
     """
     sureness = np.zeros(graph.n_nodes, np.float32)  # of each node that steps are made from
     seen = np.zeros(graph.n_nodes, bool)
@@ -115,6 +122,10 @@ def breadth_first(
         near = list(nodes)
         sureness[near] = list(nodes.values())
         reached = _Edges.from_nodes(graph, near, routes, least)
+        if own:
+            reached = reached.where(
+                ~graph.wanted(reached.positions, own, 0) | np.isin(reached.near, _surely(frontier, stand_ins))
+            )
         sure = np.minimum(sureness[reached.near], graph.confidences[reached.positions])
         order = _first_of_each(reached.far, np.lexsort((reached.positions, -sure)), seen)
         order = order[: None if limit is None else limit - len(steps)]
@@ -217,6 +228,11 @@ def _with_stand_ins(frontier: Mapping[int, float], stand_ins: StandIns) -> dict[
         for other, confidence in stand_ins(node):
             nodes[other] = max(nodes.get(other, 0.0), min(sureness, confidence))
     return nodes
+
+
+def _surely(frontier: Iterable[int], stand_ins: StandIns) -> list[int]:
+    """Return nodes with those that surely stand in for them."""
+    return [*frontier, *(other for node in frontier for other, sureness in stand_ins(node) if sureness == 1.0)]
 
 
 def _first_of_each(nodes: IntArray, order: IntArray, seen: NDArray[np.bool_]) -> IntArray:

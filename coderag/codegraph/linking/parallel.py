@@ -125,6 +125,6 @@ def _told(one: LinkedFile) -> tuple[list[tuple[Any, ...]], set[int], set[str]]:
 def _received(stream: IO[bytes]) -> dict[int, LinkedFile]:
     told: _Told = read_message(stream)
     return {
-        file: LinkedFile([Link(*link) for link in links], Consulted(files, keys))
+        file: LinkedFile(list(map(Link._make, links)), Consulted(files, keys))
         for file, (links, files, keys) in told.items()
     }

@@ -282,6 +282,23 @@ def test_impact_names_importing_files_only_if_nothing_in_them_is_named(graph):
     assert "tests/test_cart.py" not in names(graph.impact("serve"))
 
 
+def test_impact_of_a_method_leaves_out_what_else_overrides_the_one_that_it_overrides():
+    files = {
+        "a.py": [
+            ("Base", "class", 1, 3), ("Base.run", "method", 2, 3), ("One", "class", 5, 7), ("One.run", "method", 6, 7),
+            ("Two", "class", 9, 11), ("Two.run", "method", 10, 11), ("Deep", "class", 13, 15), ("Deep.run", "method", 14, 15),
+            ("use", "function", 17, 18), ("only_two", "function", 20, 21),
+        ]
+    }  # fmt: skip
+    edges = [
+        ("One.run", "overrides", "Base.run"), ("Two.run", "overrides", "Base.run"), ("Deep.run", "overrides", "One.run"),
+        ("use", "calls", "Base.run"), ("only_two", "calls", "Two.run"),
+    ]  # fmt: skip
+    graph = make(files, edges)
+    assert set(names(graph.impact("One.run"))) == {"use", "Deep.run"}
+    assert set(names(graph.impact("Base.run"))) == {"use", "One.run", "Two.run", "Deep.run", "only_two"}
+
+
 def test_impact_ends_in_a_circle():
     files = {"a.py": [("ping", "function", 1, 2), ("pong", "function", 4, 5)]}
     assert names(make(files, [("ping", "calls", "pong"), ("pong", "calls", "ping")]).impact("ping")) == ["pong"]
