@@ -27,7 +27,7 @@ from coderag.records import context_from_record
 from coderag.retrieval.files_behind import files_behind
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import make_hits
-from coderag.retrieval.places import parse_place
+from coderag.retrieval.places import paths_of_places
 from coderag.retrieval.shown import remembered
 from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
 from coderag.schema import (
@@ -365,7 +365,7 @@ class CodeRAG:
         from coderag.retrieval.packing import pack_places  # noqa: PLC0415  # only contexts need it
 
         budget = within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS) if token_budget is not None else None
-        paths = [parse_place(place)[0] for place in places]
+        paths = paths_of_places(places)
         context = self._opened.with_files(self._open(), paths)
         return pack_places(context.corpus, places, budget or self.settings.search.token_budget, format)
 

@@ -12,7 +12,7 @@ from coderag.codegraph.cycles import cycles as find_cycles
 from coderag.codegraph.kin import DISPATCHED, FUNCTION_KINDS, TYPE_KINDS, Kin
 from coderag.codegraph.names import NodeNames
 from coderag.codegraph.relations import BASES, CALLS, NOUNS, USES
-from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.codegraph.symbol_graph import Direction, SymbolGraph
 from coderag.codegraph.targets import MODULE_KINDS, Targets
 from coderag.codegraph.walks import Routes, StandIns, Step, breadth_first, shortest_path
 from coderag.errors import InvalidQueryError
@@ -71,13 +71,15 @@ class CodeGraph:
 
         A call of a method that it overrides may be one of it: such callers have a confidence of 0.6 at most.
         """
-        starts = self._with_files(self._nodes(name, _CALLABLE))
-        return self._walk(starts, {"in": CALLS}, depth, self.kin.users_of, candidates=candidates)
+        nodes = self._nodes(name, _CALLABLE)
+        found = self._walk(self._with_files(nodes), {"in": CALLS}, depth, self.kin.users_of, candidates=candidates)
+        return [*self._recursions(nodes, "in"), *found]
 
     def callees(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what a function, or anything in a type or file, calls or instantiates."""
-        starts = self._with_members(self._nodes(name, _CALLABLE))
-        return self._walk(starts, {"out": CALLS}, depth, self.kin.used_by, candidates=candidates)
+        nodes = self._nodes(name, _CALLABLE)
+        found = self._walk(self._with_members(nodes), {"out": CALLS}, depth, self.kin.used_by, candidates=candidates)
+        return [*self._recursions(nodes, "out"), *found]
 
     def references(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what names a declaration without calling it: as a type, a decorator, a value, or to pass it on."""
@@ -285,6 +287,16 @@ class CodeGraph:
         self, starts: Sequence[int], routes: Routes, depth: int, stand_ins: StandIns, *, candidates: bool
     ) -> list[GraphNeighbour]:
         return [self._neighbour(step) for step in self._steps(starts, routes, depth, stand_ins, candidates=candidates)]
+
+    def _recursions(self, nodes: Sequence[int], direction: Direction) -> list[GraphNeighbour]:
+        """Return the calls of functions by themselves, each function once; a walk never comes back to where it began."""
+        edges = {
+            edge.source: edge
+            for node in nodes
+            for edge in self.symbols.edges(node, "out", CALLS)[::-1]
+            if edge.target == node
+        }
+        return [self._neighbour(Step(edge, direction, 1, edge.confidence)) for edge in edges.values()]
 
     def _steps(
         self,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.errors import UnknownNameError
 from coderag.schema import module_of
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 from coderag.stores.symbol_table import SymbolTable, split_qualified
@@ -43,10 +44,19 @@ class NodeNames:
                 (``Session.login``, ``net::Session``, ``sessions/login``), in its own spelling or, if nothing has that,
                 in any other of the same words; a file's path, or the end of one; a module's dotted name;
                 ``path:line`` for the declaration there; ``path::name``.
+
+        Raises:
+            UnknownNameError: A file has no such line.
         """
         name = name.strip().removesuffix("()")
         if place := _PLACE.fullmatch(name):
-            nodes = (self._graph.at(self._graph.paths[file], int(place[2])) for file in self._files_at(place[1]))
+            line, found_files = int(place[2]), self._files_at(place[1])
+            having = [file for file in found_files if 1 <= line <= int(self._graph.end_lines[file])]
+            if found_files and not having:
+                first = self._graph.node(found_files[0])
+                lines = f"{first.end_line:,} line{'s' * (first.end_line != 1)}"
+                raise UnknownNameError(f"{first.path} has {lines}, no line {line:,}")
+            nodes = (self._graph.at(self._graph.paths[file], line) for file in having)
             if found := [Named(node, 1.0) for node in nodes if node is not None]:
                 return found
         path, _, inside = name.partition("::")

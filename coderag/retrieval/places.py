@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from typing import Final
 
 from coderag.errors import InvalidQueryError
@@ -24,6 +25,17 @@ def parse_place(text: str) -> tuple[str, int, int]:
     if not 1 <= start <= end:
         raise InvalidQueryError(f"{text} has no lines: they are counted from 1, the first before the last")
     return found["path"], start, end
+
+
+def paths_of_places(places: Sequence[str]) -> list[str]:
+    """Return the path of each place.
+
+    Raises:
+        InvalidQueryError: One of them is none; or they are one text, whose characters would be taken for places.
+    """
+    if isinstance(places, str):
+        raise InvalidQueryError(f"the places are a list, not {places!r}", hint=f"Give [{places!r}].")
+    return [parse_place(place)[0] for place in places]
 
 
 def fetching_call(path: str, start_line: int, end_line: int) -> str:

@@ -259,6 +259,9 @@ class IndexWriter:
             message = f"The index has terms of tokenizer {self._previous.tokenizer}, not {TOKENIZER_VERSION}"
             self._broken = IndexVersionError(message, hint=REBUILD_HINT)
             return None
+        if gone := [name for name in self._previous.tables if not self._tables[name].exists()]:
+            self._broken = StoreError(f"The index lacks its table of {gone[0]}", hint=REBUILD_HINT)
+            return None
         return Snapshot(self._directory, self._previous)
 
     def _start(self, base: Snapshot | None) -> None:

@@ -46,6 +46,10 @@ class LanceTable:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def exists(self) -> bool:
+        """Whether there is any version of it."""
+        return (self.path / "_versions").is_dir()
+
     def open(self, version: int) -> "lance.LanceDataset":
         """Return one version for reading."""
         import lance  # noqa: PLC0415 - 0.5 s
@@ -121,7 +125,7 @@ class LanceTable:
 
     def _replacing_mode(self) -> str:
         # Not the directory's existence: a first writer has data files in it before there is a version, and Lance warns.
-        return "overwrite" if (self.path / "_versions").exists() else "create"
+        return "overwrite" if self.exists() else "create"
 
     def commit_changes(self, version: int, added: "Sequence[FragmentMetadata]", dropped: NDArray[np.integer]) -> int:
         """Commit written files as additional rows, and drop others: one commit, and the new version.

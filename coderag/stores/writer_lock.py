@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.errors import IndexLockedError, StoreError
 from coderag.stores.disk import storage_errors
-from coderag.stores.pointer import FORMAT_DIRECTORY, utc_now
+from coderag.stores.pointer import FORMAT_DIRECTORY, POINTER_FILE, utc_now
 
 if TYPE_CHECKING:
     import filelock
@@ -59,7 +59,8 @@ class WriterLock:
         except StoreError as error:
             if isinstance(error.__cause__, filelock.Timeout):
                 message = f"The index in {self._directory} is being written{_described_holder(self._holder)}"
-                raise IndexLockedError(message, hint="Wait until it is done; searching works meanwhile.") from error
+                meanwhile = "; searching works meanwhile" if (self._folder / POINTER_FILE).exists() else ""
+                raise IndexLockedError(message, hint=f"Wait until it is done{meanwhile}.") from error
             raise
         self._lock = lock
         described = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}

@@ -99,7 +99,7 @@ def test_an_interrupted_run_says_what_it_has_kept_and_the_exit_code_says_so(code
     coderag.settings = {"summaries": {"batch": 3}, "llm": {"concurrency": 1}}
     coderag.model = ScriptedModel(interrupting)
     result = coderag("enrich")
-    assert (result.exit_code, result.stderr) == (130, "interrupted; the last index is intact\n")
+    assert (result.exit_code, result.stderr) == (130, "interrupted; an index that was there is intact\n")
     assert rows_of(result)["ended"].strip() == "stopped"
     assert rows_of(result)["written"].strip() == "3 pieces of code"
     assert "  summaries  3 of 7 by scripted/1\n" in coderag("status").stdout

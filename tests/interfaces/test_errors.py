@@ -16,6 +16,7 @@ from coderag.errors import (
     RetrievalError,
     ServiceBusyError,
     StorageFullError,
+    UnknownNameError,
 )
 from coderag.interfaces._errors import ERROR_TABLE, OTHER_CODES, exit_codes, row_for
 
@@ -106,10 +107,21 @@ def test_a_broken_pipe_inside_the_engine_is_a_fault_not_a_quiet_end(coderag) -> 
     assert coderag("status", behaviour=BrokenPipeError("a worker died")).exit_code == 70
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (OSError("External error: KeyboardInterrupt: "), 130),
+        (UnknownNameError("nothing in the index is called 'KeyboardInterrupt'"), 2),
+    ],
+)
+def test_ctrl_c_is_told_as_such_also_where_a_library_made_another_error_of_it(coderag, error, code) -> None:
+    assert coderag("index", behaviour=error).exit_code == code
+
+
 def test_ctrl_c_says_that_the_index_is_intact(coderag) -> None:
     result = coderag("index", behaviour=KeyboardInterrupt())
     assert result.exit_code == 130
-    assert result.stderr == "interrupted; the last index is intact\n"
+    assert result.stderr == "interrupted; an index that was there is intact\n"
 
 
 @pytest.mark.parametrize(

@@ -102,13 +102,18 @@ class Edits:
             self._walk(generation)
 
     def sweep(self, generation: Generation) -> None:
-        """Bring `known` up to date with all files that the generation has, and with new ones in their folders."""
+        """Bring `known` up to date with all files that the generation has, and with new ones in their folders.
+
+        A file that was left out for what was in it, or for its size, may be another one now.
+        """
         generation.look_up_checked()
         indexed = [path for path in generation.records if generation.is_indexed(path)]
         if self._have_folders_changed(generation, indexed):
             self.compare(generation, {ROOT})
         else:
-            self.compare(generation, indexed)
+            left_out = (record for record in generation.records.values() if record.outcome != "indexed")
+            doubtful = [one.path for one in left_out if one.path[-1:] != "/" and not _is_out_by_name(one)]
+            self.compare(generation, [*indexed, *doubtful])
 
     def is_ignored(self, path: str) -> bool:
         """Whether the rules leave out a path, as far as the repository was walked."""
@@ -197,8 +202,7 @@ class Edits:
         """Whether a file that is not indexed need not be read to know that it will not be."""
         if record.outcome != "skipped":
             return False
-        by_name = record.reason in _BY_NAME and not record.hash  # what was read has a hash
-        return by_name or candidate.size > self._settings.max_file_bytes
+        return _is_out_by_name(record) or candidate.size > self._settings.max_file_bytes
 
     def _walk(self, generation: Generation) -> None:
         """Compare all files that there are."""
@@ -230,6 +234,10 @@ class Edits:
             if old is None or (old.outcome, old.reason) != (record.outcome, record.reason):
                 self.skipped[record.path] = record
         self._seen_skipped = {path: self._disk.candidate(path) for path in self.skipped}
+
+
+def _is_out_by_name(record: FileRecord) -> bool:
+    return record.reason in _BY_NAME and not record.hash  # what was read has a hash
 
 
 def _with_files_below(paths: Collection[str], generation: Generation) -> list[str]:

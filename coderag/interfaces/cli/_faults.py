@@ -46,7 +46,7 @@ def fault_of(error: Exception) -> Fault | None:
     if isinstance(error, ReaderGoneError):
         return None
     if isinstance(error, InterruptedByUserError):
-        return Fault("Interrupted", "interrupted; the last index is intact", "", INTERRUPTED, retryable=True)
+        return Fault("Interrupted", "interrupted; an index that was there is intact", "", INTERRUPTED, retryable=True)
     if isinstance(error, CodeRAGError):
         candidates = [as_mapping(one) for one in error.candidates] if isinstance(error, AmbiguousNameError) else []
         return Fault(name, str(error), error.hint, row_for(error).exit_code, error.retryable, candidates)
@@ -58,6 +58,18 @@ def fault_of(error: Exception) -> Fault | None:
         hint = f"See '{context.command_path} --help'." if context is not None else ""
         return Fault("UsageError", str(format_message()), hint, USAGE_ERROR)
     return Fault(name, f"internal error: {name}: {error}", "Run it with --debug for the traceback.", INTERNAL_ERROR)
+
+
+def is_of_interrupt(error: BaseException | None) -> bool:
+    """Whether an error comes of Ctrl-C, which libraries turn into errors of their own when it meets them."""
+    while error is not None:
+        is_theirs = not isinstance(error, CodeRAGError) and not hasattr(
+            error, "format_message"
+        )  # Click's, of wrong usage
+        if isinstance(error, KeyboardInterrupt) or (is_theirs and "KeyboardInterrupt" in str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def report(error: Exception, *, as_json: bool, debug: bool) -> int:

@@ -26,7 +26,7 @@ from coderag.interfaces.cli import (
     status,
     trust,
 )
-from coderag.interfaces.cli._faults import InterruptedByUserError, report
+from coderag.interfaces.cli._faults import InterruptedByUserError, is_of_interrupt, report
 from coderag.interfaces.cli._group import LightGroup, show_help_alone
 from coderag.interfaces.cli._haste import is_for_a_command
 from coderag.interfaces.cli._light_command import LightCommand
@@ -53,7 +53,8 @@ class CodeRAGGroup(LightGroup):
             code = super().main(arguments, *positional, **{**options, "standalone_mode": False})
             flush_stdout()
         except Exception as error:  # noqa: BLE001  # the top: whatever it is, it ends in one line
-            code = report(error, as_json=as_json, debug=debug)
+            told = InterruptedByUserError() if is_of_interrupt(error) else error
+            code = report(told, as_json=as_json, debug=debug)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as Typer's

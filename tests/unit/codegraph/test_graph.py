@@ -129,8 +129,15 @@ def test_callers_of_a_file_are_those_of_everything_in_it(graph):
     assert set(names(graph.callers("shop/money.py"))) == {"Cart.total", "Cart.checkout.pay"}
 
 
-def test_a_recursive_function_is_not_its_own_caller(graph):
-    assert graph.callers("again") == graph.callees("again") == []
+def test_a_recursive_function_is_its_own_caller(graph):
+    for found in (graph.callers("again"), graph.callees("again")):
+        assert [(one.qualified_name, one.line, one.depth) for one in found] == [("again", 12, 1)]
+
+
+def test_of_several_calls_of_itself_the_first_is_shown():
+    calls = [("again", "calls", "again", line) for line in (3, 5)]
+    [found] = make({"a.py": [("again", "function", 1, 6)]}, calls).callers("again")
+    assert found.line == 3
 
 
 def test_candidates_are_listed_when_asked_for_and_are_less_sure(graph):

@@ -2,6 +2,7 @@ import pytest
 
 from coderag.codegraph.names import NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.errors import UnknownNameError
 from coderag.stores.graph_tables import empty_graph
 from tests.support.graph_tables import make_tables
 
@@ -80,6 +81,12 @@ def test_files_are_found_by_path_or_module(names, name, expected):
 )
 def test_declarations_are_found_by_place(names, name, expected):
     assert found(names, name) == expected
+
+
+@pytest.mark.parametrize("line", [0, 99_999])
+def test_a_line_that_a_file_has_not_is_no_other_place(names, line):
+    with pytest.raises(UnknownNameError, match=f"sessions.py has .* no line {line:,}"):
+        names.find(f"app/sessions.py:{line}")
 
 
 @pytest.mark.parametrize(

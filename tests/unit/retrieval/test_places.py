@@ -3,7 +3,7 @@ import shlex
 import pytest
 
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.places import fetching_call, parse_place
+from coderag.retrieval.places import fetching_call, parse_place, paths_of_places
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,12 @@ from coderag.retrieval.places import fetching_call, parse_place
 )
 def test_a_place_is_a_path_and_its_lines(text, place):
     assert parse_place(text) == place
+
+
+def test_one_text_is_not_taken_for_many_places():
+    assert paths_of_places(["a.py:1", "b.py"]) == ["a.py", "b.py"]
+    with pytest.raises(InvalidQueryError, match="are a list"):
+        paths_of_places("a.py")
 
 
 def test_a_path_alone_is_the_whole_file():

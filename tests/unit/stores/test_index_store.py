@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -207,8 +208,29 @@ def test_two_writers_are_refused_and_the_message_names_the_holder(store):
         store.writer().__enter__()
     assert str(os.getpid()) in str(caught.value)
     assert caught.value.retryable
+    assert caught.value.hint == "Wait until it is done."
     with store.writer():
         pass
+
+
+def test_who_is_refused_hears_that_searching_works_if_there_is_an_index(store, world):
+    world.write(store, TREE)
+    with store.writer(), pytest.raises(IndexLockedError) as caught:
+        store.writer().__enter__()
+    assert "searching works meanwhile" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["chunks", "files"])
+def test_a_table_that_is_gone_is_noticed_by_a_writer_and_made_by_a_reset(store, world, name):
+    world.write(store, TREE)
+    shutil.rmtree(store.directory / f"v1/lance/{name}.lance")
+    with store.writer() as writer, pytest.raises(StoreError, match=f"lacks its table of {name}") as caught:
+        assert writer.base
+    assert "--full" in caught.value.hint
+    with store.writer() as writer:
+        writer.reset()
+        world.add(writer, TREE)
+        world.check(world.commit(writer, TREE), TREE)
 
 
 def test_a_writer_waits_for_the_lock(store):
