@@ -149,7 +149,8 @@ class Assembly:
     def _ordered(self, edges: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         # By word: in what order resolvers got their codes depends on what was linked before.
         by_word = np.argsort(np.argsort(list(self._resolvers)))[edges["resolver"]]
-        order = np.lexsort([edges["line"], by_word, edges["target"], edges["relation"], edges["source"]])
+        least = [edges[name] for name in ("confidence", "line")]
+        order = np.lexsort([*least, by_word, *(edges[name] for name in ("target", "relation", "source"))])
         return {name: column[order] for name, column in edges.items()}
 
     def _fresh_edges(self, links: Sequence[tuple[int, Link]]) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.table import FULLY_LINKED
 from coderag.facts import MODULE_SCOPE, Base, Definition, FileFacts
 
@@ -20,6 +21,8 @@ _UNWRITTEN: Final = frozenset(
     {"__call__", "__getitem__", "__init__", "__iter__", "__new__", "__next__", "constructor", "default", "exports"}
 )
 """Names that the rules of a language ask for though nobody wrote them."""
+
+_WITH_BLOCKS: Final = frozenset(EcmaScriptRules.languages)
 
 
 class InterfaceChange(NamedTuple):
@@ -68,7 +71,11 @@ def _whole(facts: FileFacts) -> tuple[object, ...]:
     )
     scopes = _identities(facts.definitions)
     stars = [(one.module, one.exported, scopes[one.scope]) for one in facts.imports if one.name == "*"]
-    return facts.language, facts.package, facts.settings, exported, stars
+    namespaces = [one.qualified_name for one in facts.definitions if one.kind == "namespace"]
+    names = [one.name for one in facts.definitions]
+    has_blocks = facts.language in _WITH_BLOCKS and len(set(names)) < len(names)
+    order = names if has_blocks else ()  # which of several of a name is meant is told by what stands around them
+    return facts.language, facts.package, facts.settings, exported, stars, namespaces, order
 
 
 def _moved(before: FileFacts, after: FileFacts, names: Collection[str]) -> NDArray[np.int64]:
@@ -94,7 +101,7 @@ def _identities(definitions: Sequence[Definition]) -> list[str]:
 
 def _unnamed_imports(facts: FileFacts) -> list[str]:
     is_simple = facts.language not in FULLY_LINKED
-    return sorted(one.module for one in facts.imports if is_simple or not (one.name or one.alias))
+    return [one.module for one in facts.imports if is_simple or not (one.name or one.alias)]
 
 
 class _Sayings:
@@ -125,6 +132,8 @@ class _Sayings:
             name = definitions[base.owner].name
             self.said[name].append((scopes[base.owner], base.chain, base.relation))
             self._words[name].update(_WORD.findall(base.chain))
+            if "." in base.chain:
+                self.qualified.add(name)
         for siblings in _methods_of_interfaces(definitions) if facts.language == "go" else ():
             for name in siblings:  # what implements an interface is told by all of them
                 self._inside[name] |= siblings
@@ -145,9 +154,9 @@ class _Sayings:
 
 
 def _methods_of_interfaces(definitions: Sequence[Definition]) -> Iterator[set[str]]:
-    """Yield for each interface the names of its methods."""
+    """Yield for each interface its name with those of its methods."""
     found: dict[int, set[str]] = defaultdict(set)
     for one in definitions:
         if one.parent != MODULE_SCOPE and definitions[one.parent].kind == "interface":
-            found[one.parent].add(one.name)
+            found[one.parent] |= {one.name, definitions[one.parent].name}
     yield from found.values()

@@ -61,7 +61,9 @@ class PythonRules(Rules):
             if dots - 1 > len([part for part in folder if part]):
                 return None
             base = folder[: len(folder) - dots + 1]
-            return self._at("/".join([*filter(None, base), *filter(None, name.split("."))]))
+            path = "/".join([*filter(None, base), *filter(None, name.split("."))])
+            self.program.note(f"folder:{path}")  # it may become a package
+            return self._at(path)
         return self._absolute(file, name) or Meaning("external", name=name)
 
     def submodule(self, file: int, name: str) -> Meaning | None:
