@@ -238,7 +238,7 @@ class Snapshot:
             if current is None or current.generation == self.pointer.generation:
                 raise
             kept = {old.generation for old in current.retained}
-            if self.pointer.generation in kept:
+            if self.pointer.generation in kept and self._arrays_directory.exists():  # else a commit is deleting it
                 raise
             message = (
                 f"Generation {self.pointer.generation} of the index was replaced by {current.generation} and deleted"

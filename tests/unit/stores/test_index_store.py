@@ -598,6 +598,28 @@ def test_old_generations_are_deleted_but_for_the_one_before(store, world, monkey
     assert store.open().texts([4]) == ["n2"]
 
 
+def test_a_reader_of_what_a_failed_commit_deleted_is_told_to_open_the_index_again(store, world):
+    lazy = type(world.write(store, TREE))(store.directory, store.pointer())
+    with store.writer() as writer:
+        world.commit(writer, {})
+    hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    pointer = store.pointer()
+    write_pointer(
+        store.directory, replace(pointer, retained=tuple(replace(old, retired=hour_ago) for old in pointer.retained))
+    )
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), store.writer() as writer:
+        world.add(writer, {"x": ["n"]})
+        world.commit(writer, {"x": ["n"]}, graph=interrupted)
+    assert store.pointer().generation == 2
+    with pytest.raises(StoreError) as caught:
+        lazy.counts()
+    assert caught.value.hint == "Open the index again."
+
+
 def test_recently_replaced_generations_are_kept_up_to_a_number(store, world, monkeypatch):
     monkeypatch.setattr(index_writer, "MOST_RETAINED", 3)
     for _ in range(6):
