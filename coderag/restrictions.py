@@ -84,6 +84,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "version": _any("the format of the file"),
     "project": Rule("on a server for many repositories, the name says whose conversations and graph are meant"),
     "ingestion.max_file_bytes": _less("larger files take memory and time"),
+    "ingestion.generated": _any("leaves files out"),
     "ingestion.exclude": _any("leaves files out"),
     "ingestion.chunk": _any("cuts its own files, within bounds"),
     "ingestion.workers": Rule(

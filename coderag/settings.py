@@ -82,6 +82,9 @@ class IngestionSettings(Section):
 
     max_file_bytes: int = Field(1_000_000, ge=1_000, le=100_000_000, description="Larger files are skipped, in bytes.")
     exclude: tuple[str, ...] = Field((), description="Further patterns to exclude, in gitignore syntax.")
+    generated: bool = Field(
+        True, description="Whether code whose first lines say that a program wrote it is indexed; it ranks low."
+    )
     chunk: ChunkSettings = ChunkSettings()
     workers: int | None = Field(
         None, ge=0, le=64, description="Processes that parse; empty is one a core, 0 parses in the caller's process."

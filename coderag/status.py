@@ -32,7 +32,7 @@ def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexSta
     ingestion = settings.ingestion
     found = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
     changes = find_changes(found, manifest)
-    added, changed, removed = changes.confirmed(root, ingestion.max_file_bytes)
+    added, changed, removed = changes.confirmed(root, ingestion.max_file_bytes, generated=ingestion.generated)
     indexed = [record for record in records if record.outcome == "indexed"]
     return IndexStatus(
         root=str(root),

@@ -32,6 +32,7 @@ def run_settings(
         run=uuid.uuid4().hex,
         root=root,
         max_file_bytes=ingestion.max_file_bytes,
+        generated=ingestion.generated,
         chunking=ingestion.chunk.model_dump(),
         repository=settings.project or root.name,
         cache_key=f"{PIPELINE_VERSION} {looked_up} {ingestion.chunk!r}",

@@ -461,7 +461,10 @@ class _Tally:
 
 def fingerprint(settings: Settings, repository: str, mask: PathMask | None = None) -> str:
     """Return what decides how a file becomes chunks and vectors, ids included; another one means to build anew."""
-    relevant = f"{PIPELINE_VERSION} {settings.ingestion.chunk!r} {settings.ingestion.transformations!r} {repository!r}"
+    ingestion = settings.ingestion
+    relevant = (
+        f"{PIPELINE_VERSION} {ingestion.chunk!r} {ingestion.transformations!r} {ingestion.generated} {repository!r}"
+    )
     if mask is not None:
         relevant += f" {mask.fingerprint}"
     return hashlib.sha256(relevant.encode()).hexdigest()[:12]

@@ -84,7 +84,10 @@ def preview(
         now = time.monotonic() - began
         if now > _LATEST * budget_s and hits:
             break
-        hits += _hits(root, file, words, rarity, parse=now < budget_s and file.candidate.size < _LARGEST_PARSED)
+        source = read_source(root, file.candidate, max_file_bytes=limit, generated=settings.generated)
+        if isinstance(source, Source):  # not binary, minified or generated
+            parse = now < budget_s and file.candidate.size < _LARGEST_PARSED
+            hits += _hits(file.candidate.path, source, words, rarity, parse=parse)
     return sorted(hits, key=lambda hit: (-hit.score, hit.location))[:top_k]
 
 
@@ -121,14 +124,10 @@ def _best(files: Sequence[_File], rarity: Sequence[float]) -> list[_File]:
     return [file for _, file in sorted(scored, key=lambda one: (-one[0], one[1].candidate.path))]
 
 
-def _hits(root: Path, file: _File, words: Sequence[Word], rarity: Sequence[float], *, parse: bool) -> list[SearchHit]:
+def _hits(path: str, source: Source, words: Sequence[Word], rarity: Sequence[float], *, parse: bool) -> list[SearchHit]:
     """Return the best pieces of a file: declarations, or blocks of lines if there is no time to parse it."""
-    path = file.candidate.path
-    source = read_source(root, file.candidate)
-    if not isinstance(source, Source):  # binary, generated, minified
-        return []
-    language = detect_language(path, source.text)
-    parsed = place_file(parse_file(path, source.text, language if parse else TEXT, file.role), path, file.role)
+    language, role = detect_language(path, source.text), source.role
+    parsed = place_file(parse_file(path, source.text, language if parse else TEXT, role), path, role)
     average = max(1.0, sum(len(chunk.text) for chunk in parsed.chunks) / max(1, len(parsed.chunks)))
     places = path_counts(path, words)
     hits = []
@@ -137,7 +136,7 @@ def _hits(root: Path, file: _File, words: Sequence[Word], rarity: Sequence[float
         counts = piece_counts(chunk.text, f"{names} {chunk.metadata['name']}", words)
         in_text = score(counts, rarity, len(chunk.text) / average)
         if in_text:
-            factor = ROLE_FACTORS.get(file.role, OTHER_ROLE) * (_MODULE if chunk.metadata["kind"] == "module" else 1.0)
+            factor = ROLE_FACTORS.get(role, OTHER_ROLE) * (_MODULE if chunk.metadata["kind"] == "module" else 1.0)
             signals = {"words": in_text * factor, "place": 0.5 * score(places, rarity, 1.0) * factor}
             hits.append(_hit(chunk, language, signals))
     return sorted(hits, key=lambda hit: -hit.score)[:_MOST_A_FILE]

@@ -50,12 +50,20 @@ class Changes:
         record = self.known.get(path)
         return record.hash if record and record.outcome == "indexed" else ""
 
-    def confirmed(self, root: Path, max_file_bytes: int) -> tuple[list[str], list[str], list[str]]:
-        """Return the paths that were added, changed and removed, telling by their content where their status does not."""
+    def confirmed(
+        self, root: Path, max_file_bytes: int, *, generated: bool = True
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Return the paths that were added, changed and removed, telling by their content where their status does not.
+
+        Args:
+            root: Folder of the repository.
+            max_file_bytes: Larger files are not indexed.
+            generated: Whether code that a program wrote is.
+        """
         added, changed, removed = [], [], list(self.removed)
         for candidate in self.changed:
             path = candidate.path
-            found = read_source(root, candidate, max_file_bytes=max_file_bytes)
+            found = read_source(root, candidate, max_file_bytes=max_file_bytes, generated=generated)
             old = self.known_hash(path)
             if isinstance(found, Source) and not old:
                 added.append(path)

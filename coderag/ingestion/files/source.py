@@ -1,8 +1,8 @@
 """Read one file: safely, and as text whatever its encoding.
 
 A file is opened without following a link and without waiting on a pipe, read up to a limit, and judged by its content:
-binary, minified and generated files become a `Skip`, the others a `Source`. UTF-8 and byte order marks are tried first,
-because almost every file ends there; only what is left is shown to charset-normalizer.
+binary and minified files, and generated ones that are no code, become a `Skip`, the others a `Source`. UTF-8 and byte
+order marks are tried first, because almost every file ends there; only what is left is shown to charset-normalizer.
 """
 
 import codecs
@@ -16,8 +16,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from coderag.ingestion.files.roles import role_of
 from coderag.notebooks import readable_text
-from coderag.schema import Outcome
+from coderag.schema import Outcome, Role
 
 if TYPE_CHECKING:  # the scanner reads ignore files through this module
     from coderag.ingestion.files.scanner import Candidate
@@ -69,6 +70,11 @@ _GENERATED = re.compile(
     | \bdo\s+not\s+(?:edit|modify|change|alter)\b[\s\S]{{0,300}}(?:{_BY_PROGRAM})""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
+_BY_A_PROGRAM = "generated file"
+_NO_CODE: frozenset[Role] = frozenset({"docs", "config"})
+"""Generated documents repeat what they are made from, generated lists are data; generated code is what other code calls."""
+_STRONGER: frozenset[Role] = frozenset({"test", "vendored"})
+"""What stays what it is if a program wrote it."""
 
 _LONG_LINE = 500
 _ENDLESS_LINE = 5_000
@@ -89,12 +95,14 @@ class Source:
             cells (see `coderag.notebooks`).
         encoding: A Python codec's name; ``utf-8+cp1252`` if single lines of a UTF-8 file are in another encoding.
         hash: SHA-256 of the bytes on disk.
+        role: What the file is for: by its path, but ``generated`` if its first lines say so.
         mtime_ns: Taken before reading, so that a change during it is seen by the next run.
     """
 
     text: str
     encoding: str
     hash: str
+    role: Role
     size: int
     mtime_ns: int
 
@@ -116,8 +124,17 @@ class Decoded(NamedTuple):
     encoding: str
 
 
-def read_source(root: Path, candidate: "Candidate", *, max_file_bytes: int = MAX_FILE_BYTES) -> Source | Skip:
-    """Read and decode a candidate file, or say why not. An error is a `Skip` with outcome ``failed``, not raised."""
+def read_source(
+    root: Path, candidate: "Candidate", *, max_file_bytes: int = MAX_FILE_BYTES, generated: bool = True
+) -> Source | Skip:
+    """Read and decode a candidate file, or say why not. An error is a `Skip` with outcome ``failed``, not raised.
+
+    Args:
+        root: Folder of the repository.
+        candidate: The file.
+        max_file_bytes: Larger files are skipped.
+        generated: Whether code that a program wrote is read; lists and documents that one wrote never are.
+    """
     try:
         data, status = read_regular(root / candidate.path, max_file_bytes)
     except OSError as error:
@@ -129,9 +146,12 @@ def read_source(root: Path, candidate: "Candidate", *, max_file_bytes: int = MAX
     if decoded is None:
         return Skip("skipped", "binary file", digest, len(data), status.st_mtime_ns)
     text = readable_text(candidate.path, decoded.text)
-    if reason := reason_against(candidate.path, text):
+    role, reason = role_of(candidate.path), reason_against(candidate.path, text)
+    if reason == _BY_A_PROGRAM and generated and role not in _NO_CODE:
+        role, reason = role if role in _STRONGER else "generated", ""
+    if reason:
         return Skip("skipped", reason, digest, len(data), status.st_mtime_ns)
-    return Source(text, decoded.encoding, digest, len(data), status.st_mtime_ns)
+    return Source(text, decoded.encoding, digest, role, len(data), status.st_mtime_ns)
 
 
 def read_regular(path: Path, limit: int, *, follow: bool = False) -> tuple[bytes, os.stat_result]:
@@ -251,10 +271,10 @@ def _decode_as(data: bytes, encoding: str) -> str:
 
 
 def reason_against(path: str, text: str) -> str:
-    """Return why a text is not worth indexing (``generated file``, ``minified file``), or an empty string."""
-    if _is_generated(text):
-        return "generated file"
-    return "minified file" if _is_minified(path.lower(), text) else ""
+    """Return what a text is that people do not read (``minified file``, ``generated file``), or an empty string."""
+    if _is_minified(path.lower(), text):
+        return "minified file"
+    return _BY_A_PROGRAM if _is_generated(text) else ""
 
 
 def _is_generated(text: str) -> bool:

@@ -44,6 +44,7 @@ class RunSettings:
         repository: Part of every chunk's id.
         cache_key: Of everything beside a file's content and language that decides how it is parsed.
         cache: Directory of the content cache; None for none.
+        generated: Whether code that a program wrote is indexed.
         as_columns: Whether chunks are wanted as columns with counts; else as parsed files, for the LlamaIndex pipeline.
         isolated: Whether the process may die of a file.
     """
@@ -55,6 +56,7 @@ class RunSettings:
     repository: str
     cache_key: str
     cache: Path | None = None
+    generated: bool = True
     as_columns: bool = True
     isolated: bool = False
 
@@ -202,12 +204,13 @@ class JobRunner:
         if task.treatment == "lost":
             return replace(record, reason=task.trouble), None
         with stages.measure("read"):
-            found = read_source(self._settings.root, candidate, max_file_bytes=self._settings.max_file_bytes)
+            limit, generated = self._settings.max_file_bytes, self._settings.generated
+            found = read_source(self._settings.root, candidate, max_file_bytes=limit, generated=generated)
             if not isinstance(found, Source):
                 return replace(record, outcome=found.outcome, reason=found.reason, hash=found.hash), None
             language = detect_language(candidate.path, found.text)
-        record = replace(record, outcome="indexed", language=language, encoding=found.encoding, hash=found.hash)
-        return record, found
+        read = replace(record, outcome="indexed", language=language, encoding=found.encoding, role=found.role)
+        return replace(read, hash=found.hash), found
 
     def _parse(self, task: FileTask, record: FileRecord, source: Source, result: JobResult) -> ParsedFile:
         key = f"{record.hash}:{record.language}:{self._settings.cache_key}"
