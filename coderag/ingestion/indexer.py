@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.ingestion.cache_directory import cache_directory
-from coderag.ingestion.files.changes import Changes, batched, content_tree, count_renames, find_changes
+from coderag.ingestion.files.changes import Changes, batched, content_digest, count_renames, find_changes
 from coderag.ingestion.files.rescan import rescan
 from coderag.ingestion.files.scanner import Scan, check_root, scan
 from coderag.ingestion.pipeline_version import PIPELINE_VERSION
@@ -348,7 +348,7 @@ class Indexer:
     ) -> int:
         """Make the next generation, if anything changed, and return the number of the current one."""
         linking = self._graph_builder.version if self._graph_builder else ""
-        root_hash = f"{self._fingerprint}:{content_tree(records).root}:{linking}"
+        root_hash = f"{self._fingerprint}:{content_digest(records)}:{linking}"
         pointer = None if last is None else last.pointer
         if pointer is None or self._reembedded or self._tally.changes_index or pointer.root_hash != root_hash:
             self._progress(IndexProgress("commit", 0, 1))
@@ -367,7 +367,7 @@ class Indexer:
             self._edges = pointer.edges
             if not changes.changed:
                 return pointer.generation
-        write_manifest(self._store.directory, pointer, Manifest(records, checked_ns, changes.tree.to_record()))
+        write_manifest(self._store.directory, pointer, Manifest(records, checked_ns))
         return pointer.generation
 
     def _linked(

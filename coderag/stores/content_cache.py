@@ -201,6 +201,9 @@ class ContentCache:
         return now
 
     def _drop_excess(self, connection: sqlite3.Connection) -> None:
+        pages, page_bytes = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        if pages * page_bytes <= self._limit_bytes:  # so are the values, then
+            return
         with _transaction(connection):
             self._tick(connection)
             excess = connection.execute(_OVER_LIMIT, (self._limit_bytes,)).fetchall()

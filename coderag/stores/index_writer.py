@@ -186,7 +186,7 @@ class IndexWriter:
                 indexed files, in the same order.
             path_vectors: Likewise, by path.
             embedding: The model of all vectors.
-            root_hash: Root of the Merkle tree over the files.
+            root_hash: Digest of what the index is made from.
             graph: Makes the code graph of all files, while the chunks are written. It is not carried over from `base`.
             arrays: More arrays that belong to this generation, by a name of letters, digits,
                 ``_``, ``.`` and ``-``; `Snapshot.arrays` gives them back. They are not carried over from `base`.

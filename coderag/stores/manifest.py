@@ -3,10 +3,10 @@
 It only saves time. When it is missing, damaged or of another generation, the table of files says the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -26,12 +26,10 @@ class Manifest:
     Attributes:
         records: Of every candidate file.
         checked_ns: When the files were last looked at, nanoseconds of the epoch.
-        tree: Record of the Merkle tree over the files' status, see `coderag.ingestion.files.merkle`.
     """
 
     records: Sequence[FileRecord]
     checked_ns: int
-    tree: Mapping[str, Any]
 
 
 def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
@@ -45,14 +43,14 @@ def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
             return None
         records = [FileRecord(*row) for row in zip(*columns, strict=True)]
         checked_ns = stored["checked_ns"]
-        return Manifest(records, checked_ns, dict(stored["tree"])) if type(checked_ns) is int else None
+        return Manifest(records, checked_ns) if type(checked_ns) is int else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def manifest_of(snapshot: Snapshot) -> Manifest:
     """Return the manifest of a generation; where there is none, its records as ones that prove nothing."""
-    return read_manifest(snapshot.directory, snapshot.pointer) or Manifest(snapshot.files(), 0, {})
+    return read_manifest(snapshot.directory, snapshot.pointer) or Manifest(snapshot.files(), 0)
 
 
 def write_manifest(directory: Path, pointer: Pointer, manifest: Manifest) -> None:
@@ -66,7 +64,6 @@ def write_manifest(directory: Path, pointer: Pointer, manifest: Manifest) -> Non
         "generation": pointer.generation,
         "created": pointer.created,
         "checked_ns": manifest.checked_ns,
-        "tree": manifest.tree,
         "records": columns,
     }
     replace_file(directory / FORMAT_DIRECTORY / _FILE, orjson.dumps(content))

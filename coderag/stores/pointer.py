@@ -68,7 +68,7 @@ class Pointer:
         tokenizer: `coderag.tokens.TOKENIZER_VERSION` of the terms.
         created: When it was committed, ISO 8601 in UTC.
         repository: Name of the indexed repository.
-        root_hash: Root of the Merkle tree over the files; empty if the writer gave none.
+        root_hash: Digest of what the index is made from; empty if the writer gave none.
         chunks, files, edges: Number of rows.
         retained: Earlier generations whose files still exist, newest first.
     """

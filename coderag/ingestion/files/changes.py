@@ -1,14 +1,14 @@
 """Find what changed since the last generation, reading no more files than needed.
 
-A Merkle tree over the files' status (size, times, number on disk) is compared with that of the last generation, so that
-only folders in which something differs are looked into. A file whose status proves nothing is read whatever it says.
+The status of each file (size, times, number on disk) is compared with that of its record. A file whose status proves
+nothing is read whatever it says.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 
-from coderag.ingestion.files.merkle import MerkleTree
 from coderag.ingestion.files.scanner import Candidate, Scan
 from coderag.ingestion.files.source import Source, read_source
 from coderag.schema import FileRecord
@@ -20,6 +20,8 @@ _FINE_GRAIN_NS = 100_000_000
 nothing. Time stamps tick at 1 to 10 ms where they have fractions of a second; else at one second, or two (FAT).
 Source: git's "racy git" problem, Documentation/technical/racy-git.txt."""
 
+_DIGEST_BYTES = 16
+
 
 @dataclass(slots=True)
 class Changes:
@@ -30,14 +32,12 @@ class Changes:
         kept: Records of files whose status proves that they have not.
         removed: Paths that were indexed and are gone.
         known: The records of the last generation by path.
-        tree: Over the status of all candidates.
     """
 
     changed: list[Candidate] = field(default_factory=list)
     kept: list[FileRecord] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     known: Mapping[str, FileRecord] = field(default_factory=dict)
-    tree: MerkleTree = field(default_factory=lambda: MerkleTree.of({}))
 
     @property
     def are_sure(self) -> bool:
@@ -81,33 +81,27 @@ def find_changes(scan: Scan, last: Manifest | None) -> Changes:
         scan: What is on disk now.
         last: The last generation; None if there is none.
     """
-    candidates = {candidate.path: candidate for candidate in scan.candidates}
-    tree = status_tree(scan.candidates)
     if last is None:
-        return Changes(changed=scan.candidates, tree=tree)
-    known = {record.path: record for record in last.records}
-    differences = _tree(last).differences(tree)
-    doubtful = {*differences.added, *differences.changed}
-    doubtful.update(record.path for record in last.records if proves_nothing(record, last.checked_ns))
-    return Changes(
-        changed=[candidate for path, candidate in candidates.items() if path in doubtful or path not in known],
-        kept=[known[path] for path in candidates if path in known and path not in doubtful],
-        removed=[path for path, record in known.items() if record.outcome == "indexed" and path not in candidates],
-        known=known,
-        tree=tree,
+        return Changes(changed=scan.candidates)
+    changes = Changes(known={record.path: record for record in last.records})
+    for candidate in scan.candidates:
+        record = changes.known.get(candidate.path)
+        if record is None or not _has_status(candidate, record) or proves_nothing(record, last.checked_ns):
+            changes.changed.append(candidate)
+        else:
+            changes.kept.append(record)
+    there = {candidate.path for candidate in scan.candidates}
+    changes.removed = [path for path, one in changes.known.items() if one.outcome == "indexed" and path not in there]
+    return changes
+
+
+def _has_status(file: Candidate, record: FileRecord) -> bool:
+    return (
+        file.mtime_ns == record.mtime_ns
+        and file.size == record.size
+        and file.ctime_ns == record.ctime_ns
+        and file.inode == record.inode
     )
-
-
-def _tree(last: Manifest) -> MerkleTree:
-    try:
-        return MerkleTree.from_record(dict(last.tree))
-    except (ValueError, KeyError, TypeError):
-        return MerkleTree.of({})
-
-
-def status_tree(files: Iterable[Candidate | FileRecord]) -> MerkleTree:
-    """Return the Merkle tree over the status of files."""
-    return MerkleTree.of({file.path: f"{file.size} {file.mtime_ns} {file.ctime_ns} {file.inode}" for file in files})
 
 
 def proves_nothing(record: FileRecord, checked_ns: int) -> bool:
@@ -130,13 +124,10 @@ def count_renames(added: Iterable[FileRecord], removed: Iterable[FileRecord]) ->
     return renames
 
 
-def content_tree(records: Sequence[FileRecord]) -> MerkleTree:
-    """Return the Merkle tree over the contents of all files, and over what became of them."""
-    return MerkleTree.of({record.path: f"{record.hash} {record.outcome}" for record in records if _is_file(record)})
-
-
-def _is_file(record: FileRecord) -> bool:
-    return not record.path.endswith("/")
+def content_digest(records: Sequence[FileRecord]) -> str:
+    """Return a digest of the contents of all files and of what became of them, whatever their order, in hexadecimal."""
+    lines = sorted(f"{record.path}\0{record.hash} {record.outcome}" for record in records)
+    return blake2b("\n\0".join(lines).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def batched(candidates: Iterable[Candidate], most_bytes: int) -> Iterator[list[Candidate]]:

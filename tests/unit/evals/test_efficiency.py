@@ -85,7 +85,7 @@ def test_the_lines_of_all_targets_are_wanted_but_blank_ones_and_whole_files_have
 @pytest.mark.parametrize(
     ("question", "names", "prose"),
     [
-        ("where is MerkleTree.from_record defined", ["merkletree", "from_record"], ["defin"]),
+        ("where is HashTree.from_record defined", ["hashtree", "from_record"], ["defin"]),
         ("how are retries after a timeout counted", [], ["retr", "timeout", "count"]),
         ('who prints "no index yet" in app.py', ["no index yet", "app"], ["print", "index", "yet"]),
         ("what is the HTTP limit", ["http"], ["limit"]),

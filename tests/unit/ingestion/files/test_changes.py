@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from coderag.ingestion.files.changes import content_tree, count_renames, find_changes, status_tree
+from coderag.ingestion.files.changes import content_digest, count_renames, find_changes
 from coderag.ingestion.files.scanner import Candidate, Scan, scan
 from coderag.schema import FileRecord
 from coderag.stores.manifest import Manifest
@@ -30,7 +30,7 @@ def candidate(path="a.py", size=10, **fields):
 
 
 def manifest(records):
-    return Manifest(records, at(0), status_tree(records).to_record())
+    return Manifest(records, at(0))
 
 
 def changes_of(candidates, records):
@@ -104,7 +104,7 @@ def test_content_tells_what_stat_data_leave_open(tmp_path):
     assert changes.confirmed(tmp_path, LIMIT) == (["new.py"], ["edited.py"], ["gone.py", "binary.py"])
 
 
-# Renames and the root
+# Renames and the digest
 
 
 def test_a_rename_is_an_added_file_with_the_content_of_a_removed_one():
@@ -113,13 +113,13 @@ def test_a_rename_is_an_added_file_with_the_content_of_a_removed_one():
     assert count_renames(added, removed) == 2
 
 
-def test_the_root_hash_depends_on_paths_contents_and_outcomes_alone():
+def test_the_digest_depends_on_paths_contents_and_outcomes_alone():
     tree = [record("a.py", hash="1"), record("b.py", hash="2")]
-    assert content_tree(tree).root == content_tree([replace(one, mtime_ns=1, size=2) for one in reversed(tree)]).root
+    assert content_digest(tree) == content_digest([replace(one, mtime_ns=1, size=2) for one in reversed(tree)])
     others = [
         [tree[0]],
         [tree[0], replace(tree[1], hash="3")],
         [tree[0], replace(tree[1], path="c.py")],
         [tree[0], replace(tree[1], outcome="skipped")],
     ]
-    assert len({content_tree(one).root for one in [tree, *others]}) == 5
+    assert len({content_digest(one) for one in [tree, *others]}) == 5
