@@ -335,10 +335,7 @@ def _central_edges(tables: GraphTables) -> tuple[IntArray, IntArray, NDArray[np.
     """Return sources, targets and confidences of the edges that make something central."""
     edges = tables.edges
     confidence = edges["confidence"].to_numpy()
-    is_central = np.isin(
-        _recoded(edges["relation"], _RELATION_CODES.__getitem__), [_RELATIONS.index(name) for name in _CENTRAL]
-    )
-    counts = is_central & (confidence >= RESOLVED)
+    counts = _recoded(edges["relation"], _CENTRAL.__contains__).astype(bool) & (confidence >= RESOLVED)
     source, target = (edges[name].to_numpy().astype(np.int64)[counts] for name in ("source", "target"))
     return source, target, confidence[counts]
 

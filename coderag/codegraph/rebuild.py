@@ -33,7 +33,8 @@ def build_graph(
     for record in sorted(indexed, key=lambda record: record.path):
         packed = facts.get(record.path)
         if packed is None and record.path in known:
-            rows.append(known[record.path]._replace(role=record.role))
+            row = known[record.path]
+            rows.append(row if row.role == record.role else row._replace(role=record.role))
         else:
             packed = packed or empty
             interfaces[len(rows)] = interface = unpack_interface(packed.interface)

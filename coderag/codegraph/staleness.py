@@ -67,7 +67,7 @@ def stale_files(
         *(key for row in chain(came_or_went, *others.values()) for key in _interface_keys(row)),
         *(key for number, change in changes.items() for key in _change_keys(old_rows[number], change)),
         *_unknown_keys(added, changed.values()),
-        *_namespace_keys(old_rows, program.rows),
+        *_namespace_keys(old_rows, program.rows, came_or_went, changed.values()),
     }
     asked = _Asked(last, old_rows)
     dependent = asked.anything({*removed, *others}, keys)
@@ -139,10 +139,17 @@ def _unknown_keys(added: Iterable[FactsRow], changed: Iterable[tuple[FactsRow, F
     return (f"unknown:{name}" for names in new for name in names)
 
 
-def _namespace_keys(*rows: Sequence[FactsRow]) -> Iterator[str]:
+def _namespace_keys(
+    old_rows: Sequence[FactsRow],
+    rows: Sequence[FactsRow],
+    came_or_went: Sequence[FactsRow],
+    changed: Iterable[tuple[FactsRow, FactsRow]],
+) -> Iterator[str]:
     """Yield the keys of packages that came or went with all of their files."""
-    before, after = (_with_outer({f"{row.language}:{row.package}" for row in some}) for some in rows)
-    return (f"namespace:{name}" for name in before ^ after)
+    if not came_or_went and all((old.language, old.package) == (new.language, new.package) for old, new in changed):
+        return
+    before, after = (_with_outer({f"{row.language}:{row.package}" for row in some}) for some in (old_rows, rows))
+    yield from (f"namespace:{name}" for name in before ^ after)
 
 
 def _with_outer(packages: Collection[str]) -> set[str]:
