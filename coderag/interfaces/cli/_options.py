@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from coderag.errors import InvalidQueryError
 from coderag.schema import Filters, Kind, Role
 
 
@@ -48,6 +49,9 @@ _DEBUG_HELP = "Log to standard error, and show the traceback of an error."
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
 RepoOption = Annotated[Path | None, typer.Option("--repo", "-C", metavar="PATH", help=_REPO_HELP, show_default=False)]
+FolderArgument = Annotated[
+    Path | None, typer.Argument(metavar="[PATH]", help="The repository, as with --repo.", show_default=False)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and an error, too.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help=_DEBUG_HELP)]
 NoIndexOption = Annotated[bool, typer.Option("--no-index", help="Fail if there is no index, instead of making it.")]
@@ -138,3 +142,14 @@ def _as_pattern(path: str) -> str:
     if posix.startswith("./!"):
         return posix
     return posix.removeprefix("./") or "**"
+
+
+def repository(folder: Path | None, repo: Path | None) -> Path | None:
+    """Return the repository that is named as an argument or with ``--repo``; None if it is with neither.
+
+    Raises:
+        InvalidQueryError: It is named twice.
+    """
+    if folder is not None and repo is not None:
+        raise InvalidQueryError("name the repository once: as an argument or with --repo")
+    return folder or repo

@@ -6,7 +6,7 @@ import typer
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces._errors import PARTIAL_INDEX
-from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
+from coderag.interfaces.cli._options import DebugOption, FolderArgument, JsonOption, RepoOption, repository
 from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ WatchOption = Annotated[bool, typer.Option("--watch", help="Go on, and index aga
 FullOption = Annotated[bool, typer.Option("--full", help="Read every file again, not only what changed.")]
 
 
-def index(
+def index(  # noqa: PLR0913  # one parameter an option
+    folder: FolderArgument = None,
     *,
     full: FullOption = False,
     plan: PlanOption = False,
@@ -41,7 +42,7 @@ def index(
 
     if watch and (plan or full):
         raise InvalidQueryError("--watch goes with neither --plan nor --full")
-    output = Output(as_json)
+    output, repo = Output(as_json), repository(folder, repo)
     if watch:
         from coderag.interfaces.cli._watch import follow
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
+from coderag.interfaces.cli._options import DebugOption, FolderArgument, JsonOption, RepoOption, repository
 from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from coderag.schema import IndexStatus
 
 
-def status(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugOption = False) -> None:
+def status(
+    folder: FolderArgument = None,
+    *,
+    repo: RepoOption = None,
+    as_json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
     """Say what is indexed, and whether it is up to date.
 
     Also which files were left out, and why. It compares the index with all files on disk.
@@ -20,7 +26,7 @@ def status(*, repo: RepoOption = None, as_json: JsonOption = False, debug: Debug
     from coderag.interfaces.cli._report import print_report
 
     output = Output(as_json)
-    rag = open_warm(repo, output)
+    rag = open_warm(repository(folder, repo), output)
     with output.busy("comparing with the files on disk"):
         state = rag.status()
     if as_json:
