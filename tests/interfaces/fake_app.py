@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING
 
-from coderag.errors import IndexNotFoundError, InvalidQueryError, ModelError
+from coderag.errors import IndexLockedError, IndexNotFoundError, InvalidQueryError, ModelError
 from coderag.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
 from coderag.retrieval.explanation import ExplainedPiece, Explanation
 from coderag.retrieval.text_matches import TextMatch, TextMatches
@@ -94,10 +94,10 @@ def make_match(**changes: object) -> TextMatch:
 class FakeCodeRAG:
     """Behaves as `coderag.app.CodeRAG`; records the calls.
 
-    Behaviours: ``ok``, ``unindexed``, ``partial`` (a file fails), ``stale``, ``weak``, ``nothing``, ``hostile``
-    (control characters in the text), ``huge``, ``waiting`` (indexing never ends), ``switch`` (another embedding model is
-    configured), or an exception that all raise. Of the plan also ``fresh``, ``rebuild``, ``priced``, ``unpriced``
-    and ``resumed``.
+    Behaviours: ``ok``, ``unindexed``, ``being-indexed`` (by another process), ``partial`` (a file fails), ``stale``, ``weak``,
+    ``nothing``, ``hostile`` (control characters in the text), ``huge``, ``waiting`` (indexing never ends), ``switch`` (another
+    embedding model is configured), or an exception that all raise. Of the plan also ``fresh``, ``rebuild``, ``priced``,
+    ``unpriced`` and ``resumed``.
     """
 
     def __init__(self, root: Path, behaviour: str | BaseException = "ok") -> None:
@@ -106,7 +106,7 @@ class FakeCodeRAG:
             storage=StorageSettings(), service=ServiceSettings(autostart=False), ingestion=IngestionSettings()
         )
         self.behaviour = behaviour
-        self.indexed = behaviour != "unindexed"
+        self.indexed = behaviour not in {"unindexed", "being-indexed"}
         self.calls: list[tuple[str, object]] = []
 
     def _begin(self, call: str, arguments: object, query: str = "-") -> None:
@@ -120,6 +120,8 @@ class FakeCodeRAG:
 
     def index(self, *, full: bool = False, progress: Callable[[IndexProgress], None] | None = None) -> IndexReport:
         self._begin("index", full)
+        if self.behaviour == "being-indexed" and len(self.calls) < 4:
+            raise IndexLockedError("The index in .coderag is being written by process 7", hint="Wait until it is done.")
         if progress:
             progress(IndexProgress("scan", 3, 0))
             progress(IndexProgress("chunk", 2, 4))

@@ -258,6 +258,14 @@ def test_a_first_question_indexes_the_repository(coderag, command) -> None:
     assert "indexed 1,204" not in result.stdout
 
 
+def test_a_first_question_waits_for_the_one_who_is_indexing(coderag) -> None:
+    result = coderag("search", "login", behaviour="being-indexed")
+    assert result.exit_code == 0
+    assert [name for name, _ in coderag.calls] == ["search", "index", "index", "index", "search"]
+    assert result.stderr.count("is being written by process 7; waiting for it\n") == 1
+    assert "login" in result.stdout
+
+
 def test_a_first_question_in_json_is_pure_on_both_streams(coderag) -> None:
     result = coderag("search", "login", "--json", behaviour="unindexed")
     assert json_of(result)["hits"]

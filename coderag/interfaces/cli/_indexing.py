@@ -1,11 +1,12 @@
 """Run the indexing with its progress, and ask a question of a repository that may not be indexed yet."""
 
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from coderag.errors import IndexNotFoundError
+from coderag.errors import IndexLockedError, IndexNotFoundError
 from coderag.interfaces.cli import _app
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._streams import Output
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 _Engine = TypeVar("_Engine", bound="_app.Engine")
+
+_BETWEEN_LOOKS_S: Final = 0.3
 
 
 def open_here(repo: Path | None, output: Output) -> "CodeRAG":
@@ -40,6 +43,20 @@ def run_index(rag: "_app.Engine", *, full: bool = False) -> "IndexReport":
     if not isinstance(rag, RemoteCodeRAG):  # the service notes what it opens
         _note(rag)
     return report
+
+
+def _first_index(rag: "_app.Engine", output: Output) -> "IndexReport":
+    """Make the index, or wait for the one who does: a question to a repository without one has nothing else to go by."""
+    is_told = False
+    while True:
+        try:
+            return run_index(rag)
+        except IndexLockedError as error:
+            if not is_told:
+                output.note(f"{error}; waiting for it")
+            is_told = True
+        with output.busy("waiting for the index"):
+            time.sleep(_BETWEEN_LOOKS_S)
 
 
 def _note(rag: "CodeRAG") -> None:
@@ -76,7 +93,7 @@ def ask_indexed(
         if not may_index:
             raise
     output.note(f"not indexed yet: indexing {rag.root}")
-    report = run_index(rag)
+    report = _first_index(rag, output)
     failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
     output.note(f"indexed {report.files.get('indexed', 0):,} files{failed}")
     with output.busy(doing) if doing else nullcontext():
