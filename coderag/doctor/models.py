@@ -3,13 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from coderag.doctor.probes import LOCAL_TIMEOUT_S, Finding, Probe
 from coderag.doctor.servers import Served, embedding_server, llm_server, reranker_server, server_probes
 from coderag.doctor.setup import Setup
-from coderag.errors import IndexModelError, ModelError, ModelUnavailableError
+from coderag.errors import IndexModelError, ModelError, ModelUnavailableError, StoreError
 from coderag.models.llms.providers import make_language_model
 from coderag.models.providers import make_dense_model
 from coderag.models.rerankers.providers import make_reranker
@@ -62,8 +63,9 @@ def _embedding(setup: Setup, limit_s: float) -> Finding:
     started = time.perf_counter()
     vector = model.embed_query(_SAMPLE, _SAMPLE.split())
     ms = _ms_since(started)
-    info = model.info
-    pointer = setup.store.pointer()
+    info, pointer = model.info, None
+    with suppress(StoreError):  # another check tells of it
+        pointer = setup.store.pointer()
     there = pointer.embedding if pointer else None
     if there and (there.provider, there.model) == (info.provider, info.model):
         if there.dimension != vector.size:

@@ -180,6 +180,7 @@ def test_a_path_is_its_steps(coderag) -> None:
         "src/a.py:12  method verify  callee, import 0.90, at src/b.py:28\n"
     )
     assert coderag("graph", "path", "nobody", "x").stderr == "no path is known from nobody to x\n"
+    assert coderag("graph", "path", "main", "main").exit_code == 2
     assert list(json_of(coderag("graph", "path", "main", "x", "--json")))[:3] == ["question", "from", "to"]
 
 

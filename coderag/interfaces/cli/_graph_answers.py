@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from coderag.codegraph.drawing import MOST_NODES, Drawing, dot, draw_cycles, draw_neighbours, draw_outline, mermaid
-from coderag.errors import AmbiguousNameError
+from coderag.errors import AmbiguousNameError, InvalidQueryError
 from coderag.graph_questions import ask_graph
 from coderag.interfaces.cli import _graph_entries as entries
 from coderag.interfaces.cli._graph_options import Level, View
@@ -65,7 +65,10 @@ def answer(question: Question, name: str, view: View, *, depth: int = 0) -> None
 
 
 def path(start: str, end: str, view: View) -> None:
-    """Show the shortest path from one declaration to another. Raises as `answer`."""
+    """Show the shortest path from one declaration to another. Raises as `answer`, and if both are the same name."""
+    if start == end:
+        hint = "`coderag graph cycles --level symbols` tells what calls itself by way of others."
+        raise InvalidQueryError(f"a path from {start} to itself has no steps", hint=hint)
     _show_with_candidates(
         lambda graph, candidates: graph.path(start, end, candidates=candidates),
         view,

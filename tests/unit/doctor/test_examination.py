@@ -223,6 +223,12 @@ def test_an_index_is_looked_at(root, check):
     assert checks["index.files"].status == "skipped"
 
 
+def test_a_damaged_index_is_no_fault_of_the_model(root, check):
+    CodeRAG(root, ingestion={"workers": 0}).index()
+    (root / ".coderag/v1/CURRENT").write_text("damaged", encoding="utf-8")
+    assert check("embedding")["embedding.request"].status == "ok"
+
+
 # --- beside searching
 
 
