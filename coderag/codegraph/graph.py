@@ -168,13 +168,15 @@ class CodeGraph:
     # Tests, documents, and what may break
 
     def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return the tests of a declaration or file; if none tests it itself, those that call it on the way."""
+        """Return the tests of a declaration or file; if none tests it itself, those that call it on the way, or name it."""
         starts = self._with_members(self._nodes(name))
-        direct = self._walk(starts, {"in": ("tests",)}, 1, self._same, candidates=candidates)
-        calling = (
-            [] if direct else self._walk(starts, {"in": CALLS}, _TEST_DEPTH, self.kin.users_of, candidates=candidates)
-        )
-        return direct or [replace(one, relation="test_for") for one in calling if one.role == "test"]
+        if direct := self._walk(starts, {"in": ("tests",)}, 1, self._same, candidates=candidates):
+            return direct
+        for relations, depth in ((CALLS, _TEST_DEPTH), (USES, 1)):
+            users = self._walk(starts, {"in": relations}, depth, self.kin.users_of, candidates=candidates)
+            if tests := [replace(one, relation="test_for") for one in users if one.role == "test"]:
+                return tests
+        return []
 
     def documents(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the documents that name a declaration."""

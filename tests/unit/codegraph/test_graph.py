@@ -267,6 +267,14 @@ def test_what_no_test_names_is_tested_by_the_tests_that_come_through_it(graph):
     assert graph.tests("report") == []
 
 
+def test_what_no_test_calls_is_tested_by_the_tests_that_hand_it_on():
+    files = {"a.py": [("Codec", "class", 1, 2)], "b.py": [("use", "function", 1, 2)]}
+    tests = {"tests/test_a.py": [("test_roundtrip", "function", 3, 4)]}
+    edges = [("test_roundtrip", "references", "Codec", 4, 0.97, "import"), ("use", "references", "Codec", 2)]
+    found = make({**files, **tests}, edges).tests("Codec")
+    assert [(one.qualified_name, one.relation, one.line) for one in found] == [("test_roundtrip", "test_for", 4)]
+
+
 def test_documents_name_a_declaration(graph):
     assert [(one.path, one.line, one.relation) for one in graph.documents("Cart")] == [
         ("docs/guide.md", 12, "documentation")
