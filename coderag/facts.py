@@ -147,3 +147,17 @@ class FileFacts:
     references: Sequence[Reference] = ()
     mentions: Sequence[Mention] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def line_order(facts: FileFacts) -> list[int]:
+    """Return the ranks of the lines of all that others may see of a file, if it declares a name twice; else nothing.
+
+    Which of several is meant is told by what stands above what, and not by the lines themselves.
+    """
+    names = [one.name for one in facts.definitions]
+    if len(set(names)) == len(names):
+        return []
+    lines = [one.start_line for one in facts.definitions]
+    lines += (one.line for kind in (facts.imports, facts.bases, facts.bindings) for one in kind)
+    rank_of = {line: rank for rank, line in enumerate(sorted(set(lines)))}
+    return [rank_of[line] for line in lines]

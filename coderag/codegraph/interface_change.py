@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.table import FULLY_LINKED
-from coderag.facts import MODULE_SCOPE, Base, Definition, FileFacts
+from coderag.facts import MODULE_SCOPE, Base, Definition, FileFacts, line_order
 
 _WORD: Final = re.compile(r"\w+")
 _UNWRITTEN: Final = frozenset(
@@ -72,10 +72,10 @@ def _whole(facts: FileFacts) -> tuple[object, ...]:
     scopes = _identities(facts.definitions)
     stars = [(one.module, one.exported, scopes[one.scope]) for one in facts.imports if one.name == "*"]
     namespaces = [one.qualified_name for one in facts.definitions if one.kind == "namespace"]
-    names = [one.name for one in facts.definitions]
-    has_blocks = facts.language in _WITH_BLOCKS and len(set(names)) < len(names)
-    order = names if has_blocks else ()  # which of several of a name is meant is told by what stands around them
-    return facts.language, facts.package, facts.settings, exported, stars, namespaces, order
+    # Which of several of a name is meant is told by what stands around them.
+    order = line_order(facts) if facts.language in _WITH_BLOCKS else []
+    names = [one.name for one in facts.definitions] if order else []
+    return facts.language, facts.package, facts.settings, exported, stars, namespaces, names, order
 
 
 def _moved(before: FileFacts, after: FileFacts, names: Collection[str]) -> NDArray[np.int64]:

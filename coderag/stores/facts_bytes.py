@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from coderag.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference
+from coderag.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference, line_order
 
 Fact = TypeVar("Fact", Definition, Import, Base, Binding, Reference, Mention)
 
@@ -20,7 +20,8 @@ class PackedFacts(NamedTuple):
     """What `pack_facts` made.
 
     Attributes:
-        digest: Hash of the interface without line numbers: while it stays, no other file has to be linked again.
+        digest: Hash of the interface, of its lines only their order where that matters: while it stays, no other file has to be
+            linked again.
     """
 
     interface: bytes
@@ -62,7 +63,7 @@ def pack_facts(facts: FileFacts) -> PackedFacts:
     columns = list(map(_columns, kinds))
     unplaced = list(map(_without_lines, (Definition, Import, Base, Binding), columns))
     interface = [facts.language, facts.package, *columns, facts.settings]
-    unplaced_interface = [facts.language, facts.package, *unplaced, facts.settings]
+    unplaced_interface = [facts.language, facts.package, *unplaced, facts.settings, line_order(facts)]
     scopes, uses, chains, lines = _columns(facts.references) or [()] * 4
     positions = {chain: position for position, chain in enumerate(dict.fromkeys(chains))}
     references = (scopes, uses, lines, [positions[chain] for chain in chains])

@@ -297,6 +297,19 @@ def test_edges_between_the_same_two_come_in_one_order_whatever_was_known_first()
     assert_same_graph(build(after, build(before), before), anew)
 
 
+def _called_lines(graph: GraphTables) -> list[int]:
+    starts = [node["start_line"] for node in graph.nodes.to_pylist()]
+    return [starts[edge["target"]] for edge in graph.edges.to_pylist() if edge["relation"] == "calls"]
+
+
+def test_which_of_two_declarations_of_a_name_is_exported_is_told_by_what_stands_above() -> None:
+    one, other, exported = "function f() {\n}\n", "function f() {\n}\n", "export { f as g };\n"
+    before = {"a.js": one + exported + other, "b.js": "import { g } from './a';\nfunction use() { g(); }\n"}
+    after = {**before, "a.js": one + other + exported}
+    assert _called_lines(build(before)) != _called_lines(build(after))
+    assert_same_graph(build(after, build(before), before), build(after))
+
+
 def test_what_comes_back_to_itself_is_found_once_it_no_longer_does() -> None:
     program = {
         "a.py": "from b import b\ndef a(): return b()\n",

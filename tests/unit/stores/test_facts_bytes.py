@@ -82,6 +82,15 @@ def test_the_digest_is_that_of_what_others_see_whatever_its_line() -> None:
     assert len({digest, *(pack_facts(one).digest for one in others)}) == len(others) + 1
 
 
+def test_of_a_name_that_is_declared_twice_the_order_of_lines_counts_and_not_the_lines() -> None:
+    def digest(*lines: int) -> bytes:
+        first, second, passed_on = lines
+        definitions = [Definition("f", "f", "function", -1, line, line) for line in (first, second)]
+        return pack_facts(_made(definitions=definitions, imports=[Import("", "f", "g", -1, passed_on, True)])).digest
+
+    assert digest(1, 3, 2) == digest(1, 9, 4) != digest(1, 3, 5)
+
+
 _PACKED = pack_facts(
     FileFacts(
         "python",
