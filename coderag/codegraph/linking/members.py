@@ -45,9 +45,13 @@ class Members:
             return self._part(owner, name)
         kind = self._resolver.definition(owner).kind
         if owner.kind == "definition" and kind == "namespace":
-            found = self._resolver.in_scope(owner.file, owner.index, name)
-            return found or self._resolver.from_stars(owner.file, name, owner.index)
+            inside = ("inside", owner.file, owner.index, name)  # which may import from itself
+            return self._resolver.once(inside, lambda: self._in_namespace(owner, name))
         return self._member_of_object(owner, name) if kind in TYPES else self._member_of_value(owner, name)
+
+    def _in_namespace(self, owner: Meaning, name: str) -> Meaning | None:
+        found = self._resolver.in_scope(owner.file, owner.index, name)
+        return found or self._resolver.from_stars(owner.file, name, owner.index)
 
     def _member_of_object(self, owner: Meaning, name: str) -> Meaning | None:
         """Return a member of a type or an instance of it."""

@@ -3,6 +3,7 @@
 A process that ends early costs time, never edges: what it did not link is linked here.
 """
 
+import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ _PART: Final = 150_000  # bytes of facts, at most: so long one process may wait 
 _PARTS_A_PROCESS: Final = 8  # at least
 _IN_ADVANCE: Final = 2  # parts that a process has to do: it need not wait for the next one
 _ASSIST = f"{__name__}:assist"
+
+_logger = logging.getLogger(__name__)
 
 _Parts = deque[list[int]]
 _Told = dict[int, tuple[list[tuple[Any, ...]], set[int], set[str]]]
@@ -44,14 +47,15 @@ def link_files(program: Program, files: Sequence[int], helpers: Helpers | None =
         if helpers and processes > 1:
             parts = _parts(files, sizes, min(_PART, total // (_PARTS_A_PROCESS * processes)))
             linked = _link_together(linker, program, parts, Helpers(processes - 1, helpers.lend))
-        return {file: linked[file] if file in linked else linker.link(file) for file in files}
+        return {file: linked[file] if file in linked else _linked(linker, program, file) for file in files}
 
 
 def assist(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Link for another process: it sends all facts, then one part after the other, and None in the end."""
-    with _linker(Program([FactsRow(*row) for row in read_message(requests)])) as linker:
+    program = Program([FactsRow(*row) for row in read_message(requests)])
+    with _linker(program) as linker:
         while (part := read_message(requests)) is not None:
-            write_message(answers, {file: _told(linker.link(file)) for file in part})
+            write_message(answers, {file: _told(_linked(linker, program, file)) for file in part})
 
 
 @contextmanager
@@ -64,6 +68,17 @@ def _linker(program: Program) -> Iterator[Linker]:
             resolver.let_go()
 
 
+def _linked(linker: Linker, program: Program, file: int) -> LinkedFile:
+    """Return the edges of a file; none of one whose names lead to each other without end, which others need not suffer from."""
+    try:
+        return linker.link(file)
+    except RecursionError:
+        _logger.warning(
+            "The names of %s lead to each other without end: the code graph leaves it out.", program.rows[file].path
+        )
+        return LinkedFile([], Consulted())
+
+
 def _link_together(linker: Linker, program: Program, parts: _Parts, helpers: Helpers) -> dict[int, LinkedFile]:
     """Return the edges of the files of some parts, linked here and by other processes; those of some miss if one fails."""
     linked: dict[int, LinkedFile] = {}
@@ -72,7 +87,7 @@ def _link_together(linker: Linker, program: Program, parts: _Parts, helpers: Hel
         elsewhere = [threads.submit(_link_elsewhere, rows, parts, helpers.lend) for _ in range(helpers.number)]
         try:
             for part in _taken(parts):
-                linked |= {file: linker.link(file) for file in part}
+                linked |= {file: _linked(linker, program, file) for file in part}
         finally:
             parts.clear()  # whoever interrupts does not wait for the others to do it all
     for future in elsewhere:

@@ -127,3 +127,18 @@ def test_linking_leaves_nothing_that_only_the_collector_would_find():
     finally:
         gc.enable()
     assert left == []
+
+
+def test_a_file_whose_names_lead_to_each_other_without_end_does_not_take_the_others_down(program, monkeypatch, caplog):
+    link = Linker.link
+
+    def endless(linker, file):
+        if not file:
+            raise RecursionError
+        return link(linker, file)
+
+    monkeypatch.setattr(Linker, "link", endless)
+    linked = parallel.link_files(program, range(len(program.rows)))
+    assert not linked[0].links
+    assert any(one.links for one in linked.values())
+    assert program.rows[0].path in caplog.text

@@ -225,6 +225,21 @@ def test_modules_that_pass_on_each_other_do_not_hang() -> None:
     assert _calls(program) == {("src/b.rs:run", "src/a.rs:one")}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fn main() { test::y(); }\nmod test {\n    use crate::test::x;\n    pub fn y() { x(); }\n}\n",
+        "mod a {\n    use self::x;\n    fn f() { x() }\n}\n",
+        "mod a { pub use crate::b::x; }\nmod b { pub use crate::a::x; }\nfn main() { a::x(); }\n",
+        "mod a { pub use super::b::*; }\nmod b { pub use super::a::*; }\nfn main() { a::x(); b::y::z(); }\n",
+        "mod a { pub mod b { pub use super::super::a::b::c::d; pub use super::b::c; } }\nfn main() { a::b::c::d(); }\n",
+    ],
+)
+def test_a_module_inside_a_file_may_import_what_only_leads_back_to_itself(text: str) -> None:
+    other = {"Cargo.toml": '[package]\nname = "a"\n', "src/other.rs": "fn g() {}\nfn f() { g() }\n"}
+    assert ("src/other.rs:f", "calls", "src/other.rs:g") in triples({**other, "src/main.rs": f"mod other;\n{text}"})
+
+
 def test_a_function_and_the_module_it_comes_from_may_have_one_name() -> None:
     files = {
         "Cargo.toml": '[package]\nname = "shop"\n',
