@@ -112,6 +112,11 @@ class CodeGraph:
         found = self._importers(starts, depth, self._imported_with, candidates=candidates)
         return found or self._importers(starts, depth, self._imported_beside, candidates=candidates)
 
+    def is_member(self, name: str) -> bool:
+        """Whether a name means something inside a type or function: who imports that does not use it by that."""
+        nodes = self.targets.all(name)
+        return bool(nodes) and all(self.symbols.around(node) for node in nodes)
+
     def _importers(
         self, starts: Sequence[int], depth: int, first: StandIns, *, candidates: bool
     ) -> list[GraphNeighbour]:
@@ -186,7 +191,7 @@ class CodeGraph:
         """Return what may break when a declaration, or a file, changes.
 
         That is what calls it, names it, extends or overrides it, tests it, and so on from there; likewise for its members;
-        and the files that import it, if nothing in them is listed already.
+        and the files that import it, if nothing in them is listed already: not those that import the type around a member.
         """
         named = self._nodes(name)
         routes: Routes = {"in": (*USES, "overrides", "tests")}
@@ -195,7 +200,8 @@ class CodeGraph:
         )
         users = [self._neighbour(step) for step in steps]
         listed = {user.path for user in users}
-        files = self._importers(named, 1, self._imported_with, candidates=candidates)
+        alone = [node for node in named if not self.symbols.around(node)]
+        files = self._importers(alone, 1, self._imported_with, candidates=candidates)
         direct = [user for user in users if user.depth == 1]
         return [*direct, *(file for file in files if file.path not in listed), *users[len(direct) :]]
 

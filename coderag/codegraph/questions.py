@@ -79,7 +79,7 @@ def _usage(graph: CodeGraph, words: str, name: str, from_here: bool) -> Iterable
     if _ABOUT_DEPENDENCE.search(words):
         return [*graph.users(name), *graph.importers(name)]
     calling = graph.callers(name) if _ABOUT_CALLS.search(words) else []
-    return calling or graph.users(name) or graph.importers(name)
+    return calling or graph.users(name) or ([] if graph.is_member(name) else graph.importers(name))
 
 
 def _impact(graph: CodeGraph, name: str, depth: int) -> list[GraphNeighbour]:

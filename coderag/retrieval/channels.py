@@ -104,6 +104,8 @@ def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
 
 def _nearly_declared(corpus: Corpus, name: str) -> list[SymbolMatch]:
     """Return the declarations of names that may be meant by one that nothing has: misspelt, or only begun."""
+    if len(corpus.chunks_that_write(name)):  # it is no misspelling
+        return []
     return [
         replace(match, quality=match.quality * near.quality * _NEARLY)
         for near in corpus.symbols.near(name)

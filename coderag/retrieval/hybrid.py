@@ -11,6 +11,7 @@ from coderag.retrieval.filters import chunk_mask
 from coderag.retrieval.fusion import FusedScores, fuse_ranks, fuse_scores
 from coderag.retrieval.report_retrieval import fuse_report, report_channels
 from coderag.retrieval.shapes import shape_of
+from coderag.retrieval.written_names import written_scores
 from coderag.settings import SearchSettings
 from coderag.state import Analysis, Candidate, FilterValues
 from coderag.stores.corpus import Corpus
@@ -128,8 +129,10 @@ def _candidate_rows(
     wanted = max(top_k, _LEAST_RESULTS)
     symbols = find_symbols(corpus, analysis)[:_DEFINITIONS]
     signals = shape_of(analysis["intent"]).chunk_scores(corpus, settings, slice(None))
-    within = fused.chunks + symbol_scores(corpus, symbols) + signals
+    written = written_scores(corpus, analysis)
+    within = fused.chunks + symbol_scores(corpus, symbols) + written + signals
     rows = dict.fromkeys(match.row for match in symbols)
+    rows.update(dict.fromkeys(top(np.where(written > 0, within, 0), _DEFINITIONS)))
     rows.update(dict.fromkeys(top(fused.chunks, round(wanted * _CHUNKS_A_RESULT))))
     words = question_words(query)
     named = corpus.path_index.stem_coverage(words) + corpus.path_index.folder_share(words)

@@ -26,6 +26,12 @@ _THING = _NOUN + _KIND + _NAME + _TAIL_KIND
 _OTHER = _THING.replace("(?P<name>", "(?P<other>")
 _TYPE = rf"(?-i:(?=\S*[A-Z])){_THING}"  # what is created is a type, or it is no question about code
 _CODE_NAME = r"(?-i:(?=\S*[A-Z_`]))"  # two of them are no longer a guess that plain words are names
+_VALUE = (
+    r"(?:the\s+)?(?:(?:environment\s+)?(?:variable|setting|option|property|field|constant|flag|key|value)\s+)?"
+    rf"(?-i:(?=\S*(?:[A-Z_`]|\w\.\w))){_NAME}"
+    r"(?:\s+(?:(?:environment|configuration|config)\s+)?(?:variable|setting|option|property|field|constant|flag|key|value))?"
+)
+_READ = r"(?:read|set|written|assigned|changed|modified|configured|consulted|checked|evaluated|accessed)"
 _END = r"\s*\??\s*$"
 _WHO = (
     r"(?:who|what|which(?:\s+\w+){0,2}|where|everything\s+that|(?:places?|code|all\s+\w+|find\s+\w+|functions|methods|"
@@ -99,6 +105,7 @@ INTENT_PATTERNS: tuple[IntentPattern, ...] = tuple(
         rf"\b(?:impact|blast\s+radius)\s+of\s+{_THING}",
         rf"\bwhere\s+(?:is|are)\s+{_THING}\s+{_USED}\b",
         rf"\bwhere\s+(?:is|are)\s+{_TYPE}\s+{_CREATED}{_END}",
+        rf"\bwhere\s+(?:is|are)\s+{_VALUE}\s+{_READ}\b",
         rf"^\s*is\s+{_THING}\s+{_USED}\s+any\w+{_END}",
     )
     + _pattern(

@@ -109,9 +109,11 @@ def _question_scores(
     fitting = zip(candidates, rows, strict=True)
     own = np.array([candidate["score"] * KIND_FACTORS.get(kinds[row], 1.0) for candidate, row in fitting])
     own += looked_up + shape.chunk_scores(corpus, settings, rows)
-    if shape.wants_definition and "definition" not in settings.disabled_signals:
-        own += question.definitions[rows]
-        own += np.where(looked_up >= _CERTAIN, _DECLARED, 0)
+    if "definition" not in settings.disabled_signals:
+        own += question.written[rows]
+        if shape.wants_definition:
+            own += question.definitions[rows]
+            own += np.where(looked_up >= _CERTAIN, _DECLARED, 0)
     files = corpus.file_of[rows]
     totals = (1 - shape.chunk_share) * by_file[files] + shape.chunk_share * own * shares["factor"][files]
     if not shape.wants_definition:  # the places asked for are known

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from coderag.retrieval.channels import find_symbols, symbol_scores
 from coderag.retrieval.entities import names_in
 from coderag.retrieval.hints import hint_factors
+from coderag.retrieval.written_names import written_scores
 from coderag.state import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.stores.path_index import question_words
@@ -30,6 +31,7 @@ class Question:
         words: Stemmed words that may be part of a file's name.
         names: Last segments of the names in the question.
         definitions: float32 (n_chunks,), how well each chunk declares one of the names, 0 to 1.
+        written: float32 (n_chunks,), whether a chunk has one that nothing declares, 0 to 1.
         lexical_rows: int (m,), the lexically best chunks, best first.
     """
 
@@ -37,6 +39,7 @@ class Question:
     words: Sequence[str]
     names: Sequence[str]
     definitions: FloatArray
+    written: FloatArray
     lexical_rows: NDArray[np.int64]
 
     @classmethod
@@ -48,13 +51,14 @@ class Question:
             words=question_words(query),
             names=[part for parts in names for part in parts],
             definitions=symbol_scores(corpus, find_symbols(corpus, analysis)),
+            written=written_scores(corpus, analysis),
             lexical_rows=np.asarray(lexical_rows, np.int64),
         )
 
 
 def definition(corpus: Corpus, question: Question) -> FloatArray:
-    """The file declares a name of the question."""
-    return corpus.file_max(question.definitions)
+    """The file declares a name of the question, or has it if nothing declares it."""
+    return corpus.file_max(np.maximum(question.definitions, question.written))
 
 
 def file_name(corpus: Corpus, question: Question) -> FloatArray:

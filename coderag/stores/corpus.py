@@ -5,7 +5,7 @@ first chunk.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from math import log1p
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from coderag.stores.path_index import PathIndex
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.spellings import Spellings
 from coderag.stores.symbol_table import SymbolTable, split_qualified
-from coderag.tokens import path_terms, text_terms
+from coderag.tokens import expand, path_terms, text_terms
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -166,6 +166,19 @@ class Corpus:
         """Return the rows of the chunks that have a term."""
         column = self.term_ids.get(term)
         return _NOWHERE if column is None else self.body.documents_with(column)
+
+    def chunks_that_write(self, name: str) -> IntArray:
+        """Return the rows of the chunks that have a name: all its parts, of which one is a compound as ``maxSize`` is.
+
+        Of a name that is a plain word nobody can tell whether it is meant.
+        """
+        terms = [expand(part) for part in split_qualified(name)]
+        if not any(len(of_part) > 1 for of_part in terms):
+            return _NOWHERE
+        wanted = dict.fromkeys(
+            of_part[0] for of_part in terms if of_part
+        )  # the first of a compound stands for all of it
+        return reduce(np.intersect1d, map(self.chunks_with, wanted))
 
     def rarity(self, term: str) -> float:
         """Return how telling a term is: the logarithm of the share of chunks that have it, turned over."""

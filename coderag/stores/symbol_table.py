@@ -22,7 +22,7 @@ _LESS_MEANT: Final = frozenset({"key", "rule", "section", "impl"})
 configuration file, a type rather than what is implemented for it elsewhere."""
 _LESS_MEANT_FACTOR = 0.9
 _REMEMBERED = 64  # names whose declarations are kept
-_EXACT, _EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
+_EXACT, EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -122,7 +122,7 @@ class SymbolTable:
     def _find(self, parts: tuple[str, ...]) -> list[SymbolMatch]:
         *qualifiers, last = parts
         if positions := self._by_name.get(last):
-            qualities = _EXACT, _EXACT_OTHER_SCOPE
+            qualities = _EXACT, EXACT_OTHER_SCOPE
         else:
             positions, qualities = self._by_fold.get(fold(last), []), (_FOLDED, _FOLDED_OTHER_SCOPE)
         records = self._records.take(positions).to_pylist() if positions else []

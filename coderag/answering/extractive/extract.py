@@ -10,6 +10,7 @@ from coderag.answering.extractive.explanation import write_explanation
 from coderag.answering.extractive.flow_steps import write_flow
 from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.not_found import unknown, unknown_names, write_not_found
+from coderag.answering.extractive.occurrences import occurrences, write_occurrences
 from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
 from coderag.answering.flow import find_flow
@@ -42,10 +43,21 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], 
         missing = unknown_names(index, state)
         for sentence in missing:
             writer.say(f"*{sentence}*\n")
-        if not _write_nearly_named(writer, index, shape, state):
+        if not (_write_written(writer, index, shape, state) or _write_nearly_named(writer, index, shape, state)):
             shape = "explanation"
             write_explanation(writer, index, state, results, related)
     return writer.draft(shape, missing)
+
+
+def _write_written(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
+    """Write where a name that is asked for is written though nothing is known to declare it; whether it is."""
+    if shape not in ("definition", "usages"):
+        return False
+    for name in unknown(index, state):
+        if places := occurrences(index, name):
+            write_occurrences(writer, name, places)
+            return True
+    return False
 
 
 def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
@@ -53,6 +65,8 @@ def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state:
     if shape not in ("definition", "usages"):
         return False
     for name in unknown(index, state):
+        if len(index.corpus.chunks_that_write(name)):  # it is no misspelling
+            continue
         for near in index.corpus.symbols.near(name, 1):
             declared = index.named(near.word)
             if near.quality < SIMILAR or not declared:

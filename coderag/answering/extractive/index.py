@@ -16,6 +16,7 @@ from coderag.stores.pieces import Piece
 from coderag.tokens import query_terms, raw_tokens, text_terms
 
 CALLABLE: Final = frozenset({"function", "method", "macro"})
+VALUES: Final = frozenset({"variable", "constant", "field", "key"})
 TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
 _CALLS: Final = ("calls", "instantiates")
 FILE: Final = "file"

@@ -55,6 +55,9 @@ def unknown_names(index: Index, state: QueryState) -> list[str]:
     """Return a sentence for each name in a question that nothing is called by, with names that are spelt nearly so."""
     sentences = []
     for name in unknown(index, state):
+        if len(index.corpus.chunks_that_write(name)):
+            sentences.append(f"Nothing that the index knows declares {code(name)}, but it is written in the code.")
+            continue
         near = [code(other) for other in index.corpus.symbols.similar(name, _MOST_NAMES)]
         hint = f" Close by spelling: {joined(near, 'or')}." if near else ""
         sentences.append(f"Nothing is called {code(name)}.{hint}")

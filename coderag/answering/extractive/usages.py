@@ -6,10 +6,20 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, Index
+from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, VALUES, Index
+from coderag.answering.extractive.occurrences import occurrences, write_occurrences
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.relations import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
-from coderag.answering.extractive.writer import Writer, a_kind, code, code_line, command, joined, search_command
+from coderag.answering.extractive.writer import (
+    Writer,
+    a_kind,
+    code,
+    code_line,
+    command,
+    counted,
+    joined,
+    search_command,
+)
 from coderag.schema import RESOLVED, GraphNeighbour, Intent
 from coderag.state import QueryState
 from coderag.stores.pieces import Piece
@@ -44,17 +54,36 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
             _lead(writer, index, name, {})
             _write_unsure(writer, index, name, unsure)
             return [f"No use of {code(name)} could be tied to it."]
+    return _write_unused(writer, index, names, _VERBS.get(intent, "use"))
+
+
+def _write_unused(writer: Writer, index: Index, names: Sequence[str], verb: str) -> list[str] | None:
+    """Write what there is of names that nothing is known to use: of a value the places where it is written."""
+    for name in names:
+        declared = index.named(name)
+        is_value = verb == "use" and all(one.kind in VALUES for one in declared)
+        if is_value and (places := occurrences(index, name, declared)):
+            return _write_written(writer, index, name, places)
     known = next((name for name in names if index.graph.uses(name) or index.named(name)), "")
     if not known:
         return None
-    writer.say(f"Nothing in this repository is known to {_VERBS.get(intent, 'use')} {code(known)}.")
+    writer.say(f"Nothing in this repository is known to {verb} {code(known)}.")
     if where := _declared(writer, index, known):
         writer.say(f"\nIt is {where}.")
     called = next((one.name.rpartition(".")[2] for one in index.named(known) if one.kind in CALLABLE), "")
-    if called and intent not in _VERBS:
+    if called and verb == "use":
         untold = "A call through a value whose type the code does not tell is not known as one"
         writer.say(f"\n{untold}: {search_command(f'{called}(')} lists all places.")
-    return [f"Nothing is known to {_VERBS.get(intent, 'use')} {code(known)}."]
+    return [f"Nothing is known to {verb} {code(known)}."]
+
+
+def _write_written(writer: Writer, index: Index, name: str, places: Sequence[Lines]) -> list[str]:
+    """Write where a value, or what nothing declares, is written."""
+    where = _declared(writer, index, name)
+    what = f" ({where})" if where else ", which nothing in this repository is known to declare,"
+    writer.say(f"**{code(name)}**{what} is written in {counted(len(places), 'line')}{' besides' if where else ''}.")
+    write_occurrences(writer, name, places)
+    return [f"Which of these lines mean {code(name)} is told by the name alone."] if where else []
 
 
 _VERBS: Final[Mapping[Intent, str]] = MappingProxyType({"find_tests": "test", "hierarchy": "extend"})

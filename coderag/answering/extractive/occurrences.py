@@ -1,0 +1,78 @@
+"""List where a name is written: of values, whose uses the code graph does not know, and of names that nothing declares."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.index import Declared, Index
+from coderag.answering.extractive.writer import Writer, code, code_line, search_command
+from coderag.stores.symbol_table import split_qualified
+from coderag.tokens import expand
+
+_ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored", "test")
+_MOST_SHOWN = 20
+_MOST_CHUNKS = 400  # looked through
+_MOST_LINES = 4  # of one file, while others are to be shown
+
+
+def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> list[Lines]:
+    """Return the lines that have a name as a word, outside of its declarations: of its own files first, of tests last.
+
+    Args:
+        index: The open index.
+        name: A name, as it is written; of something declared only its last part counts.
+        declared: What it means.
+    """
+    last = (split_qualified(name) or [name])[-1]
+    heads = {(head.path, head.start_line) for one in declared if (head := index.head_of(one))}
+    word = re.compile(rf"(?<!\w){re.escape(last if declared else name)}(?!\w)")
+    lines = (line for line in _lines_with(index, last if declared else name) if word.search(line.text))
+    own = {one.path for one in declared}
+    role_of = dict(zip(index.corpus.paths, index.corpus.file_roles, strict=True))
+    declares = re.compile(
+        rf"\b(?:class|struct|enum|interface|trait|type|def|func|function|fn|sub)\s+{re.escape(last)}\b"
+    )
+
+    def order(line: Lines) -> tuple[bool, bool, int, str, int]:
+        role = _ROLES.index(role_of[line.path])
+        return line.path not in own, not declares.search(line.text), role, line.path, line.start_line
+
+    return sorted({line for line in lines if (line.path, line.start_line) not in heads}, key=order)
+
+
+def _lines_with(index: Index, name: str) -> Iterator[Lines]:
+    """Yield the lines of the chunks that have a name."""
+    corpus, terms = index.corpus, expand(name)
+    rows = corpus.chunks_that_write(name)
+    if not len(rows) and len(terms) == 1:
+        rows = corpus.chunks_with(terms[0])
+    for row in rows[:_MOST_CHUNKS].tolist():
+        path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
+        if lines := index.lines(path, first, end):
+            yield from (Lines(path, at, at, text) for at, text in enumerate(lines.text.split("\n"), first))
+
+
+def write_occurrences(writer: Writer, name: str, places: Sequence[Lines]) -> None:
+    """Write lines that have a name, by file."""
+    writer.heading(f"Written in ({len(places):,})")
+    shown = _spread(places)
+    for path, group in groupby(shown, key=lambda one: one.path):
+        of_file = list(group)
+        if len(of_file) > 1:
+            writer.say(f"- {code(path)}")
+        indent = "  " if len(of_file) > 1 else ""
+        for one in of_file:
+            writer.say(f"{indent}- {code_line(one.text)} — {writer.cite(one)}")
+    if len(places) > len(shown):
+        rest = search_command(split_qualified(name)[-1] if split_qualified(name) else name)
+        writer.say(f"- and {len(places) - len(shown):,} more: {rest} lists all")
+
+
+def _spread(places: Sequence[Lines]) -> list[Lines]:
+    """Return the first places, of each file a few."""
+    shown: list[Lines] = []
+    for _, group in groupby(places, key=lambda one: one.path):
+        shown += list(group)[:_MOST_LINES]
+    return shown[:_MOST_SHOWN]

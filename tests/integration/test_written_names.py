@@ -1,0 +1,69 @@
+"""Names that nothing declares, and values: where they are written is found, and no use of them is denied."""
+
+import pytest
+
+from coderag import CodeRAG
+
+FILES = {
+    "src/limits.go": 'package limits\n\nimport "os"\n\n'
+    'func packSize() string {\n\tif given := os.Getenv("BOX_PACK_SIZE"); given != "" {\n\t\treturn given\n\t}\n\treturn "4"\n}\n',
+    "src/pack.go": "package limits\n\n// Pack has a size.\ntype Pack struct {\n\tSize int\n\tboxWidth int\n}\n\n"
+    "func (p *Pack) PackSize() int {\n\treturn p.Size * p.boxWidth\n}\n\nfunc (p *Pack) Read() int {\n\treturn p.PackSize()\n}\n",
+    "src/server.py": 'class Options:\n    maxRequests = 0\n\n\ndef from_config(config):\n    """Read the options of a server."""\n'
+    '    options = Options()\n    options.maxRequests = config.get("server.maxRequests")\n    return options\n',
+    "src/fast.pyx": "cdef class FastChunker:\n    cdef int size\n",
+    "src/use_fast.pyx": "from fast cimport FastChunker\n\ncdef class Cutter(FastChunker):\n    pass\n",
+    "src/shape.py": "class Item:\n    def move(self):\n        return 1\n\n    def stay(self):\n        return 2\n",
+    "src/other.py": "from shape import Item\n\n\ndef build():\n    return Item()\n",
+    "docs/size.md": "# Sizes\n\nSet `BOX_PACK_SIZE` to choose the size of packs that are read.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def rag(tmp_path_factory):
+    root = tmp_path_factory.mktemp("written")
+    for path, text in FILES.items():
+        file = root / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    with CodeRAG(root, ingestion={"workers": 0}) as engine:
+        engine.index()
+        yield engine
+
+
+@pytest.mark.parametrize(
+    "question", ["where is BOX_PACK_SIZE read?", "where is the BOX_PACK_SIZE environment variable set?", "BOX_PACK_SIZE"]
+)
+def test_code_that_reads_a_variable_comes_before_what_has_only_its_parts(rag, question):
+    assert str(rag.search(question)[0].path) == "src/limits.go"
+
+
+def test_an_answer_lists_where_a_name_is_written_that_nothing_declares(rag):
+    answer = rag.ask("where is BOX_PACK_SIZE read?")
+    assert "src/limits.go:6" in answer.text
+    assert "docs/size.md:3" in answer.text
+    assert answer.text.index("src/limits.go:6") < answer.text.index("docs/size.md:3")
+    assert "Nothing is called" not in answer.text
+
+
+def test_uses_of_a_field_are_not_denied(rag):
+    answer = rag.ask("where is Pack.boxWidth used?")
+    assert "known to use" not in answer.text
+    assert "return p.Size * p.boxWidth" in answer.text
+
+
+def test_a_key_with_dots_is_found_where_it_is_written(rag):
+    assert "from_config" in [hit.qualified_name for hit in rag.search("where is server.maxRequests read?")[:2]]
+
+
+@pytest.mark.parametrize("question", ["where is FastChunker defined?", "which classes derive from FastChunker?"])
+def test_what_only_the_text_declares_is_shown_and_nothing_spelt_nearly_so(rag, question):
+    answer = rag.ask(question)
+    assert "cdef class FastChunker:" in answer.text
+    assert "This is about" not in answer.text
+
+
+def test_what_imports_a_type_is_not_affected_by_one_of_its_methods(rag):
+    assert [one.path for one in rag.graph.impact("Item.stay")] == []
+    assert "src/other.py" not in rag.ask("what breaks if Item.stay changes?").text
+    assert "src/other.py" in [one.path for one in rag.graph.impact("Item")]
