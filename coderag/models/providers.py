@@ -145,13 +145,13 @@ def ollama_options(address: str, timeout_s: float, key: str = "") -> dict[str, A
 
 
 @cache
-def _word_vectors() -> WordVectors:
+def word_vectors() -> WordVectors:
     """Return the shipped word vectors, read once a process however many repositories are open."""
     return WordVectors.load()
 
 
 def _embedded(settings: EmbeddingSettings) -> EmbeddedDense:
-    words = _word_vectors()
+    words = word_vectors()
     if settings.model not in {"", words.name}:
         message = f"embedding.model is {settings.model}, which the provider 'embedded' does not have"
         raise ConfigurationError(message, hint="Set embedding.provider to the model's, or remove embedding.model.")

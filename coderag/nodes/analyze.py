@@ -6,6 +6,7 @@ from coderag.errors import ModelError
 from coderag.observability import Step
 from coderag.retrieval.analysis import analyze as analyze_query
 from coderag.retrieval.rewriting import rewrite, with_rewritten
+from coderag.retrieval.spelling import corrected
 from coderag.state import Analysis, QueryContext, QueryState, QueryUpdate
 
 _REWRITTEN = frozenset({"general", "understand_module"})  # the others name what they want
@@ -14,7 +15,7 @@ _REWRITTEN = frozenset({"general", "understand_module"})  # the others name what
 def analyze(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
     """Find the question's intent, entities and terms; a language model may add others, if the settings say so."""
     with Step("analyze") as step:
-        analysis = analyze_query(state["query"], runtime.context.project)
+        analysis = corrected(runtime.context.corpus, analyze_query(state["query"], runtime.context.project))
         step.note(intent=analysis["intent"], confidence=analysis["confidence"], entities=len(analysis["entities"]))
         if runtime.context.settings.rewrite != "none" and analysis["intent"] in _REWRITTEN:
             analysis = _rewritten(state["query"], analysis, runtime.context, step)

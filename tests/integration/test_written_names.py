@@ -6,10 +6,13 @@ from coderag import CodeRAG
 
 FILES = {
     "src/limits.go": 'package limits\n\nimport "os"\n\n'
-    'func packSize() string {\n\tif given := os.Getenv("BOX_PACK_SIZE"); given != "" {\n\t\treturn given\n\t}\n\treturn "4"\n}\n',
+    'func packSize() string {\n\tif given := os.Getenv("BOX_PACK_SIZE"); given != "" {\n'
+    '\t\treturn given\n\t}\n\treturn "4"\n}\n',
     "src/pack.go": "package limits\n\n// Pack has a size.\ntype Pack struct {\n\tSize int\n\tboxWidth int\n}\n\n"
-    "func (p *Pack) PackSize() int {\n\treturn p.Size * p.boxWidth\n}\n\nfunc (p *Pack) Read() int {\n\treturn p.PackSize()\n}\n",
-    "src/server.py": 'class Options:\n    maxRequests = 0\n\n\ndef from_config(config):\n    """Read the options of a server."""\n'
+    "func (p *Pack) PackSize() int {\n\treturn p.Size * p.boxWidth\n}\n\n"
+    "func (p *Pack) Read() int {\n\treturn p.PackSize()\n}\n",
+    "src/server.py": "class Options:\n    maxRequests = 0\n\n\n"
+    'def from_config(config):\n    """Read the options of a server."""\n'
     '    options = Options()\n    options.maxRequests = config.get("server.maxRequests")\n    return options\n',
     "src/fast.pyx": "cdef class FastChunker:\n    cdef int size\n",
     "src/use_fast.pyx": "from fast cimport FastChunker\n\ncdef class Cutter(FastChunker):\n    pass\n",
@@ -32,7 +35,8 @@ def rag(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "question", ["where is BOX_PACK_SIZE read?", "where is the BOX_PACK_SIZE environment variable set?", "BOX_PACK_SIZE"]
+    "question",
+    ["where is BOX_PACK_SIZE read?", "where is the BOX_PACK_SIZE environment variable set?", "BOX_PACK_SIZE"],
 )
 def test_code_that_reads_a_variable_comes_before_what_has_only_its_parts(rag, question):
     assert str(rag.search(question)[0].path) == "src/limits.go"
