@@ -67,7 +67,7 @@ class Drawing:
     """Boxes and arrows.
 
     Attributes:
-        left_out: Number of nodes that had no room.
+        left_out: Number of nodes, or of whole cycles, that had no room.
     """
 
     nodes: Sequence[DrawnNode]
@@ -109,22 +109,23 @@ def draw_neighbours(name: str, neighbours: Sequence[GraphNeighbour], limit: int 
     return Drawing(sketch.nodes, sketch.edges, len(neighbours) - len(shown))
 
 
-def draw_cycles(cycles: Sequence[GraphCycle], limit: int = MOST_NODES) -> Drawing:
-    """Draw one way around each cycle. Cycles without room are left out as a whole, but for the first."""
+def draw_cycles(cycles: Sequence[GraphCycle], limit: int | None = None) -> Drawing:
+    """Draw one way around each cycle, always the whole of it.
+
+    Args:
+        cycles: Those that are known.
+        limit: Number of cycles drawn, the first ones; by default those that `MOST_NODES` have room for, at least one.
+    """
     sketch = _Sketch()
     left_out = 0
-    for cycle in cycles:
-        if sketch.nodes and len(sketch.nodes) + len(cycle.steps) > limit:
-            left_out += len(cycle.steps)
+    for cycle in cycles[:limit]:
+        if limit is None and sketch.nodes and len(sketch.nodes) + len(cycle.steps) > MOST_NODES:
+            left_out += 1
             continue
-        shown = cycle.steps[:limit]
-        left_out += len(cycle.steps) - len(shown)
-        placed = [sketch.place(step) for step in shown]
-        edges = list(zip(placed, shown[1:], placed[1:], strict=False))
-        if len(shown) == len(cycle.steps):
-            edges.append((placed[-1], shown[0], placed[0]))
-        for before, step, target in edges:
+        placed = [sketch.place(step) for step in cycle.steps]
+        for before, step, target in zip([placed[-1], *placed], cycle.steps, placed, strict=False):
             sketch.connect(before, step, target)
+    left_out += len(cycles) - len(cycles[:limit])
     return Drawing(sketch.nodes, sketch.edges, left_out)
 
 

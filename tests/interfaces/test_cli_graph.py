@@ -218,6 +218,15 @@ def test_an_outline_is_nested(coderag) -> None:
     assert json_of(coderag("graph", "outline", "a", "--json"))["results"][0]["children"][1]["name"] == "close"
 
 
+def test_a_folder_has_no_outline(coderag, tmp_path) -> None:
+    (tmp_path / ".git").mkdir(exist_ok=True)
+    (tmp_path / "src" / "inject").mkdir(parents=True)
+    result = coderag("graph", "outline", "src/inject", "--repo", str(tmp_path))
+    assert "src/inject is a folder" in result.stderr
+    assert "Name a file in it" in result.stderr
+    assert coderag.opened is None  # nothing was asked
+
+
 # --- export and import
 
 

@@ -15,6 +15,7 @@ from coderag.interfaces.cli._graph_questions import Question
 from coderag.interfaces.cli._graph_text import print_entries
 from coderag.interfaces.cli._indexing import ask_indexed, open_warm
 from coderag.interfaces.cli._report import LISTED
+from coderag.roots import find_root
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
@@ -90,7 +91,7 @@ def cycles(level: Level, view: View) -> None:
         f"cycles of {level}",
         f"no cycles of {level} are known",
         partial(entries.cycle_entries, level),
-        draw_cycles,
+        lambda found, _: draw_cycles(found, view.limit),  # a limit is of cycles, not of the boxes in them
     )
     _show(rag, found, view, form)
 
@@ -104,8 +105,12 @@ def hotspots(kind: str | None, limit: int, view: View) -> None:
 
 
 def outline(file: str, view: View) -> None:
-    """Show the declarations of a file. Raises as `answer`."""
+    """Show the declarations of a file. Raises as `answer`, and if it is a folder."""
     file = file.replace(os.sep, "/").removeprefix("./")
+    if (find_root(view.repo) / file).is_dir():  # else the words of its path may name a declaration, or its first file
+        raise InvalidQueryError(
+            f"{file} is a folder", hint="Name a file in it; `coderag graph imports` takes a folder."
+        )
     rag, found = _ask(lambda graph: graph.outline(file), view)
     form = _Form(
         {"question": "outline", "path": file},

@@ -180,10 +180,19 @@ def test_a_cycle_is_drawn_as_a_ring() -> None:
     }
 
 
-def test_cycles_without_room_are_left_out_and_a_ring_that_is_cut_stays_open() -> None:
-    drawing = draw_cycles([imports("a", "b", "c", "d"), imports("x", "y")], limit=3)
-    assert drawn(drawing) == {("b", "imports", "c"), ("c", "imports", "d")}
-    assert drawing.left_out == 3
+def test_a_limit_is_of_cycles_not_of_the_boxes_in_them() -> None:
+    cycles = [imports("a", "b", "c", "d"), imports("x", "y"), imports("v", "w")]
+    drawing = draw_cycles(cycles, limit=2)
+    assert len(drawing.nodes) == 6
+    assert {("d", "imports", "a"), ("y", "imports", "x")} <= drawn(drawing)
+    assert drawing.left_out == 1
+
+
+def test_without_a_limit_cycles_are_drawn_while_there_is_room_each_as_a_whole() -> None:
+    large = imports(*(f"large{number}" for number in range(70)))
+    drawing = draw_cycles([large, imports("x", "y")])
+    assert len(drawing.edges) == 70
+    assert drawing.left_out == 1
 
 
 def test_an_outline_leaves_out_what_is_deepest_first() -> None:
