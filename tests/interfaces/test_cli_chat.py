@@ -226,7 +226,7 @@ def test_without_an_index_it_is_made_unless_forbidden(environment, tmp_path) -> 
     done = subprocess.run(command, **given, check=False)
     assert done.returncode == 0
     assert "a.py:1" in done.stdout
-    assert "indexed 1 files" in done.stderr
+    assert "indexed 1 file\n" in done.stderr
 
 
 def test_a_long_prompt_is_sent_only_if_it_was_agreed_to(shop, piped) -> None:

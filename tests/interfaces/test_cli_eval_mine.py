@@ -118,6 +118,15 @@ def test_what_cannot_be_mined_is_told(shop, tmp_path, arguments, told):
     assert not (tmp_path / "golden.jsonl").exists()
 
 
+@pytest.mark.parametrize("ending", ["yaml", "YML"])
+def test_an_ending_of_yaml_is_refused_as_json_lines_could_not_be_read_back(shop, tmp_path, ending):
+    result = coderag("eval", "mine", "--repo", shop, "--out", tmp_path / f"golden.{ending}")
+    assert result.exit_code == 2
+    assert "written as JSON lines" in result.stderr
+    assert "golden.jsonl" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_git_is_told(tmp_path):
     result = coderag("eval", "mine", "-C", tmp_path, "--from", "commits", "--out", tmp_path / "golden.jsonl")
     assert result.exit_code == 2

@@ -141,7 +141,7 @@ def _lead(writer: Writer, one: _Side, other: _Side) -> None:
         if kinds[0] == kinds[1]
         else joined([a_kind(side.declared.kind) for side in (one, other)])
     )
-    related = " ".join(sentences) or "Neither calls or extends the other."
+    related = " ".join(sentences) or "Neither calls nor extends the other."
     writer.say(f"**{one.name} and {other.name}** are {both}. {related}\n")
 
 

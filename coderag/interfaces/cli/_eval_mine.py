@@ -35,6 +35,9 @@ class MinePlan:
 def mine_set(plan: MinePlan, output: Output) -> None:
     """Write a golden set of what the sources yield, and tell what was left out and why."""
     sources = _sources(plan)
+    if plan.out.suffix.lower() in (".yaml", ".yml"):
+        hint = f"Name it {plan.out.with_suffix('.jsonl').name}."
+        raise InvalidQueryError(f"{plan.out}: a mined set is written as JSON lines, not as YAML", hint=hint)
     if plan.out.exists() and not plan.force:
         raise ConfigurationError(f"{plan.out} already exists", hint="--force overwrites it.")
     if not plan.out.resolve().parent.is_dir():

@@ -95,6 +95,7 @@ def ask_indexed(
     output.note(f"not indexed yet: indexing {rag.root}")
     report = _first_index(rag, output)
     failed = f", {len(report.failed):,} failed ('coderag status' says which)" if report.failed else ""
-    output.note(f"indexed {report.files.get('indexed', 0):,} files{failed}")
+    indexed = report.files.get("indexed", 0)
+    output.note(f"indexed {indexed:,} file{'s' * (indexed != 1)}{failed}")
     with output.busy(doing) if doing else nullcontext():
         return question(rag)
