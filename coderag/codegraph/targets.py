@@ -1,9 +1,10 @@
 """What a name asks for in a code graph: one declaration, or an error that says what to write instead."""
 
+import re
 from collections.abc import Collection, Iterable
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
-from coderag.codegraph.kin import Kin
+from coderag.codegraph.kin import TYPE_KINDS, Kin
 from coderag.codegraph.names import Named, NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.codegraph.walks import breadth_first
@@ -19,7 +20,26 @@ _MOST_NAMESAKES = 20
 
 _MOST_SHOWN = 8
 _DEEPEST = 20  # bases of bases
+_OWNERS: Final = (TYPE_KINDS | {"impl", "namespace"}) - {"type_alias"}
+_VALUES: Final = frozenset({"variable", "constant", "field", "function", "macro", "type_alias"})
+"""What may have members that are declared somewhere else: the code graph knows no types of values."""
+
+_LIKE_A_TYPE: Final = re.compile(r"[A-Z]\w*[a-z]\w*")
 _WAYS_TO_SAY: Final = "Give a declaration's name, a path, `path:line` or `path::name`."
+
+
+class Absent(NamedTuple):
+    """A member that what is named before it has not, though something else has one of that name.
+
+    Attributes:
+        owner: What is named before it, as the name puts it.
+        member: The name without that.
+        nodes: The types or modules that are called as the owner is; none if nothing is.
+    """
+
+    owner: str
+    member: str
+    nodes: list[int]
 
 
 class Targets:
@@ -56,8 +76,51 @@ class Targets:
         return groups[0]
 
     def all(self, name: str, *preferred: Collection[str]) -> list[int]:
-        """Return the nodes of all that may be meant by a name, the most used first; none if nothing has it."""
+        """Return the nodes of all that may be meant by a name, the most used first; none if nothing has it.
+
+        What stands before a member may be a value of any type (``store.commit``): then all members of that name may be
+        meant, unless the member is `absent`.
+        """
         return [node for group in self._groups(name, preferred, strict=False)[:_MOST_NAMESAKES] for node in group]
+
+    def absent(self, name: str) -> Absent | None:
+        """Return what is wrong with ``Type.member`` if there is no such type, or it neither has nor inherits the member.
+
+        None as well if nothing has a member of that name, or if what stands before it may be a value.
+        """
+        found = self._names.find(name)
+        if not found or self._in_scope(name, found) or self._inherited(name):
+            return None
+        *scopes, member = split_qualified(name) or [""]
+        if not scopes:
+            return None
+        owner = ".".join(scopes)
+        named = [one.node for one in self._names.find(scopes[-1]) if self._is_called(one.node, scopes[-1])]
+        if any(self._graph.kinds[node] in _VALUES for node in named):
+            return None
+        owners = [node for node in named if self._graph.kinds[node] in _OWNERS] or self._modules(scopes, member)
+        # Behind one word in small letters is a field of a value (`context.Request.Get`), behind several a package.
+        is_field = len(scopes) == 2 and scopes[0][0].islower()
+        if owners or (_LIKE_A_TYPE.fullmatch(scopes[-1]) and not is_field and not self._files_of(owner)):
+            return Absent(owner, member, owners)
+        return None
+
+    def _is_called(self, node: int, word: str) -> bool:
+        """Whether a declaration has a name in this very spelling: ``store`` is a value, whatever ``Store`` is."""
+        return (split_qualified(self._graph.names[node].as_py()) or [""])[-1] == word
+
+    def _modules(self, scopes: Collection[str], member: str) -> list[int]:
+        """Return the modules of a dotted name, if none can have got a member of that name by importing it.
+
+        A single word may as well be a value that is called as some module is.
+        """
+        files = self._files_of(".".join(scopes)) if len(scopes) > 1 else []
+        imported = (edge.target for file in files for edge in self._graph.edges(file, "out", ("imports",)))
+        passed_on = any(self._graph.kinds[node] in MODULE_KINDS or self._is_called(node, member) for node in imported)
+        return [] if passed_on else files
+
+    def _files_of(self, name: str) -> list[int]:
+        return [one.node for one in self._names.find(name) if self._graph.kinds[one.node] == FILE_KIND]
 
     def declaration(self, node: int) -> Declaration:
         """Return a node as a result."""
@@ -75,7 +138,9 @@ class Targets:
         if not name.strip():
             raise InvalidQueryError("a name is empty", hint=_WAYS_TO_SAY)
         found = self._names.find(name)
-        nodes = self._in_scope(name, found) or self._inherited(name) or ([] if strict else _best(found))
+        nodes = self._in_scope(name, found) or self._inherited(name)
+        if not nodes and not strict and self.absent(name) is None:
+            nodes = _best(found)
         if not nodes and (files := self._names.files_in(name)):
             return [files]
         for kinds in preferred:

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from coderag.answering.extractive.absent import write_absent
 from coderag.answering.extractive.index import TYPES, Declared, Index
 from coderag.answering.extractive.pieces import also, show, whole
-from coderag.answering.extractive.relations import Groups, users_of
+from coderag.answering.extractive.relations import KINDS, Groups, users_of
 from coderag.answering.extractive.writer import (
     Writer,
     a_kind,
@@ -26,6 +27,7 @@ from coderag.stores.symbol_table import fold, split_qualified
 _LONGEST, _LONGEST_OF_SEVERAL = 30, 12  # lines of code
 _MOST_DECLARATIONS, _MOST_MEMBERS, _MOST_FILES, _MOST_ALSO = 8, 14, 4, 3
 _MOST_NAMES = 3
+_USING = ("called", "referenced", "imported")
 _FIELDS = frozenset({"field", "variable", "constant"})
 
 
@@ -40,6 +42,9 @@ def write_definition(writer: Writer, index: Index, state: QueryState, results: S
     """
     looked_up = [piece for piece in results if piece.looked_up]
     names = [one["text"] for one in state["analysis"]["entities"] if one["kind"] in ("identifier", "qualified_name")]
+    if write_absent(writer, index, names):
+        also(writer, index, [piece for piece in results if not piece.looked_up][:_MOST_ALSO], "See also")
+        return
     by_name = {name: [piece for piece in looked_up if _last(piece.name) == _last(name)] for name in names}
     groups = [pieces for pieces in by_name.values() if pieces][:_MOST_NAMES] or [looked_up]
     longest = _LONGEST if len(groups) == 1 else _LONGEST_OF_SEVERAL
@@ -123,7 +128,7 @@ def _members(writer: Writer, index: Index, declared: Declared, *, fields: bool) 
 
 def _used(writer: Writer, index: Index, declared: Declared, users: Groups) -> None:
     """Write how often a declaration is used, and the files that do so most, each with its first line of evidence."""
-    using = [one for kind in ("called", "referenced", "imported") for one in users[kind]]
+    using = [one for kind in _USING for one in users[kind]]
     tests = users["tested"]
     if not using and not tests:
         return
@@ -138,7 +143,10 @@ def _used(writer: Writer, index: Index, declared: Declared, users: Groups) -> No
         _use(writer, index, first, number)
     rest = len(files) - _MOST_FILES
     if rest > 0:
-        writer.say(f"- and in {counted(rest, 'more file')}: {command('callers', declared.name)}")
+        kinds = [kind for kind in _USING if users[kind]] if using else ["tested"]
+        verbs = [(verb, index.askable(verb, declared.name)) for verb in (KINDS[kind].command for kind in kinds)]
+        listing = joined([command(verb, name) for verb, name in verbs if name])
+        writer.say(f"- and in {counted(rest, 'more file')}{f': {listing}' if listing else ''}")
 
 
 def _use(writer: Writer, index: Index, first: GraphNeighbour, number: int) -> None:

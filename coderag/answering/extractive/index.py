@@ -4,11 +4,14 @@ The code graph is a collaborator of the query; this is the one place that knows 
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
 from coderag.answering.draft import Lines
+from coderag.errors import AmbiguousNameError, UnknownNameError
+from coderag.graph_questions import GraphQuestion, ask_graph
 from coderag.schema import NAMED_BY_FILE, RESOLVED, GraphNeighbour, Kind
 from coderag.state import QueryContext
 from coderag.stores.corpus import Corpus
@@ -83,6 +86,7 @@ class Index:
         self.corpus: Corpus = context.corpus
         self.graph: Any = context.graph.permissive
         self._symbols: Any = context.graph.symbols
+        self._strict: Any = context.graph
         self._texts: dict[int, list[str]] = {}
 
     # Lines
@@ -129,6 +133,17 @@ class Index:
         """Return what a name means, the most used first; what counts as one declaration (overloads, a stub) once."""
         nodes = self.graph.targets.all(name, _DECLARED, {FILE})
         return [self.declared(max(group, key=self._worth)) for group in self.graph.kin.grouped(nodes)]
+
+    def askable(self, question: GraphQuestion | Literal[""], name: str) -> str:
+        """Return a name by which ``coderag graph`` answers a question of what a name means; empty if no one name does."""
+        declared = self.named(name)
+        if not question:
+            return ""
+        for spelling in (name, *(one.key for one in declared if len(declared) == 1)):
+            with suppress(UnknownNameError, AmbiguousNameError):
+                ask_graph(self._strict, question, spelling, 1)
+                return spelling
+        return ""
 
     def _worth(self, node: int) -> tuple[bool, int]:
         """Return how well a node stands for its group: what is implemented for a type less than the type; then its length."""

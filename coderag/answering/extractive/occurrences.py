@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import groupby
 from typing import Final
+
+import numpy as np
 
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import Declared, Index
@@ -44,10 +47,9 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
 
 def _lines_with(index: Index, name: str) -> Iterator[Lines]:
     """Yield the lines of the chunks that have a name."""
-    corpus, terms = index.corpus, expand(name)
-    rows = corpus.chunks_that_write(name)
-    if not len(rows) and len(terms) == 1:
-        rows = corpus.chunks_with(terms[0])
+    corpus = index.corpus
+    terms = [expand(part)[0] for part in split_qualified(name) if expand(part)]
+    rows = reduce(np.intersect1d, map(corpus.chunks_with, terms)) if terms else np.empty(0, np.int32)
     for row in rows[:_MOST_CHUNKS].tolist():
         path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
         if lines := index.lines(path, first, end):

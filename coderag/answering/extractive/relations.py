@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from coderag.answering.extractive.index import FILE, PERHAPS, TYPES, Declared, Index
 from coderag.answering.extractive.writer import counted
+from coderag.graph_questions import GraphQuestion
 from coderag.schema import GraphNeighbour, GraphRelation, module_of
 from coderag.state import QueryState
 
@@ -23,7 +24,7 @@ class Kind(NamedTuple):
 
     heading: str
     counted: Callable[[int], str]
-    command: str
+    command: GraphQuestion | Literal[""]
 
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
@@ -114,7 +115,9 @@ def _asked(index: Index, state: QueryState, name: str, looked_up: Collection[tup
         paths = {path for path, _ in looked_up}
         return max(both, key=lambda groups: len(paths & {one.path for one in all_of(groups)}))
     if _IMPACT.search(question):
-        return _sorted_out(graph.impact(name, _DEPTH))
+        found = graph.impact(name, _DEPTH)
+        only_members = all("." in one.name and one.kind != FILE for one in index.named(name))
+        return _sorted_out([one for one in found if one.relation != "imported_by"] if only_members else found)
     meant = index.named(name)
     few = 0 < len(meant) <= _MOST_MEANT
     importers = graph.importers(name) if not meant else ()  # of a package; what is declared here is asked one by one

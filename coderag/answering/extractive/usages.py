@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Lines
+from coderag.answering.extractive.absent import write_absent
 from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, VALUES, Index
 from coderag.answering.extractive.occurrences import occurrences, write_occurrences
 from coderag.answering.extractive.pieces import also
@@ -29,6 +30,9 @@ _MOST_UNSURE = 5
 _MOST_LINES = 4  # of one user
 _MOST_NAMES = 4
 _FEW, _MOST_ALSO = 3, 3  # users, below which near code is shown as well
+_STEPWISE: Final = frozenset({"callers", "callees", "subclasses", "bases", "overrides", "overridden"})
+"""Commands that list one step unless they are told to go on."""
+
 _ASKABLE: Final = frozenset({"identifier", "qualified_name", "path", "location"})
 
 
@@ -39,6 +43,11 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
     """
     intent = state["analysis"]["intent"]
     names = [entity["text"] for entity in state["analysis"]["entities"] if entity["kind"] in _ASKABLE]
+    if absent := write_absent(writer, index, names):
+        for name in names:
+            if places := occurrences(index, name):
+                write_occurrences(writer, name, places)
+        return absent
     looked_up = {(piece.path, piece.name) for piece in results if piece.looked_up}
     for name in dict.fromkeys(names):
         if groups := groups_of(index, state, name, looked_up):
@@ -94,7 +103,11 @@ def _write(writer: Writer, index: Index, name: str, groups: Groups, looked_up: s
     for kind, neighbours in groups.items():
         if neighbours:
             asked = len(groups) == 1 or (kind != "tested" and any(key(one) in looked_up for one in neighbours))
-            _list(writer, index, name, kind, neighbours, _MOST_SHOWN if asked else _MOST_OF_OTHERS)
+            most = _MOST_SHOWN if asked else _MOST_OF_OTHERS
+            _list(writer, index, name, kind, neighbours, most)
+            if len(neighbours) > most:
+                all_are = _all_are_listed_by(index, name, "further" if "further" in groups else kind, neighbours)
+                writer.say(f"- and {len(neighbours) - most:,} more{f': {all_are} lists all' if all_are else ''}")
 
 
 def _lead(writer: Writer, index: Index, name: str, groups: Groups) -> None:
@@ -135,16 +148,35 @@ def _list(writer: Writer, index: Index, name: str, kind: str, neighbours: Sequen
             writer.say(f"- {code(path)}")
             indent = "  "
         for one in of_file:
-            writer.say(f"{indent}- {_entry(writer, index, name, kind, one)}")
-    if len(neighbours) > most:
-        relations = {one.relation for one in neighbours}
-        verb = next((of.command for same, of in KINDS.items() if relations <= RELATIONS_OF[same]), KINDS[kind].command)
-        writer.say(f"- and {len(neighbours) - most:,} more{f': {command(verb, name)} lists all' if verb else ''}")
+            entry = _entry(writer, index, name, kind, one, beneath=bool(indent))
+            writer.say(f"{indent}- {entry}")
 
 
-def _entry(writer: Writer, index: Index, name: str, kind: str, one: GraphNeighbour) -> str:
+def _all_are_listed_by(index: Index, name: str, kind: str, neighbours: Sequence[GraphNeighbour]) -> str:
+    """Return the command that lists all of a kind; empty if there is none.
+
+    Tests that are found as callers of some depth are no longer all listed as tests; what is further away has no other
+    command than its own, whatever its relations are.
+    """
+    relations = {one.relation for one in neighbours}
+    kinds = [kind] if kind == "further" else [same for same in KINDS if relations <= RELATIONS_OF[same]]
+    verb = KINDS[kinds[0] if kinds else kind].command
+    depth = max(one.depth for one in neighbours)
+    if verb == "tests" and depth > 1:
+        verb = "callers"
+    asked = index.askable(verb, name) if verb else ""
+    options = ["--depth", str(depth)] if depth > 1 and verb in _STEPWISE else []
+    return command(verb, asked, *options) if asked else ""
+
+
+def _entry(writer: Writer, index: Index, name: str, kind: str, one: GraphNeighbour, *, beneath: bool = False) -> str:
+    """Return a neighbour as an entry of a list, which may stand `beneath` the name of its file."""
     lines = _evidence(index, name, kind, one)
-    named = "" if one.kind == FILE and kind in INWARDS else code(one.qualified_name or one.path)
+    named = code(one.qualified_name or one.path)
+    if one.kind == FILE and kind in INWARDS:
+        # A file that imports is named by the place; one whose code at file level uses something is itself the user.
+        named = "at file level" if beneath else code(one.path)
+        named = "" if kind == "imported" else named
     through = f" through {code(one.via)}" if one.depth > 1 and one.via else ""
     perhaps = " (perhaps another method of that name)" if _is_dispatched(one) else ""
     shown = [f"{named}{through}{perhaps}", code_line(lines[0].text)] if lines else [f"{named}{through}{perhaps}"]

@@ -73,6 +73,7 @@ class Rechunker:
         )
         self._made: dict[str, tuple[Candidate, FreshFile]] = {}
         self._reasons: dict[str, FreshFile] = {}
+        self._is_behind = False
 
     def close(self) -> None:
         """Close the caches."""
@@ -93,12 +94,22 @@ class Rechunker:
         self._make([candidate for path in wanted if (candidate := known.get(path)) is not None and path not in gone])
         left = [candidate for path, candidate in sorted(known.items()) if candidate is not None and path not in gone]
         self._make(_affordable([candidate for candidate in left if not self._is_made(candidate)]))
+        self._tell_of([candidate for candidate in left if not self._is_made(candidate)])
         files = {path: fresh for path, (_, fresh) in self._made.items() if path not in gone}
         files |= self._skipped(edits)
         gone -= edits.skipped.keys()
         overviews = self._overviews(files, gone)
         terms = list(dict.fromkeys([*self._terms, *overviews.terms()])) if overviews.files else list(self._terms)
         return FreshFiles(files, frozenset(gone), terms, {**self._base.arrays(), **overviews.arrays()})
+
+    def _tell_of(self, left: Sequence[Candidate]) -> None:
+        """Say that some edits are not seen yet, once until they are: as after a switch to another branch."""
+        if left and not self._is_behind:
+            message = (
+                "%d files that changed are not read yet, and answers know them as they were: `coderag index` reads all."
+            )
+            _logger.warning(message, len(left))
+        self._is_behind = bool(left)
 
     def _skipped(self, edits: Edits) -> dict[str, FreshFile]:
         """Return the files that are left out now, with the reason; each an object that stays the same while it does."""

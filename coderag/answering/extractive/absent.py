@@ -1,0 +1,49 @@
+"""Say that a type or module has no such member, rather than tell of what others have by that name."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from coderag.answering.extractive.index import MOST_NAMED, Declared, Index
+from coderag.answering.extractive.writer import Writer, a_kind, code, joined
+
+_MOST_NEAR, _MOST_ELSEWHERE = 3, 4
+
+
+def write_absent(writer: Writer, index: Index, names: Sequence[str]) -> list[str]:
+    """Write which of some names are members that their types do not have, and what comes near; return it as sentences."""
+    return [sentence for name in dict.fromkeys(names) if (sentence := _absent(writer, index, name))]
+
+
+def _absent(writer: Writer, index: Index, name: str) -> str:
+    absent = index.graph.targets.absent(name)
+    if absent is None:
+        return ""
+    owners = [index.declared(node) for node in absent.nodes]
+    last = absent.owner.rpartition(".")[2]
+    sentence = (
+        f"{code(owners[0].name)} has no {code(absent.member)} that is declared or inherited in this repository."
+        if owners
+        else f"Nothing is called {code(last)}."
+    )
+    heads = [(one, head) for one in owners[:_MOST_NEAR] if (head := index.head_of(one))]
+    is_what = joined([f"{a_kind(one.kind)} in {writer.cite(head)}" for one, head in heads])
+    writer.say(f"**{sentence}**{f' {code(owners[0].name)} is {is_what}.' if is_what else ''}\n")
+    if near := _near(index, last, absent.member, owners):
+        writer.say(f"Close by spelling: {joined([code(one) for one in near], 'or')}.\n")
+    if elsewhere := index.named(absent.member):
+        shown = [(one, head) for one in elsewhere[:_MOST_ELSEWHERE] if (head := index.head_of(one))]
+        places = [f"{code(one.name)} in {writer.cite(head)}" for one, head in shown]
+        many = "at least " if len(elsewhere) >= MOST_NAMED else ""
+        more = [f"{many}{len(elsewhere) - len(shown)} more"] if len(elsewhere) > len(shown) else []
+        writer.say(f"Declared by that name elsewhere: {joined([*places, *more])}.\n")
+    return sentence
+
+
+def _near(index: Index, owner: str, member: str, owners: Sequence[Declared]) -> list[str]:
+    """Return what may be meant: members that are spelt nearly so, else what is called nearly as the unknown owner."""
+    if not owners:
+        similar: list[str] = index.corpus.symbols.similar(owner, _MOST_NEAR)
+        return similar
+    members = [inside.name for one in owners for inside in index.members(one)]
+    by_last = {name.rpartition(".")[2]: name for name in reversed(members)}
+    return [by_last[last] for last in get_close_matches(member, by_last, n=_MOST_NEAR)]
