@@ -307,7 +307,7 @@ def test_an_edited_file_is_chunked_once_however_often_it_is_asked_about(rag, roo
     assert len(corpora) == 1
 
 
-def test_of_many_edits_those_that_an_answer_stands_on_come_first(rag, root, monkeypatch):
+def test_of_many_edits_those_that_an_answer_stands_on_come_first_and_the_rest_is_told(rag, root, monkeypatch, caplog):
     monkeypatch.setattr(rechunking, "MOST_FILES", 0)
     rag._opened.live._next_sweep = float("inf")
     for path in ("shop/pay.py", "shop/cart.py", "shop/stock.py"):
@@ -315,6 +315,7 @@ def test_of_many_edits_those_that_an_answer_stands_on_come_first(rag, root, monk
     rag.flag(["shop/pay.py", "shop/cart.py", "shop/stock.py"])
     hit = next(hit for hit in rag.search("count_stock") if hit.name == "count_stock")
     assert hit.start_line == 2
+    assert caplog.text.count("files that changed are not read yet") == 1
 
 
 @pytest.mark.slow

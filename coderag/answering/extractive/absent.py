@@ -1,5 +1,6 @@
 """Say that a type or module has no such member, rather than tell of what others have by that name."""
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -19,6 +20,8 @@ def _absent(writer: Writer, index: Index, name: str) -> str:
     if absent is None:
         return ""
     owners = [index.declared(node) for node in absent.nodes]
+    if any(_sets(index, one, absent.member) for one in owners):
+        return ""
     last = absent.owner.rpartition(".")[2]
     sentence = (
         f"{code(owners[0].name)} has no {code(absent.member)} that is declared or inherited in this repository."
@@ -37,6 +40,13 @@ def _absent(writer: Writer, index: Index, name: str) -> str:
         more = [f"{many}{len(elsewhere) - len(shown)} more"] if len(elsewhere) > len(shown) else []
         writer.say(f"Declared by that name elsewhere: {joined([*places, *more])}.\n")
     return sentence
+
+
+def _sets(index: Index, owner: Declared, member: str) -> bool:
+    """Whether a type has a member by using it of itself, as in Python and Ruby, where nothing else declares fields."""
+    lines = index.lines_of(owner)
+    used = re.compile(rf"(?:\b(?:self|this|cls)\s*(?:\.|->)\s*|@){re.escape(member)}\b")
+    return lines is not None and used.search(lines.text) is not None
 
 
 def _near(index: Index, owner: str, member: str, owners: Sequence[Declared]) -> list[str]:

@@ -10,7 +10,8 @@ MORE = {
         "class Ledger:\n    def index(self, entry):\n        return self.entries[entry]\n\n\n"
         "def find(ledger, entry):\n    return ledger.index(entry)\n\n\n"
         "class Book(Ledger):\n    pass\n\n\ndef read(book: Book):\n    return book.index(1)\n\n\n"
-        "class Shelf:\n    def indexes(self):\n        return []\n"
+        "class Shelf:\n    def indexes(self):\n        return []\n\n\n"
+        "class Card:\n    def __init__(self):\n        self.index = 1\n"
     ),
     "tests/test_ledger.py": (
         "from shop.ledger import Ledger\n\n\ndef test_index():\n    assert Ledger().index(1) == 1\n"
@@ -40,6 +41,10 @@ def test_a_type_that_there_is_not_is_refused(shop):
     draft = extracted(shop, "who calls Bogus.index")
     assert "Nothing is called `Bogus`." in draft.text
     assert draft.missing == ["Nothing is called `Bogus`."]
+
+
+def test_a_field_that_a_type_only_sets_is_its_member(shop):
+    assert "has no" not in extracted(shop, "where is Card.index used").text
 
 
 def test_members_that_are_spelt_nearly_so_are_named(shop):
