@@ -18,6 +18,9 @@ _SEEDS = 8  # results that a flow is made of
 _DEPTH, _DEPTH_AHEAD = 4, 3
 _DECAY = 0.7  # of what a declaration is worth, for each call on the way to it
 _ENOUGH = 6  # declarations; more must have to do with the question
+_OWN = 2.0  # what a beginning itself has to do with the question, against what it leads to
+_TELLING = 4  # of what it leads to: what leads to much leads to something of any question
+_LATER = 0.8  # for each better result
 _CALLER_FACTOR = 0.8  # a result is a better beginning than what calls it
 _MOST_REACHED = 150  # declarations, so many calls away, that are looked at
 _LEAST_STEPS = 2  # one call is no flow
@@ -51,11 +54,13 @@ class Reach:
     def best(self) -> Steps:
         """Return what the result, or a caller of one, leads to that leads to most of the results."""
         index = self._index
-        values = {seed: _value(index, seed, self._worth) for seed in self._seeds}
-        for seed in self._seeds[: _SEEDS // 2]:
+        values: dict[Declared, float] = {}
+        for place, seed in enumerate(self._seeds):
+            values.setdefault(seed, _value(index, seed, self._worth) * _LATER**place)
+        for place, seed in enumerate(self._seeds[: _SEEDS // 2]):
             for call in index.calls(index.called(seed), inwards=True)[:_MOST_CALLS]:
                 if call.source not in values and call.source.kind in CALLABLE and call.source.role == seed.role:
-                    values[call.source] = _CALLER_FACTOR * _value(index, call.source, self._worth)
+                    values[call.source] = _CALLER_FACTOR * _value(index, call.source, self._worth) * _LATER**place
         return self.first(sorted(values, key=lambda one: -values[one])[:_SEEDS])
 
 
@@ -80,8 +85,8 @@ class _Worth:
 
 def _value(index: Index, start: Declared, worth: _Worth) -> float:
     reached = index.graph.callees(start.key, _DEPTH_AHEAD)
-    ahead = sum(worth.of(one.path, one.qualified_name) * _DECAY**one.depth for one in reached if one.path)
-    return worth.of(start.path, start.name) + float(ahead)
+    ahead = sorted(worth.of(one.path, one.qualified_name) * _DECAY**one.depth for one in reached if one.path)
+    return _OWN * worth.of(start.path, start.name) + sum(ahead[-_TELLING:])
 
 
 def _grow(index: Index, start: Declared, worth: _Worth) -> Steps:
