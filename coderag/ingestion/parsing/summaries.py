@@ -7,6 +7,10 @@ from coderag.schema import ChunkMetadata
 from coderag.tokens import split_identifier
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s|$)|\n\s*\n")
+_MARKUP = re.compile(  # of C#, Java and JavaScript: what refers to a name, and what only says how it looks
+    r"<(?:see|seealso|paramref|typeparamref)\s+\w+=\"(?:\w:)?(?P<xml>[^\"]*)\"\s*/?>|\{@\w+\s+(?P<tag>[^}]*)\}"
+    r"|</?(?:summary|remarks|para|inheritdoc|c|code|p|b|i|em|tt|strong|ul|li|br|pre)\b[^>]*>"
+)
 _PARAMETER_NAME = re.compile(r"[^\W\d]\w*")
 _FUNCTION_POINTER = re.compile(r"\(\s*[*&^]\s*(\w+)")
 _ATTRIBUTES = re.compile(r"^(?:#?\[[^\]]*\]+\s*)+")  # of C#, C++ and PHP, in front of a parameter
@@ -36,6 +40,8 @@ def summarize(metadata: ChunkMetadata) -> tuple[str, str]:
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of a docstring in one line, at most 240 characters; empty if it says nothing."""
+    if "<" in text or "{@" in text:
+        text = _MARKUP.sub(lambda found: found["xml"] or found["tag"] or "", text)
     sentence = _one_line(_SENTENCE_END.split(text.strip(), maxsplit=1)[0])
     is_tag = sentence.startswith("@")  # ``@param`` and the like, without a description above
     return sentence if any(character.isalpha() for character in sentence) and not is_tag else ""
