@@ -16,7 +16,10 @@ FILES = {
     '    options = Options()\n    options.maxRequests = config.get("server.maxRequests")\n    return options\n',
     "src/fast.pyx": "cdef class FastChunker:\n    cdef int size\n",
     "src/use_fast.pyx": "from fast cimport FastChunker\n\ncdef class Cutter(FastChunker):\n    pass\n",
-    "src/shape.py": "class Item:\n    def move(self):\n        return 1\n\n    def stay(self):\n        return 2\n",
+    "src/shape.py": "class Item:\n    def move(self):\n        return 1\n\n    def stay(self):\n        return 2\n\n\n"
+    "class Plant:\n    def stay(self):\n        return 3\n",
+    "src/held.py": "from shape import Item\n\n\nclass Holder:\n    def __init__(self, item):\n        self.item = item\n\n"
+    "    def rest(self):\n        return self.item.stay()\n\n\ndef sure():\n    item = Item()\n    return item.stay()\n",
     "src/other.py": "from shape import Item\n\n\ndef build():\n    return Item()\n",
     "docs/size.md": "# Sizes\n\nSet `BOX_PACK_SIZE` to choose the size of packs that are read.\n",
 }
@@ -67,7 +70,15 @@ def test_what_only_the_text_declares_is_shown_and_nothing_spelt_nearly_so(rag, q
     assert "This is about" not in answer.text
 
 
+def test_calls_on_values_of_unknown_type_are_told_beside_those_that_are_known(rag):
+    answer = rag.ask("who calls Item.stay?")
+    assert "is called by 1 declaration" in answer.text
+    known, perhaps = answer.text.split("Perhaps also (1)")
+    assert "`src/held.py:14`" in known
+    assert "return self.item.stay()" in perhaps
+
+
 def test_what_imports_a_type_is_not_affected_by_one_of_its_methods(rag):
-    assert [one.path for one in rag.graph.impact("Item.stay")] == []
+    assert [one.qualified_name for one in rag.graph.impact("Item.stay")] == ["sure"]
     assert "src/other.py" not in rag.ask("what breaks if Item.stay changes?").text
     assert "src/other.py" in [one.path for one in rag.graph.impact("Item")]

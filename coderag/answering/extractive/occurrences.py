@@ -9,13 +9,14 @@ from typing import Final
 import numpy as np
 
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.index import Declared, Index
+from coderag.answering.extractive.index import CALLABLE, Declared, Index
 from coderag.answering.extractive.writer import Writer, code, code_line, search_command
 from coderag.stores.symbol_table import split_qualified
 from coderag.tokens import expand
 
 _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored", "test")
 _MOST_SHOWN = 20
+_MOST_ALIKE, _MOST_UNTIED = 6, 5
 _MOST_CHUNKS = 400  # looked through
 _MOST_LINES = 4  # of one file, while others are to be shown
 
@@ -54,6 +55,36 @@ def _lines_with(index: Index, name: str) -> Iterator[Lines]:
         path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
         if lines := index.lines(path, first, end):
             yield from (Lines(path, at, at, text) for at, text in enumerate(lines.text.split("\n"), first))
+
+
+def untied_calls(index: Index, declared: Sequence[Declared]) -> list[Lines]:
+    """Return the lines of code that call a method of the same name on something, and that the code graph ties to nothing.
+
+    Those of values that are called as where it is known come first. Of a name that many declarations have there are none:
+    they may be calls of any.
+    """
+    last = declared[0].name.rpartition(".")[2]
+    alike = index.named(last)
+    if len(alike) >= _MOST_ALIKE or any(one.kind not in CALLABLE for one in declared):
+        return []
+    nodes = {node for one in alike for node in index.called(one)}
+    tied = {(call.source.path, call.line) for call in index.calls(nodes, inwards=True)}
+    role_of = dict(zip(index.corpus.paths, index.corpus.file_roles, strict=True))
+    call = re.compile(rf"^(?!\s*(?:#|//|/?\*)).*?(\w*)(?:\(\))?(?:\.|->|::)\s*{re.escape(last)}\s*\(")
+    found = [(line, called[1]) for line in occurrences(index, last, declared) if (called := call.search(line.text))]
+    known = {value for line, value in found if (line.path, line.start_line) in tied}
+    untied = [one for one in found if (one[0].path, one[0].start_line) not in tied and role_of[one[0].path] != "docs"]
+    return [line for line, _ in sorted(untied, key=lambda one: one[1] not in known)]
+
+
+def write_untied(writer: Writer, declared: Sequence[Declared], lines: Sequence[Lines]) -> None:
+    """Write calls that may be of a method."""
+    last = declared[0].name.rpartition(".")[2]
+    writer.heading(f"Perhaps also ({len(lines):,}): the code does not tell of what type the value is")
+    for line in lines[:_MOST_UNTIED]:
+        writer.say(f"- {code_line(line.text)} — {writer.cite(line)}")
+    if len(lines) > _MOST_UNTIED:
+        writer.say(f"- and {len(lines) - _MOST_UNTIED:,} more: {search_command(f'{last}(')} lists all of that name")
 
 
 def write_occurrences(writer: Writer, name: str, places: Sequence[Lines]) -> None:

@@ -86,7 +86,7 @@ class _Worth:
 def _value(index: Index, start: Declared, worth: _Worth) -> float:
     reached = index.graph.callees(start.key, _DEPTH_AHEAD)
     ahead = sorted(worth.of(one.path, one.qualified_name) * _DECAY**one.depth for one in reached if one.path)
-    return _OWN * worth.of(start.path, start.name) + sum(ahead[-_TELLING:])
+    return _OWN * worth.of(start.path, start.name) + float(sum(ahead[-_TELLING:]))
 
 
 def _grow(index: Index, start: Declared, worth: _Worth) -> Steps:

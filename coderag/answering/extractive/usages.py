@@ -8,7 +8,7 @@ from typing import Final
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.absent import write_absent
 from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, VALUES, Index
-from coderag.answering.extractive.occurrences import occurrences, write_occurrences
+from coderag.answering.extractive.occurrences import occurrences, untied_calls, write_occurrences, write_untied
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.relations import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
 from coderag.answering.extractive.writer import (
@@ -52,6 +52,9 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
     for name in dict.fromkeys(names):
         if groups := groups_of(index, state, name, looked_up):
             _write(writer, index, name, groups, looked_up)
+            declared = index.named(name)
+            if "called" in groups and declared and (untied := untied_calls(index, declared)):
+                write_untied(writer, declared, untied)
             if len(all_of(groups)) < _FEW:
                 if intent == "find_usage" and INWARDS.issuperset(groups):
                     _write_unsure(writer, index, name, _unsure(index, name))
