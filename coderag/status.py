@@ -26,7 +26,11 @@ def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexSta
         root: Its folder, as `check_root` returned it.
         settings: Its settings.
         snapshot: The current generation of its index.
+
+    Raises:
+        StoreError: A file of the index is missing or cut short.
     """
+    snapshot.check_files()
     pointer, manifest = snapshot.pointer, manifest_of(snapshot)
     records = manifest.records
     ingestion = settings.ingestion

@@ -69,7 +69,10 @@ def _generation(setup: Setup) -> Finding:
         return Finding(
             "nothing is indexed yet", "Run `coderag index`, or just ask: the first question indexes.", "note"
         )
-    setup.store.open().files()
+    snapshot = setup.store.open()
+    snapshot.check_files()
+    snapshot.files()
+    snapshot.counts()  # they are compared with the vocabulary and the chunks
     return Finding(f"generation {pointer.generation} of {pointer.created}: {pointer.chunks:,} chunks")
 
 

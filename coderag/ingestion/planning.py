@@ -107,7 +107,9 @@ def _last_generation(store: IndexStore, settings: Settings, repository: str) -> 
         return _Base(pointer.generation, reason, reembed)
     if is_other and settings.ingestion.transformations:
         return _Base(pointer.generation, reembed)
-    return _Base(pointer.generation, "", reembed, manifest_of(Snapshot(store.directory, pointer)))
+    snapshot = Snapshot(store.directory, pointer)
+    snapshot.check_files()
+    return _Base(pointer.generation, "", reembed, manifest_of(snapshot))
 
 
 def _totals(files: Iterable[Candidate | FileRecord]) -> FileTotals:

@@ -26,6 +26,10 @@ _FULL_TEXTS = (
 )  # fmt: skip
 _DENIED_TEXTS = ("permission denied", "(os error 13)", "read-only file system", "(os error 30)", "access is denied")
 
+_PANIC = "PanicException"  # what Rust code that gives up raises, no `Exception` and nowhere to be imported from
+
+_EMPTY_FILE = "generic memory error"  # Lance looks for something in a file that it has read into memory
+
 _MACHINE_TEXTS = (
     "too many open files",
     "(os error 24)",
@@ -56,9 +60,13 @@ def storage_errors(action: str, *, hint: str = "") -> Iterator[None]:
         raise
     except (OSError, RuntimeError, ValueError, EOFError) as error:
         raise translated(error, action, hint=hint) from error
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        raise translated(error, action, hint=hint) from error
 
 
-def translated(error: Exception, action: str, *, hint: str = "") -> StoreError:
+def translated(error: BaseException, action: str, *, hint: str = "") -> StoreError:
     """Return our error for one of the file system or of Lance."""
     number = getattr(error, "errno", None)
     text = str(error).lower()
@@ -75,9 +83,9 @@ def translated(error: Exception, action: str, *, hint: str = "") -> StoreError:
     return StoreError(message, hint=hint)
 
 
-def names_resource(error: Exception) -> bool:
+def names_resource(error: BaseException) -> bool:
     """Whether an error is about the machine (space, permission, open files) and not about what is stored."""
-    text = str(error).lower()
+    text = str(error).lower().replace(_EMPTY_FILE, "")
     return any(part in text for part in (*_FULL_TEXTS, *_DENIED_TEXTS, *_MACHINE_TEXTS))
 
 

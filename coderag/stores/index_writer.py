@@ -20,6 +20,7 @@ from coderag.schema import FileRecord
 from coderag.stores import arrow
 from coderag.stores.disk import make_own_directory, storage_errors, sync_all, utf8
 from coderag.stores.field_counts import FieldCounts
+from coderag.stores.generation_files import check_files, note_files
 from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables
 from coderag.stores.lexical_files import RowIds, remove_generation_arrays, write_generation_arrays
 from coderag.stores.pointer import (
@@ -259,10 +260,19 @@ class IndexWriter:
             message = f"The index has terms of tokenizer {self._previous.tokenizer}, not {TOKENIZER_VERSION}"
             self._broken = IndexVersionError(message, hint=REBUILD_HINT)
             return None
-        if gone := [name for name in self._previous.tables if not self._tables[name].exists()]:
-            self._broken = StoreError(f"The index lacks its table of {gone[0]}", hint=REBUILD_HINT)
+        try:
+            self._check_whole(self._previous)
+        except StoreError as error:
+            self._broken = error
             return None
         return Snapshot(self._directory, self._previous)
+
+    def _check_whole(self, pointer: Pointer) -> None:
+        """Refuse a generation that lacks something: a run that changes nothing would keep it, and call it indexed."""
+        if gone := [name for name in pointer.tables if not self._tables[name].exists()]:
+            message = f"The index lacks its table of {gone[0]}"
+            raise StoreError(message, hint=REBUILD_HINT)
+        check_files(self._directory, pointer)
 
     def _start(self, base: Snapshot | None) -> None:
         """Begin a new set of changes."""
@@ -453,9 +463,10 @@ class IndexWriter:
                 _wait_out(threads)
                 raise
         tables = {**parts.tables, **graph}
+        versions = {"chunks": chunk_version, **parts.kept, **versions}
         pointer = Pointer(
             generation=generation,
-            tables={"chunks": chunk_version, **parts.kept, **versions},
+            tables=versions,
             lexical=lexical,
             embedding=parts.embedding,
             tokenizer=TOKENIZER_VERSION,
@@ -466,9 +477,17 @@ class IndexWriter:
             files=_n_rows("files", tables, parts.kept, self._base),
             edges=_n_rows("edges", tables, parts.kept, self._base),
             retained=self._still_retained(),
+            contents=self._contents(versions, lexical),
         )
         write_pointer(self._directory, pointer)
         return pointer
+
+    def _contents(self, versions: Mapping[str, int], lexical: str) -> dict[str, tuple[int, int]]:
+        """Return what is noted of all files that the next generation is read from."""
+        paths = [path for name, version in versions.items() for path in self._tables[name].files_of(version)]
+        with storage_errors(f"read {self._root / lexical}"):
+            paths += (self._root / lexical).iterdir()
+        return note_files(self._directory, paths)
 
     def _replaced(
         self, threads: ThreadPoolExecutor, tables: "Mapping[str, pa.Table]", cleared: "Mapping[str, Future[None]]"

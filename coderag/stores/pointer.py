@@ -71,6 +71,8 @@ class Pointer:
         root_hash: Digest of what the index is made from; empty if the writer gave none.
         chunks, files, edges: Number of rows.
         retained: Earlier generations whose files still exist, newest first.
+        contents: Of each file that it is read from its size in bytes and a checksum of its end, by its path in the format's
+            directory (`coderag.stores.generation_files`); empty if an earlier version of CodeRAG committed it.
     """
 
     generation: int
@@ -85,6 +87,7 @@ class Pointer:
     files: int = 0
     edges: int = 0
     retained: tuple[RetiredGeneration, ...] = field(default=())
+    contents: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def identity(self) -> tuple[int, str]:
@@ -165,6 +168,7 @@ def _parse(text: bytes) -> Pointer:
             )
             for old in raw.get("retained", ())
         ),
+        contents={str(name): (int(size), int(checksum)) for name, (size, checksum) in raw.get("contents", {}).items()},
     )
     # The name becomes a path that is read and deleted: a hand-edited one must not lead out of the directory.
     for name in (pointer.lexical, *(old.lexical for old in pointer.retained)):

@@ -14,6 +14,7 @@ from coderag.schema import FileRecord
 from coderag.stores import arrow, lexical_files, tables
 from coderag.stores.disk import storage_errors
 from coderag.stores.field_counts import FieldCounts
+from coderag.stores.generation_files import check_files
 from coderag.stores.graph_tables import GraphTables, empty_graph
 from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer, read_pointer
 
@@ -147,6 +148,15 @@ class Snapshot:
         self.graph()
         self._facts_ahead = self.facts()
 
+    def check_files(self) -> None:
+        """Refuse a generation of whose files one is missing, cut short or overwritten at its end: takes milliseconds.
+
+        Raises:
+            StoreError: It cannot be read whole.
+        """
+        with self._reading("the files' sizes"):
+            check_files(self._directory, self.pointer, ends=True)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that were attached at the commit, by name (memory-mapped, read-only)."""
         return self._attached
@@ -154,12 +164,12 @@ class Snapshot:
     @cached_property
     def _chunk_dataset(self) -> "lance.LanceDataset":
         with self._reading("the chunks"):
-            return tables.LanceTable(table_path(self._directory, "chunks")).open(self.pointer.tables["chunks"])
+            return self._opened("chunks")
 
     @cached_property
     def _file_dataset(self) -> "lance.LanceDataset":
         with self._reading("the files"):
-            return tables.LanceTable(table_path(self._directory, "files")).open(self.pointer.tables["files"])
+            return self._opened("files")
 
     @cached_property
     def _graph(self) -> GraphTables:
@@ -170,10 +180,12 @@ class Snapshot:
             )
 
     def _graph_table(self, name: str) -> "pa.Table | None":
-        version = self.pointer.tables.get(name)
-        if version is None:
-            return None
-        return tables.LanceTable(table_path(self._directory, name)).open(version).to_table()
+        return self._opened(name).to_table() if name in self.pointer.tables else None
+
+    def _opened(self, name: str) -> "lance.LanceDataset":
+        """Open a table whose files Lance can trust."""
+        check_files(self._directory, self.pointer, within=f"lance/{name}.lance", ends=True)
+        return tables.LanceTable(table_path(self._directory, name)).open(self.pointer.tables[name])
 
     @cached_property
     def _addresses(self) -> NDArray[np.uint64]:
@@ -201,6 +213,8 @@ class Snapshot:
     @cached_property
     def _terms(self) -> list[str]:
         with self._reading("the vocabulary"):
+            # A term lost from its end leaves arrays that fit together.
+            check_files(self._directory, self.pointer, within=self.pointer.lexical, ends=True)
             return lexical_files.read_terms(self._arrays_directory)
 
     @cached_property

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.stores.disk import names_resource, storage_errors, translated
+from coderag.stores.disk import names_resource, storage_errors
 from coderag.stores.pointer import REBUILD_HINT
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ MOST_DELETED = 0.25
 """A larger share of deleted rows is dropped from the files."""
 
 _DURABLE = ("data", "_deletions", "_versions")  # what a version is read from
+_LAST_VERSION: Final = (1 << 64) - 1
 _ROW_BITS = np.uint64(32)  # a row address is the fragment's id and the row's place in it
 
 
@@ -72,10 +73,11 @@ class LanceTable:
             if not self.path.exists():
                 return None
             try:
-                return lance.dataset(str(self.path)).version
-            except (OSError, ValueError, RuntimeError) as error:
-                if names_resource(error):
-                    raise translated(error, f"open {self.path}") from error
+                with storage_errors(f"open {self.path}"):
+                    return lance.dataset(str(self.path)).version
+            except StoreError as error:
+                if names_resource(error.__cause__ or error):
+                    raise
                 with storage_errors(f"clear {self.path}"):
                     shutil.rmtree(self.path)
                 return None
@@ -171,6 +173,18 @@ class LanceTable:
                 with os.scandir(directory) as entries:
                     fresh = [Path(entry.path) for entry in entries if entry.stat().st_mtime_ns >= time_ns]
                 paths += [*fresh, directory] if fresh else []
+        return paths
+
+    def files_of(self, version: int) -> list[Path]:
+        """Return the files that a version is read from."""
+        names = (_LAST_VERSION - version, version)  # an index of an earlier Lance has the second
+        named = (self.path / "_versions" / f"{name}.manifest" for name in names)
+        paths = [path for path in named if path.exists()]
+        with storage_errors(f"read version {version} of {self.path}"):
+            for fragment in self.open(version).get_fragments():
+                paths += [self.path / "data" / file.path for file in fragment.metadata.files]
+                if deletions := fragment.deletion_file():
+                    paths.append(self.path / deletions)
         return paths
 
     def keep_only(self, versions: Sequence[int]) -> None:

@@ -1,0 +1,59 @@
+"""What is noted of a generation's files at its commit: whether one is missing, cut short or overwritten is told by it.
+
+What is noted is the size, and a checksum of the end. Lance keeps there where everything else lies, and trusts it: a wrong
+number makes it ask for so much memory that the process is aborted. To read the whole of each file would take as long as
+reading the index.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from coderag.errors import StoreError
+from coderag.stores.disk import storage_errors
+from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer
+
+_END_BYTES: Final = 1 << 16
+
+
+def note_files(index_directory: Path, paths: Iterable[Path]) -> dict[str, tuple[int, int]]:
+    """Return the size of each file in bytes and the checksum of its end, by its path in the format's directory."""
+    root = index_directory / FORMAT_DIRECTORY
+    with storage_errors(f"read {root}"):
+        return {path.relative_to(root).as_posix(): (path.stat().st_size, _end_checksum(path)) for path in paths}
+
+
+def check_files(index_directory: Path, pointer: Pointer, *, within: str = "", ends: bool = False) -> None:
+    """Refuse a generation whose files are not those that were committed.
+
+    A generation of a version that noted nothing of them passes.
+
+    Args:
+        index_directory: The index's directory.
+        pointer: The generation.
+        within: A directory in that of the format; by default the files of all are checked.
+        ends: Whether to check the ends of the files as well as their sizes.
+
+    Raises:
+        StoreError: A file is missing, is not as it was committed, or cannot be read.
+    """
+    root = index_directory / FORMAT_DIRECTORY
+    for name, (size, checksum) in pointer.contents.items():
+        if within and not name.startswith(f"{within}/"):
+            continue
+        path = root / name
+        with storage_errors(f"read {path}", hint=REBUILD_HINT):
+            found = path.stat().st_size
+            is_same = found == size and (not ends or _end_checksum(path) == checksum)
+        if not is_same:
+            told = "its end was overwritten" if found == size else f"it has {found:,} bytes, not {size:,}"
+            message = f"The index is damaged: {path} is not as it was committed: {told}"
+            raise StoreError(message, hint=REBUILD_HINT)
+
+
+def _end_checksum(path: Path) -> int:
+    with path.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _END_BYTES, 0))
+        return zlib.crc32(file.read())
