@@ -7,7 +7,7 @@ reading the index.
 
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +17,21 @@ from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer
 
 _END_BYTES: Final = 1 << 16
 
+Contents = Mapping[str, tuple[int, int]]
 
-def note_files(index_directory: Path, paths: Iterable[Path]) -> dict[str, tuple[int, int]]:
-    """Return the size of each file in bytes and the checksum of its end, by its path in the format's directory."""
+
+def note_files(index_directory: Path, paths: Iterable[Path], known: Contents) -> dict[str, tuple[int, int]]:
+    """Return the size of each file in bytes and the checksum of its end, by its path in the format's directory.
+
+    Args:
+        index_directory: The index's directory.
+        paths: The files.
+        known: What was noted at the last commit: no file is written twice.
+    """
     root = index_directory / FORMAT_DIRECTORY
     with storage_errors(f"read {root}"):
-        return {path.relative_to(root).as_posix(): (path.stat().st_size, _end_checksum(path)) for path in paths}
+        named = {str(path)[len(str(root)) + 1 :].replace(os.sep, "/"): path for path in paths}
+        return {name: known.get(name) or (path.stat().st_size, _end_checksum(path)) for name, path in named.items()}
 
 
 def check_files(index_directory: Path, pointer: Pointer, *, within: str = "", ends: bool = False) -> None:

@@ -487,7 +487,7 @@ class IndexWriter:
         paths = [path for name, version in versions.items() for path in self._tables[name].files_of(version)]
         with storage_errors(f"read {self._root / lexical}"):
             paths += (self._root / lexical).iterdir()
-        return note_files(self._directory, paths)
+        return note_files(self._directory, paths, self._base.pointer.contents if self._base else {})
 
     def _replaced(
         self, threads: ThreadPoolExecutor, tables: "Mapping[str, pa.Table]", cleared: "Mapping[str, Future[None]]"
