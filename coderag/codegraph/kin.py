@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from coderag.codegraph.columns import IntArray
+from coderag.codegraph.constructors import is_constructor
 from coderag.codegraph.symbol_graph import Direction, SymbolGraph
 from coderag.codegraph.walks import breadth_first
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
@@ -28,7 +29,6 @@ _STUBS: Final = MappingProxyType({".pyi": (".py",), ".d.ts": (".js", ".jsx"), ".
 
 _C_LANGUAGES = frozenset({"c", "cpp", "objective_c"})
 _HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".inl"})
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "__construct", "initialize", "init"})
 _DEEPEST = 20  # overrides of overrides
 
 
@@ -120,8 +120,8 @@ class Kin:
         parent = int(self._graph.parents[node])
         if self._graph.kinds[node] != "method" or parent < 0 or self._graph.kinds[parent] not in TYPE_KINDS:
             return None
-        name = self._graph.names[node].as_py()
-        return parent if name in _CONSTRUCTORS or name == self._graph.names[parent].as_py() else None
+        names = (self._graph.names[one].as_py() for one in (node, parent))
+        return parent if is_constructor(self._graph.languages[node], *names) else None
 
     def _is_one(self, node: int, other: int) -> bool:
         """Whether two nodes of one qualified name are the same declaration."""

@@ -27,7 +27,7 @@ from coderag.stores.pieces import Piece
 _MOST_NAMES, _MOST_ALL = 4, 8
 _DEPTH = 9  # bases of bases
 _LONGEST = 12  # lines of each side's code
-_CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor", "new", "init", "initialize"})
+_MAKER: Final = "new"  # what makes an instance where no constructor does: in Rust
 _COMPARABLE: Final = CALLABLE | TYPES
 
 
@@ -68,6 +68,12 @@ class _Side:
     def members(self) -> dict[str, Declared]:
         """The members by their own name."""
         return {one.name.rpartition(".")[2]: one for one in self.index.members(self.declared)}
+
+    @cached_property
+    def constructors(self) -> set[str]:
+        """The names of those members that every type has in its own way."""
+        nodes = self.index.graph.kin.constructors(self.declared.node)
+        return {name for name, member in self.members.items() if member.node in nodes}
 
     def users_by(self, kind: str) -> list[str]:
         return _names(self.users[kind])
@@ -183,7 +189,8 @@ def _common(writer: Writer, one: _Side, other: _Side) -> None:
         if names := [name for name in _names(near) if name in set(_names(far))]:
             lines = [*one.evidence(near, names), *other.evidence(far, names)]
             entries.append((f"Both {verb} {_listed(names, _MOST_ALL)}", lines))
-    if members := [name for name in one.members if name in other.members and name not in _CONSTRUCTORS]:
+    making = one.constructors | other.constructors | {_MAKER}
+    if members := [name for name in one.members if name in other.members and name not in making]:
         listed = _listed([code(name) for name in members], _MOST_ALL)
         entries.append((f"Both have the members {listed}", [*one.heads(members), *other.heads(members)]))
     _entries(writer, "In common", entries)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from coderag.codegraph.constructors import is_constructor
 from coderag.codegraph.scip.files import CALLABLE, CALLS, INTERFACES, TYPES, CoveredFile
 from coderag.codegraph.scip.messages import (
     DEFINITION,
@@ -17,7 +18,6 @@ from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.schema import EdgeRelation
 from coderag.stores.graph_tables import FILE_KIND
 
-_CONSTRUCTORS: Final = frozenset({"constructor", "__init__", "__construct", "initialize", "init"})
 HIERARCHY: Final = frozenset({"inherits", "implements"})
 
 
@@ -93,9 +93,8 @@ def _type_made(graph: SymbolGraph, target: int, name: str) -> int | None:
     parent = int(graph.parents[target])
     if parent < 0 or graph.kinds[parent] not in TYPES or graph.kinds[target] not in CALLABLE:
         return None
-    own = graph.names[target].as_py()
-    is_constructor = name.startswith("<") or own in _CONSTRUCTORS or own == graph.names[parent].as_py()
-    return parent if is_constructor else None
+    names = (graph.names[node].as_py() for node in (target, parent))
+    return parent if name.startswith("<") or is_constructor(graph.languages[target], *names) else None
 
 
 def _relationship(

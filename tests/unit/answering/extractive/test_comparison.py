@@ -93,3 +93,10 @@ def test_a_rust_type_is_compared_and_not_what_is_implemented_for_it():
     text = extracted(make_context(files), "difference between Lock and Gate").text
     assert text.startswith("**`Lock` and `Gate`** are both structs.")
     assert "| Declared in | `src/lock.rs:1` | `src/gate.rs:1` |" in text
+
+
+def test_constructors_are_not_told_as_what_both_have_but_methods_of_such_a_name_are():
+    body = "    def __init__(self):\n        pass\n\n    def init(self):\n        pass\n"
+    files = {f"{name}.py": f"class {name}Reader:\n{body}" for name in ("Wide", "Narrow")}
+    text = extracted(make_context(files), "difference between WideReader and NarrowReader").text
+    assert "- Both have the members `init` — " in text

@@ -219,6 +219,16 @@ def test_new_with_a_written_constructor_instantiates_its_class(imported):
     assert named(edges) == {("main", "instantiates", "Square", 6)}
 
 
+def test_a_method_is_no_constructor_because_it_is_one_in_another_language(imported):
+    files = {"a.java": [("A", "class", 1, 3), ("A.init", "method", 2, 2), ("main", "function", 5, 7)]}
+    method = symbol("`a.java`/", "A#init().")
+    document = ScipDocument(
+        "a.java", [(1, 6, 7, symbol("`a.java`/", "A#"), DEFINITION), (2, 2, 6, method, DEFINITION), (6, 9, 13, method)]
+    )
+    edges, _ = imported(ScipIndex([document]), files=files, facts={})
+    assert ("main", "instantiates", "A", 6) not in named(edges)
+
+
 def test_a_document_of_another_version_of_the_file_is_left_out_and_told(imported):
     moved = [(line + 20, *rest) for line, *rest in ITEM_DOCUMENT.occurrences]
     edges, report = imported(ScipIndex([GIFT_DOCUMENT, ScipDocument("shop/item.py", moved)]))

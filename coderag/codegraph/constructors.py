@@ -1,0 +1,27 @@
+"""Which methods make an instance of their type, by language: calling the type runs them, though nobody writes their name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+_ECMASCRIPT: Final = frozenset({"constructor"})
+_PYTHON: Final = frozenset({"__init__", "__new__"})
+_NAMES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro", "html"), _ECMASCRIPT),
+        **dict.fromkeys(("python", "jupyter"), _PYTHON),
+        "kotlin": frozenset({"constructor"}),
+        "php": frozenset({"__construct"}),
+        "ruby": frozenset({"initialize"}),
+        "scala": frozenset({"this"}),
+        "swift": frozenset({"init"}),
+    }
+)
+"""What constructors are called. Elsewhere a method of such a name is one like any other: PHP's ``Uri::init()``."""
+
+_NAMED_FOR_TYPE: Final = frozenset({"c_sharp", "cpp", "java"})
+
+
+def is_constructor(language: str, name: str, type_name: str) -> bool:
+    """Return whether a method of a type is a constructor in a language."""
+    return name in _NAMES.get(language, ()) or (language in _NAMED_FOR_TYPE and name == type_name)
