@@ -22,6 +22,9 @@ MODULE_SCOPE: Final = -1
 CONSTRUCTOR: Final = "<init>"
 """The name of any constructor in a chain."""
 
+TEST: Final = "#test"
+"""The modifier of what only tests have, with all that is declared in it: ``#[cfg(test)] mod tests`` in Rust."""
+
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
 """How a name is used: called, instantiated, named as a type, applied as a decorator, or mentioned as a value."""
 
@@ -34,9 +37,9 @@ class Definition(NamedTuple):
         parent: Scope that it is declared in.
         owner: What qualifies its name beside its parent: the type of a Go receiver, ``Foo`` of a C++ ``Foo::bar``.
         returns: Type that a function returns, as written; or, after ``=``, the chain of the value that it returns.
-        modifiers: Words that change what its name means: ``property``, ``static``, ``abstract``, ``default`` ...; among them,
-            where overloads are told apart by it, how many parameters it has: ``/2``, at least two ``/2+``, one to three
-            ``/1-3``; and where types are told apart by it, how many type parameters: `` `1``.
+        modifiers: Words that change what its name means, ``property``, ``static``, ``abstract``, ``default`` ..., or what it is
+            for, `TEST`; among them, where overloads are told apart by it, how many parameters it has: ``/2``, at least two
+            ``/2+``, one to three ``/1-3``; and where types are told apart by it, how many type parameters: `` `1``.
         parameters: Types of a method's parameters as written, one a parameter, joined by ``, ``; only where methods are
             told apart by them.
     """

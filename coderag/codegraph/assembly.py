@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.columns import whole
 from coderag.codegraph.linking.linker import Link, LinkedFile
-from coderag.codegraph.linking.program import FactsRow, Program
+from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.walks import centrality
-from coderag.schema import RESOLVED, EdgeRelation, Kind
+from coderag.schema import RESOLVED, EdgeRelation, Kind, Role
 from coderag.stores.graph_tables import (
     EXTERNAL_KIND,
     FILE_KIND,
@@ -34,6 +34,8 @@ IntArray = NDArray[np.int64]
 
 _KINDS: Final = (FILE_KIND, EXTERNAL_KIND, *get_args(Kind))
 _KIND_CODES: Final = {name: code for code, name in enumerate(_KINDS)}
+_ROLES: Final = ("", *get_args(Role))  # none is that of what is external
+_ROLE_CODES: Final = {name: code for code, name in enumerate(_ROLES)}
 _RELATIONS: Final[tuple[str, ...]] = get_args(EdgeRelation)
 _RELATION_CODES: Final = {name: code for code, name in enumerate(_RELATIONS)}
 _CENTRAL: Final = ("calls", "imports", "instantiates", "inherits", "implements")
@@ -215,7 +217,7 @@ class Assembly:
         rows, sizes, n_externals = self._program.rows, self._sizes, len(self._externals)
         files = np.concatenate([np.repeat(np.arange(len(rows)), sizes), np.full(n_externals, len(rows))])
         columns = self._own_columns()
-        for name in ("path", "language", "role"):
+        for name in ("path", "language"):
             values = [*(getattr(row, name) for row in rows), ""]
             words = list(dict.fromkeys(values))
             code_of = {word: code for code, word in enumerate(words)}
@@ -228,9 +230,10 @@ class Assembly:
         """Return what each node does not share with its file: slices of the last table, and what was read anew."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        names = ("kind", "name", "qualified_name", "start_line", "end_line", "parent")
-        old = {name: self._last.nodes[name].combine_chunks() for name in names[1:]}
+        names = ("kind", "role", "name", "qualified_name", "start_line", "end_line", "parent")
+        old = {name: self._last.nodes[name].combine_chunks() for name in names[2:]}
         old["kind"] = pa.array(_recoded(self._last.nodes["kind"], _KINDS.index), pa.int32())
+        old["role"] = pa.array(_recoded(self._last.nodes["role"], _ROLES.index), pa.int32())
         parts: dict[str, list[pa.Array]] = {name: [] for name in names}
         for file, end in self._runs():
             if self._old_of[file] >= 0:
@@ -251,6 +254,7 @@ class Assembly:
             parts[name].append(last_part)
         columns = {name: pa.concat_arrays(arrays) for name, arrays in parts.items()}
         columns["kind"] = _words(columns["kind"].to_numpy(), _KINDS)
+        columns["role"] = _words(columns["role"].to_numpy(), _ROLES)
         return columns
 
     def _runs(self) -> Iterator[tuple[int, int]]:
@@ -263,9 +267,11 @@ class Assembly:
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         row, definitions = self._program.rows[file], self._program.peek(file).definitions
+        roles = [self._program.role(file, index) for index in range(MODULE, len(definitions))]
         inside = int(self._starts[file]) + 1
         return {
             "kind": pa.array([0, *(_KIND_CODES[one.kind] for one in definitions)], pa.int32()),
+            "role": pa.array([_ROLE_CODES[role] for role in roles], pa.int32()),
             "name": pa.array([row.path.rpartition("/")[2], *(one.name for one in definitions)], pa.string()),
             "qualified_name": pa.array([row.path, *(one.qualified_name for one in definitions)], pa.string()),
             "start_line": pa.array([1, *(one.start_line for one in definitions)], pa.int32()),

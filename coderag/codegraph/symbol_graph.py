@@ -104,7 +104,7 @@ class SymbolGraph:
 
     @cached_property
     def roles(self) -> Words:
-        """The role of each node's file."""
+        """The role of each node: its file's, but ``test`` for the tests among the source."""
         return words_of(self._tables.nodes["role"])
 
     @cached_property

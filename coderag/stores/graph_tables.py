@@ -36,9 +36,10 @@ def node_schema() -> "pa.Schema":
     """Return the columns of the nodes.
 
     ``kind`` is ``file``, ``external`` or one of `coderag.schema.Kind`; ``path`` is empty for what is external, whose names
-    are those of a package or module; lines are 1-based and inclusive, 0 for what is external; ``parent`` is the row of the
-    declaration around it, else of its file, and -1 for files and what is external; ``centrality`` is the PageRank over
-    calls and imports, divided by the largest.
+    are those of a package or module; ``role`` is the file's, but ``test`` for what only tests have in the midst of a source
+    file; lines are 1-based and inclusive, 0 for what is external; ``parent`` is the row of the declaration around it, else of
+    its file, and -1 for files and what is external; ``centrality`` is the PageRank over calls and imports, divided by the
+    largest.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 

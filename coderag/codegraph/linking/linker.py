@@ -83,7 +83,7 @@ class Linker:
             ):
                 links.update(dict.fromkeys(found))
             links.update(dict.fromkeys(self._package_imports(file, facts.imports, list(links))))
-            if self._program.rows[file].role == "test":
+            if self._program.rows[file].role == "test" or self._program.peek(file).tests:
                 links.update(dict.fromkeys(self._tests(file, list(links))))
         consulted.files.update(link.file for link in links if link.file >= 0)
         consulted.files.discard(file)
@@ -272,10 +272,10 @@ class Linker:
     # Tests and documents
 
     def _tests(self, file: int, links: Sequence[Link]) -> Iterator[Link]:
-        """Yield what a test file's functions test: what they call, and what their names name."""
+        """Yield what a file's tests test: what they call, and what their names name; all that is in a test file is a test."""
         definitions = self._program.interface(file).definitions
         for one in links:
-            if one.file < 0 or one.confidence < RESOLVED or self._program.rows[one.file].role == "test":
+            if one.file < 0 or one.confidence < RESOLVED or not self._is_tested(file, one):
                 continue
             if one.relation in ("calls", "instantiates") and one.scope != MODULE:
                 called = self._program.definition(one.file, one.index).name
@@ -286,6 +286,11 @@ class Linker:
                 own, other = (_stem(self._program.rows[number].path) for number in (file, one.file))
                 if _names(own, other):
                     yield one._replace(relation="tests", resolver="name", confidence=_NAMED_BY_TEST)
+
+    def _is_tested(self, file: int, link: Link) -> bool:
+        """Return whether a link leads from a test to what is none."""
+        role = self._program.role
+        return role(file, link.scope) == "test" and role(link.file, link.index) != "test"
 
     def _documents(self, mentions: Sequence[tuple[str, int]]) -> Iterator[Link]:
         for name, line in mentions:

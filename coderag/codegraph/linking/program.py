@@ -6,13 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import bare
-from coderag.facts import MODULE_SCOPE, Base, Binding, Definition, FileFacts, Import
+from coderag.facts import MODULE_SCOPE, TEST, Base, Binding, Definition, FileFacts, Import
 from coderag.stores.facts_bytes import Body, unpack_body, unpack_interface
 
 Made = TypeVar("Made")
+
+_OF_WHOLE_FILES: Final = frozenset({"test", "generated", "vendored"})
+"""Roles of files that whatever is in them has: tests in another one's code are not the repository's."""
 
 
 class FactsRow(NamedTuple):
@@ -103,6 +106,15 @@ class Interface:
             if one.kind == "method":
                 found.setdefault(one.name, []).append(index)
         return found
+
+    @cached_property
+    def tests(self) -> frozenset[int]:
+        """What only tests have: all that is declared in something that says so."""
+        found: set[int] = set()
+        for index, one in enumerate(self.definitions):
+            if TEST in one.modifiers or one.parent in found:  # what is around something comes before it
+                found.add(index)
+        return frozenset(found)
 
     @cached_property
     def bindings(self) -> dict[tuple[int, str], list[Binding]]:
@@ -226,6 +238,11 @@ class Program:
         """Return one definition."""
         self._note_file(file)
         return self._interfaces[file].definitions[index]
+
+    def role(self, file: int, index: int) -> str:
+        """Return what a definition, or the file itself, is for; not noted: whoever links to something asks for it anyway."""
+        role = self.rows[file].role
+        return role if role in _OF_WHOLE_FILES or index not in self._interfaces[file].tests else "test"
 
     def note(self, key: str) -> None:
         """Note that an answer depends on something beside the interfaces that were asked for.

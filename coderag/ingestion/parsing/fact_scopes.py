@@ -72,6 +72,16 @@ class Scopes:
             return self._scopes[following]
         return self.at(offset)
 
+    def starting_at(self, offset: int) -> int:
+        """Return the scope of the declaration that begins at an offset; the module if none does."""
+        following = bisect_left(self._starts, offset)
+        is_there = following < len(self._starts) and self._starts[following] == offset
+        return self._scopes[following] if is_there else MODULE_SCOPE
+
+    def in_module(self) -> list[int]:
+        """Return the scopes that are in no other one."""
+        return [scope for scope, parent in enumerate(self.parents) if parent == MODULE_SCOPE]
+
     def binding_at(self, offset: int, name: str, *, member: bool) -> int:
         """Return the scope in which a name is bound: that of a function, a type or the file.
 

@@ -35,6 +35,8 @@ Capture convention of the ``*.graph.scm`` files; each match is one fact:
     The type of one of the parameters of the method around it.
 ``@modifier``
     A word, or the chain of a decorator, that changes what the declaration around or below it means.
+``@test``, ``@test.inside``
+    An attribute that says that the declaration below, or all that is around it, is there for tests only.
 ``@arity``
     The list of parameters of the function around it, where overloads are told apart by their number.
 ``@type_parameters``
@@ -55,7 +57,7 @@ from operator import attrgetter
 
 from tree_sitter import Node
 
-from coderag.facts import MODULE_SCOPE, Base, FileFacts, Import, Reference, ReferenceKind
+from coderag.facts import MODULE_SCOPE, TEST, Base, FileFacts, Import, Reference, ReferenceKind
 from coderag.ingestion.parsing.chains import COUNTED, Chains
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.enclosing import Part, Parts
@@ -191,6 +193,8 @@ class _Reader:
             "parameter": self._read_parameter,
             "return": partial(self._put_off, self._read_returned_value),
             "modifier": self._read_modifier,
+            "test": self._read_test,
+            "test.inside": self._read_test_inside,
             "arity": self._read_arity,
             "type_parameters": self._read_type_parameters,
             "anonymous": self._read_anonymous,
@@ -322,6 +326,18 @@ class _Reader:
     def _read_modifier(self, captures: Captures) -> None:
         for node in captures["modifier"]:
             self._add_modifier(self._scopes.decorated_at(node.start_byte), self._source.of(node))
+
+    def _read_test(self, captures: Captures) -> None:
+        below: Node | None = captures["test"][0]
+        while below is not None and (below.is_extra or below.type == "attribute_item"):
+            below = below.next_named_sibling
+        if below is not None:
+            self._add_modifier(self._scopes.starting_at(below.start_byte), TEST)
+
+    def _read_test_inside(self, captures: Captures) -> None:
+        around = self._scopes.at(captures["test.inside"][0].start_byte)
+        for scope in self._scopes.in_module() if around == MODULE_SCOPE else [around]:
+            self._add_modifier(scope, TEST)
 
     def _read_arity(self, captures: Captures) -> None:
         for node, scope in self._placed(captures["arity"]):

@@ -117,10 +117,13 @@ _RUST = {
         "pub mod store;\nmod util;\npub use store::Item;\nuse util::*;\n"
         "fn run(i: Item) { i.label(); help(); shop::store::make(); }\n",
         "mod util { pub fn help() { super::run(); } }\nfn run() { util::help(); }\n",
+        "pub mod store;\nuse store::make;\n#[cfg(test)]\nmod tests { fn made() { crate::store::make(); } }\n",
+        "pub mod store;\nuse store::make;\nmod tests { fn made() { crate::store::make(); } }\n",
     ],
     "src/store.rs": [
         "pub struct Item;\nimpl Item { pub fn label(&self) { make(); } }\npub fn make() -> Item { Item }\n",
         "pub trait Named { fn label(&self) {} }\npub struct Item;\nimpl Named for Item {}\n",
+        "#![cfg(test)]\npub struct Item;\npub fn make() -> Item { Item }\n",
     ],
     "src/store/mod.rs": ["pub mod deep;\npub use self::deep::Item;\n"],
     "src/store/deep.rs": ["use crate::util::help;\npub struct Item;\nimpl Item { pub fn label(&self) { help(); } }\n"],
@@ -382,6 +385,21 @@ def test_an_unchanged_role_and_language_are_kept_and_changed_ones_seen() -> None
     again = GraphBuilder().build(facts, [FileRecord("a.py", "indexed", language="python", role="test", lines=1)], {})
     assert {node["role"] for node in again.nodes.to_pylist()} == {"test"}
     assert [node["qualified_name"] for node in again.nodes.to_pylist()] == ["a.py", "f"]
+
+
+def test_what_is_a_test_no_longer_is_tested_by_those_that_call_it() -> None:
+    before = {
+        "Cargo.toml": "[package]\nname = 'shop'\n",
+        "src/lib.rs": "pub mod store;\n#[test]\nfn one() { store::kit::make(); }\n",
+        "src/store.rs": "#[cfg(test)]\npub mod kit { pub fn make() {} }\n",
+    }
+    after = {**before, "src/store.rs": "pub mod kit { pub fn make() {} }\n"}
+    last = build(before)
+    assert "tests" not in {edge.relation for edge in edges_of(last)}
+    changed = build(after, last, before)
+    assert_same_graph(changed, build(after))
+    tests = [edge[:3] for edge in edges_of(changed) if edge.relation == "tests"]
+    assert tests == [("src/lib.rs:one", "tests", "src/store.rs:kit.make")]
 
 
 def test_a_name_that_one_language_gains_is_seen_though_another_had_it() -> None:

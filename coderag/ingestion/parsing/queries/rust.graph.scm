@@ -33,6 +33,14 @@
 (function_signature_item return_type: (_) @returns)
 (type_item type: (_) @returns)
 
+; Tests: what is compiled for them only, and what runs as one, also of the frameworks: `#[tokio::test]`.
+((attribute_item (attribute (identifier) @_cfg arguments: (_) @_when)) @test
+  (#eq? @_cfg "cfg") (#match? @_when "^\\(\\s*(all\\s*\\((([^()]|\\([^()]*\\))*,)?\\s*)?test\\s*[,)]"))
+((inner_attribute_item (attribute (identifier) @_cfg arguments: (_) @_when)) @test.inside
+  (#eq? @_cfg "cfg") (#match? @_when "^\\(\\s*(all\\s*\\((([^()]|\\([^()]*\\))*,)?\\s*)?test\\s*[,)]"))
+((attribute_item (attribute [(identifier) @_name (_ name: (_) @_name)])) @test
+  (#any-of? @_name "test" "bench" "rstest" "test_case" "wasm_bindgen_test" "quickcheck" "proptest"))
+
 ; Names for values.
 (parameter pattern: (identifier) @bind type: (_) @typed)
 (parameter pattern: (mut_pattern (identifier) @bind) type: (_) @typed)

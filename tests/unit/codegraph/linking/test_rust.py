@@ -2,6 +2,8 @@
 
 import pytest
 
+from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.symbol_graph import SymbolGraph
 from tests.support.programs import Program, assert_same_graph, build, triples
 
 _SHOP = {
@@ -269,6 +271,70 @@ def test_enums_have_variants_and_methods() -> None:
 
 def test_a_file_with_an_error_keeps_what_can_be_read() -> None:
     assert ("run", "go") in _in_file("fn go() {}\nfn run() { go(); }\nfn broken( {\n")
+
+
+def _role_of(name: str, text: str, path: str = "src/lib.rs") -> str:
+    nodes = build({path: text}).nodes.to_pylist()
+    return next(node["role"] for node in nodes if node["qualified_name"] == name)
+
+
+@pytest.mark.parametrize(
+    ("before", "role"),
+    [
+        ("#[test]", "test"),
+        ('#[tokio::test(flavor = "current_thread")]', "test"),
+        ("#[rstest]\n#[case(1)]", "test"),
+        ("#[test]\n/// What it is for.\n#[ignore]\n// And why.\npub async", "test"),
+        ("#[cfg(test)]", "test"),
+        ("#[cfg(all(test, unix))]", "test"),
+        ("#[cfg(all(not(windows), test))]", "test"),
+        ("#[cfg(not(test))]", "source"),
+        ("#[cfg(all(not(test), unix))]", "source"),
+        ("#[cfg(any(test, unix))]", "source"),  # in what is shipped, too
+        ('#[cfg(feature = "test")]', "source"),
+        ("#[cfg(test)]\nuse other::made;\n", "source"),
+        ("#[cfg(test)]\nmod tests { fn other() {} }\n", "source"),
+        ("", "source"),
+    ],
+)
+def test_an_attribute_tells_what_is_a_test(before: str, role: str) -> None:
+    assert _role_of("made", f"fn first() {{}}\n{before} fn made() {{}}\n") == role
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "role"),
+    [
+        ("tests.made", "#[cfg(test)]\nmod tests { fn made() {} }\n", "test"),
+        ("tests.Kit.made", "#[cfg(test)]\nmod tests { struct Kit; impl Kit { fn made() {} } }\n", "test"),
+        ("Kit.made", "struct Kit;\n#[cfg(test)]\nimpl Kit { fn made() {} }\n", "test"),
+        ("kit.made", "mod kit { #![cfg(test)] fn made() {} }\n", "test"),
+        ("made", "#![cfg(test)]\nfn first() {}\nfn made() {}\n", "test"),
+        ("made", "fn made() { #[cfg(test)] first(); }\n", "source"),
+        ("kit", "mod kit { #[cfg(test)] use other::made; }\n", "source"),
+    ],
+)
+def test_all_that_is_in_what_only_tests_have_is_a_test(name: str, text: str, role: str) -> None:
+    assert _role_of(name, text) == role
+
+
+def test_tests_of_what_others_wrote_are_not_the_repositorys() -> None:
+    assert _role_of("made", "#[test]\nfn made() {}\n", "vendor/kit/src/lib.rs") == "vendored"
+
+
+def test_tests_beside_the_code_test_it() -> None:
+    assert triples(_SHOP, "tests") >= {
+        ("shop/src/store/memory.rs:tests.finds", "tests", "shop/src/store/memory.rs:helper"),
+        ("shop/src/store/memory.rs:tests.finds", "tests", "shop/src/store/memory.rs:Memory.find"),
+    }
+    graph = CodeGraph(SymbolGraph(build(_SHOP)))
+    assert [one.qualified_name for one in graph.tests("helper")] == ["tests.finds"]
+    assert [(one.qualified_name, one.role) for one in graph.callers("helper")] == [("tests.finds", "test")]
+
+
+def test_what_tests_share_is_not_tested_by_them() -> None:
+    text = "pub fn make() {}\n#[cfg(test)]\nmod tests { fn kit() {}\n #[test]\n fn made() { kit(); super::make(); } }\n"
+    found = triples({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text}, "tests")
+    assert found == {("src/lib.rs:tests.made", "tests", "src/lib.rs:make")}
 
 
 @pytest.mark.parametrize("path", list(_SHOP))
