@@ -106,10 +106,6 @@ def with_field(stored, field, values):
     return changed(stored, records={**stored["records"], field: values})
 
 
-def with_tree(stored, folders):
-    return changed(stored, tree={**stored["tree"], "folders": folders})
-
-
 DAMAGE = {
     "empty": lambda stored: b"",
     "garbage": lambda stored: b"\xff\xfe garbage",
@@ -120,12 +116,6 @@ DAMAGE = {
     "times are texts": lambda stored: with_field(stored, "mtime_ns", ["x"] * 5),
     "paths are numbers": lambda stored: with_field(stored, "path", [1, 2, 3, 4, 5]),
     "a column is short": lambda stored: with_field(stored, "hash", []),
-    "no tree": lambda stored: changed(stored, tree={}),
-    "a tree of another kind": lambda stored: changed(stored, tree=[1]),
-    "a tree without folders": lambda stored: with_tree(stored, []),
-    "names are numbers": lambda stored: with_tree(stored, [[*one[:3], [1] * len(one[3])] for one in stored["tree"]["folders"]]),
-    "a folder is a number": lambda stored: with_tree(stored, [[one[0], 5, *one[2:]] for one in stored["tree"]["folders"]]),
-    "digests are no digests": lambda stored: with_tree(stored, [[*one[:2], "!", one[3]] for one in stored["tree"]["folders"]]),
     "checked at a word": lambda stored: changed(stored, checked_ns="soon"),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.index import CALLABLE, Declared, Index
+from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
 from coderag.answering.extractive.writer import Writer, code, code_line, search_command
 from coderag.stores.symbol_table import split_qualified
 from coderag.tokens import expand
@@ -55,6 +55,19 @@ def _lines_with(index: Index, name: str) -> Iterator[Lines]:
         path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
         if lines := index.lines(path, first, end):
             yield from (Lines(path, at, at, text) for at, text in enumerate(lines.text.split("\n"), first))
+
+
+def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[Lines]:
+    """Return the lines that extend or implement a type of elsewhere, by their words; none of a type of the repository."""
+    last = (split_qualified(name) or [name])[-1]
+    if any(one.kind in TYPES and one.name.rpartition(".")[2] == last for one in declared):
+        return []
+    word = re.escape(last)
+    extends = re.compile(
+        rf"\bimpl\b.*\b{word}\b.*\bfor\b|\b(?:implements|extends|include|with)\b[^;]*\b{word}\b"
+        rf"|\b(?:class|struct|interface|trait|enum|record|object)\s+\w[^;=]*[(:,]\s*(?:[\w.]+[.:])?{word}\b"
+    )
+    return [line for line in occurrences(index, last) if extends.search(line.text)]
 
 
 def untied_calls(index: Index, declared: Sequence[Declared]) -> list[Lines]:

@@ -8,7 +8,13 @@ from typing import Final
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.absent import write_absent
 from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, VALUES, Index
-from coderag.answering.extractive.occurrences import occurrences, untied_calls, write_occurrences, write_untied
+from coderag.answering.extractive.occurrences import (
+    extensions,
+    occurrences,
+    untied_calls,
+    write_occurrences,
+    write_untied,
+)
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.relations import INWARDS, KINDS, RELATIONS_OF, Groups, all_of, groups_of, key
 from coderag.answering.extractive.writer import (
@@ -76,6 +82,11 @@ def _write_unused(writer: Writer, index: Index, names: Sequence[str], verb: str)
         is_value = verb == "use" and all(one.kind in VALUES for one in declared)
         if is_value and (places := occurrences(index, name, declared)):
             return _write_written(writer, index, name, places)
+        if verb == "extend" and (places := extensions(index, name, declared)):
+            many = counted(len(places), "line extends or implements", "lines extend or implement")
+            writer.say(f"No type of this repository is known as **{code(name)}**. {many} it, as they are written.")
+            write_occurrences(writer, name, places)
+            return []
     known = next((name for name in names if index.graph.uses(name) or index.named(name)), "")
     if not known:
         return None
