@@ -99,3 +99,12 @@ def test_what_implements_a_type_of_elsewhere_is_told_by_its_words(tmp_path):
         rag.index()
         assert "`impl Default for Conf {` — `lib.rs:3`" in rag.ask("what implements Default?").text
         assert "`Job.java:1`" in rag.ask("which classes implement Runnable?").text
+
+
+def test_lines_of_data_take_no_time(tmp_path):
+    declared = "class Item:\n    def stay_here(self):\n        pass\n\n\n"
+    (tmp_path / "a.py").write_text(f"{declared}def f(item: Item):\n    item.stay_here()\n")
+    (tmp_path / "data.py").write_text("x = 1\n" * 9 + f"stay_here = '{'a' * 300_000}'\n")
+    with CodeRAG(tmp_path, ingestion={"workers": 0}) as rag:
+        rag.index()
+        assert "`a.py:7`" in rag.ask("who calls Item.stay_here?").text

@@ -18,6 +18,7 @@ _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored",
 _MOST_SHOWN = 20
 _MOST_ALIKE, _MOST_UNTIED = 6, 5
 _MOST_CHUNKS = 400  # looked through
+_LONGEST_LINE = 1_000  # a longer one is data, and patterns would take long for it
 _MOST_LINES = 4  # of one file, while others are to be shown
 
 
@@ -54,7 +55,8 @@ def _lines_with(index: Index, name: str) -> Iterator[Lines]:
     for row in rows[:_MOST_CHUNKS].tolist():
         path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
         if lines := index.lines(path, first, end):
-            yield from (Lines(path, at, at, text) for at, text in enumerate(lines.text.split("\n"), first))
+            numbered = enumerate(lines.text.split("\n"), first)
+            yield from (Lines(path, at, at, text) for at, text in numbered if len(text) <= _LONGEST_LINE)
 
 
 def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[Lines]:
