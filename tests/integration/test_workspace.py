@@ -110,7 +110,7 @@ def test_an_index_is_made_brought_up_to_date_and_searched(start, root):
     processes = family(workspace._queue.writer.pid)
     workspace.close()
     eventually(lambda: not any(map(is_running, processes)))
-    assert set(threading.enumerate()) <= before
+    eventually(lambda: set(threading.enumerate()) <= before)  # one that opened the index may be about to end
 
 
 @pytest.mark.slow
