@@ -21,6 +21,9 @@ module-level code, ``section`` a part of a document, ``block`` plain lines."""
 ChunkStrategy = Literal["declaration", "cast", "window"]
 """How files are cut into chunks: at declarations, at the joints of the syntax tree, or into overlapping windows."""
 
+VALUES: Final = frozenset({"variable", "constant", "field", "key"})
+"""Kinds of declarations that hold a value: who reads and writes them, the code graph does not know."""
+
 NAMED_BY_FILE: Final = frozenset({"module", "section", "block"})
 """Kinds of chunks that are no declarations; one without a name of its own has that of its file, see `module_of`."""
 

@@ -1,20 +1,18 @@
 """Names that a question has and that nothing declares, but that are written in the code: settings, keys, variables."""
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.retrieval.entities import names_in
-from coderag.schema import Intent
+from coderag.schema import VALUES, Intent
 from coderag.state import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import EXACT_OTHER_SCOPE, SymbolMatch, split_qualified
 
 FloatArray = NDArray[np.float32]
 
-_VALUES: Final = frozenset({"variable", "constant", "field", "key"})
 _ELSEWHERE = 0.5  # of a name with dots whose last part is declared, but not in what comes before it: a key of a setting
 _FEW = 10  # chunks that have a name, up to which each of them says much of it
 
@@ -36,7 +34,7 @@ def _share(name: str, declared: Sequence[SymbolMatch], intent: Intent) -> float:
     """Return how much it says that a chunk has a name, by what declares it, 0 to 1."""
     if not declared:
         return 1.0
-    if intent == "find_usage" and all(match.kind in _VALUES for match in declared):
-        return 1.0  # the code graph does not know who reads and writes it
+    if intent == "find_usage" and all(match.kind in VALUES for match in declared):
+        return 1.0
     is_elsewhere = len(split_qualified(name)) > 1 and all(one.quality <= EXACT_OTHER_SCOPE for one in declared)
     return _ELSEWHERE if is_elsewhere else 0.0

@@ -172,13 +172,16 @@ class Corpus:
 
         Of a name that is a plain word nobody can tell whether it is meant.
         """
+        is_telling = any(len(expand(part)) > 1 for part in split_qualified(name))
+        return self.chunks_with_parts(name) if is_telling else _NOWHERE
+
+    def chunks_with_parts(self, name: str) -> IntArray:
+        """Return the rows of the chunks that have all parts of a name, wherever in them: those of ``a.b`` are two."""
         terms = [expand(part) for part in split_qualified(name)]
-        if not any(len(of_part) > 1 for of_part in terms):
-            return _NOWHERE
         wanted = dict.fromkeys(
             of_part[0] for of_part in terms if of_part
-        )  # the first of a compound stands for all of it
-        return reduce(np.intersect1d, map(self.chunks_with, wanted))
+        )  # of a compound the first stands for all of it
+        return reduce(np.intersect1d, map(self.chunks_with, wanted)) if wanted else _NOWHERE
 
     def rarity(self, term: str) -> float:
         """Return how telling a term is: the logarithm of the share of chunks that have it, turned over."""

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from coderag.answering.extractive.index import MOST_NAMED, Declared, Index
 from coderag.answering.extractive.writer import Writer, a_kind, code, joined
 
-_MOST_NEAR, _MOST_ELSEWHERE = 3, 4
+_MOST_NEAR, _MOST_SHOWN = 3, 4
 
 
 def write_absent(writer: Writer, index: Index, names: Sequence[str]) -> list[str]:
@@ -34,12 +34,16 @@ def _absent(writer: Writer, index: Index, name: str) -> str:
     if near := _near(index, last, absent.member, owners):
         writer.say(f"Close by spelling: {joined([code(one) for one in near], 'or')}.\n")
     if elsewhere := index.named(absent.member):
-        shown = [(one, head) for one in elsewhere[:_MOST_ELSEWHERE] if (head := index.head_of(one))]
-        places = [f"{code(one.name)} in {writer.cite(head)}" for one, head in shown]
-        many = "at least " if len(elsewhere) >= MOST_NAMED else ""
-        more = [f"{many}{len(elsewhere) - len(shown)} more"] if len(elsewhere) > len(shown) else []
-        writer.say(f"Declared by that name elsewhere: {joined([*places, *more])}.\n")
+        more = "at least " if len(elsewhere) >= MOST_NAMED else ""
+        writer.say(f"Declared by that name elsewhere: {joined(cited_declarations(writer, index, elsewhere, more))}.\n")
     return sentence
+
+
+def cited_declarations(writer: Writer, index: Index, declared: Sequence[Declared], more: str = "") -> list[str]:
+    """Return the first declarations, each with its place, and how many `more` there are."""
+    shown = [(one, head) for one in declared[:_MOST_SHOWN] if (head := index.head_of(one))]
+    places = [f"{code(one.name)} in {writer.cite(head)}" for one, head in shown]
+    return [*places, f"{more}{len(declared) - len(shown)} more"] if len(declared) > len(shown) else places
 
 
 def _sets(index: Index, owner: Declared, member: str) -> bool:

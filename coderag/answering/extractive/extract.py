@@ -43,16 +43,17 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], 
         missing = unknown_names(index, state)
         for sentence in missing:
             writer.say(f"*{sentence}*\n")
-        if not (_write_written(writer, index, shape, state) or _write_nearly_named(writer, index, shape, state)):
+        is_of_a_name = shape in ("definition", "usages")
+        if not (
+            is_of_a_name and (_write_written(writer, index, state) or _write_nearly_named(writer, index, shape, state))
+        ):
             shape = "explanation"
             write_explanation(writer, index, state, results, related)
     return writer.draft(shape, missing)
 
 
-def _write_written(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
+def _write_written(writer: Writer, index: Index, state: QueryState) -> bool:
     """Write where a name that is asked for is written though nothing is known to declare it; whether it is."""
-    if shape not in ("definition", "usages"):
-        return False
     for name in unknown(index, state):
         if places := occurrences(index, name):
             write_occurrences(writer, name, places)
@@ -62,8 +63,6 @@ def _write_written(writer: Writer, index: Index, shape: AnswerShape, state: Quer
 
 def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
     """Write about what is spelt nearly like the name that is asked for and that nothing has; whether there is such."""
-    if shape not in ("definition", "usages"):
-        return False
     for name in unknown(index, state):
         if len(index.corpus.chunks_that_write(name)):  # it is no misspelling
             continue

@@ -19,7 +19,6 @@ from coderag.stores.pieces import Piece
 from coderag.tokens import query_terms, raw_tokens, text_terms
 
 CALLABLE: Final = frozenset({"function", "method", "macro"})
-VALUES: Final = frozenset({"variable", "constant", "field", "key"})
 TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
 _CALLS: Final = ("calls", "instantiates")
 FILE: Final = "file"
@@ -122,6 +121,10 @@ class Index:
         if row not in self._texts:
             self._texts[row] = self.corpus.texts([row])[0].removesuffix("\n").split("\n")
         return self._texts[row]
+
+    def role(self, path: str) -> str:
+        """Return what an indexed file is for."""
+        return self.corpus.file_roles[self._files[path]]
 
     @cached_property
     def _files(self) -> dict[str, int]:

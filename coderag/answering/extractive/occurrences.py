@@ -2,17 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from itertools import groupby
 from typing import Final
-
-import numpy as np
 
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
 from coderag.answering.extractive.writer import Writer, code, code_line, search_command
 from coderag.stores.symbol_table import split_qualified
-from coderag.tokens import expand
 
 _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored", "test")
 _MOST_SHOWN = 20
@@ -30,18 +26,17 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
         name: A name, as it is written; of something declared only its last part counts.
         declared: What it means.
     """
-    last = (split_qualified(name) or [name])[-1]
+    last = _last(name)
     heads = {(head.path, head.start_line) for one in declared if (head := index.head_of(one))}
     word = re.compile(rf"(?<!\w){re.escape(last if declared else name)}(?!\w)")
     lines = (line for line in _lines_with(index, last if declared else name) if word.search(line.text))
     own = {one.path for one in declared}
-    role_of = dict(zip(index.corpus.paths, index.corpus.file_roles, strict=True))
     declares = re.compile(
         rf"\b(?:class|struct|enum|interface|trait|type|def|func|function|fn|sub)\s+{re.escape(last)}\b"
     )
 
     def order(line: Lines) -> tuple[bool, bool, int, str, int]:
-        role = _ROLES.index(role_of[line.path])
+        role = _ROLES.index(index.role(line.path))
         return line.path not in own, not declares.search(line.text), role, line.path, line.start_line
 
     return sorted({line for line in lines if (line.path, line.start_line) not in heads}, key=order)
@@ -50,9 +45,7 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
 def _lines_with(index: Index, name: str) -> Iterator[Lines]:
     """Yield the lines of the chunks that have a name."""
     corpus = index.corpus
-    terms = [expand(part)[0] for part in split_qualified(name) if expand(part)]
-    rows = reduce(np.intersect1d, map(corpus.chunks_with, terms)) if terms else np.empty(0, np.int32)
-    for row in rows[:_MOST_CHUNKS].tolist():
+    for row in corpus.chunks_with_parts(name)[:_MOST_CHUNKS].tolist():
         path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
         if lines := index.lines(path, first, end):
             numbered = enumerate(lines.text.split("\n"), first)
@@ -61,7 +54,7 @@ def _lines_with(index: Index, name: str) -> Iterator[Lines]:
 
 def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[Lines]:
     """Return the lines that extend or implement a type of elsewhere, by their words; none of a type of the repository."""
-    last = (split_qualified(name) or [name])[-1]
+    last = _last(name)
     if any(one.kind in TYPES and one.name.rpartition(".")[2] == last for one in declared):
         return []
     word = re.escape(last)
@@ -84,11 +77,12 @@ def untied_calls(index: Index, declared: Sequence[Declared]) -> list[Lines]:
         return []
     nodes = {node for one in alike for node in index.called(one)}
     tied = {(call.source.path, call.line) for call in index.calls(nodes, inwards=True)}
-    role_of = dict(zip(index.corpus.paths, index.corpus.file_roles, strict=True))
     call = re.compile(rf"^(?!\s*(?:#|//|/?\*)).*?(\w*)(?:\(\))?(?:\.|->|::)\s*{re.escape(last)}\s*\(")
     found = [(line, called[1]) for line in occurrences(index, last, declared) if (called := call.search(line.text))]
     known = {value for line, value in found if (line.path, line.start_line) in tied}
-    untied = [one for one in found if (one[0].path, one[0].start_line) not in tied and role_of[one[0].path] != "docs"]
+    untied = [
+        one for one in found if (one[0].path, one[0].start_line) not in tied and index.role(one[0].path) != "docs"
+    ]
     return [line for line, _ in sorted(untied, key=lambda one: one[1] not in known)]
 
 
@@ -114,8 +108,11 @@ def write_occurrences(writer: Writer, name: str, places: Sequence[Lines]) -> Non
         for one in of_file:
             writer.say(f"{indent}- {code_line(one.text)} — {writer.cite(one)}")
     if len(places) > len(shown):
-        rest = search_command(split_qualified(name)[-1] if split_qualified(name) else name)
-        writer.say(f"- and {len(places) - len(shown):,} more: {rest} lists all")
+        writer.say(f"- and {len(places) - len(shown):,} more: {search_command(_last(name))} lists all")
+
+
+def _last(name: str) -> str:
+    return (split_qualified(name) or [name])[-1]
 
 
 def _spread(places: Sequence[Lines]) -> list[Lines]:

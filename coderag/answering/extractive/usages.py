@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.absent import write_absent
-from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, VALUES, Index
+from coderag.answering.extractive.absent import cited_declarations, write_absent
+from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, Index
 from coderag.answering.extractive.occurrences import (
     extensions,
     occurrences,
@@ -27,14 +27,13 @@ from coderag.answering.extractive.writer import (
     joined,
     search_command,
 )
-from coderag.schema import RESOLVED, GraphNeighbour, Intent
+from coderag.schema import RESOLVED, VALUES, GraphNeighbour, Intent
 from coderag.state import QueryState
 from coderag.stores.pieces import Piece
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
 _MOST_UNSURE = 5
 _MOST_LINES = 4  # of one user
-_MOST_NAMES = 4
 _FEW, _MOST_ALSO = 3, 3  # users, below which near code is shown as well
 _STEPWISE: Final = frozenset({"callers", "callees", "subclasses", "bases", "overrides", "overridden"})
 """Commands that list one step unless they are told to go on."""
@@ -64,7 +63,7 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
             if len(all_of(groups)) < _FEW:
                 if intent == "find_usage" and INWARDS.issuperset(groups):
                     _write_unsure(writer, index, name, _unsure(index, name))
-                told = {key(one) for one in all_of(groups)} | {(one.path, one.name) for one in index.named(name)}
+                told = {key(one) for one in all_of(groups)} | {(one.path, one.name) for one in declared}
                 near = [piece for piece in results if not piece.looked_up and (piece.path, piece.name) not in told]
                 also(writer, index, near[:_MOST_ALSO], "Also near")
             return []
@@ -141,11 +140,10 @@ def _declared(writer: Writer, index: Index, name: str) -> str:
         named = "" if one.name.endswith(name.removesuffix("()")) or one.kind == FILE else f" {code(one.name)}"
         return f"{a_kind(one.kind)}{named} in {writer.cite(head)}"
     if len(declared) > 1:
-        heads = [(one, head) for one in declared[:_MOST_NAMES] if (head := index.head_of(one))]
-        shown = [f"{code(one.name)} in {writer.cite(head)}" for one, head in heads]
-        more = [f"{len(declared) - len(shown)} more"] if len(declared) > len(shown) else []
         many = "at least " if len(declared) >= MOST_NAMED else ""
-        return f"{many}{len(declared)} declarations, taken together: {joined([*shown, *more])}"
+        return (
+            f"{many}{len(declared)} declarations, taken together: {joined(cited_declarations(writer, index, declared))}"
+        )
     return ""
 
 

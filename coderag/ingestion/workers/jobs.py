@@ -209,8 +209,10 @@ class JobRunner:
             if not isinstance(found, Source):
                 return replace(record, outcome=found.outcome, reason=found.reason, hash=found.hash), None
             language = detect_language(candidate.path, found.text)
-        read = replace(record, outcome="indexed", language=language, encoding=found.encoding, role=found.role)
-        return replace(read, hash=found.hash), found
+        record = replace(
+            record, outcome="indexed", language=language, encoding=found.encoding, hash=found.hash, role=found.role
+        )
+        return record, found
 
     def _parse(self, task: FileTask, record: FileRecord, source: Source, result: JobResult) -> ParsedFile:
         key = f"{record.hash}:{record.language}:{self._settings.cache_key}"
