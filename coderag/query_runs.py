@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -69,11 +70,11 @@ class QueryRuns:
     freshness: Freshness
 
     def run(self, context: QueryContext, given: QueryInput) -> tuple[QueryContext, QueryOutput]:
-        """Return the output of a run, and the context that it was made with."""
+        """Return the output of a search or of a context, and the context that it was made with."""
         for number in count():
             try:
                 with self.tracer.query(given) as tell:
-                    output: QueryOutput = self.load().invoke(given, context=context)  # type: ignore[assignment]
+                    output = self._output(context, given)
                     tell(output)
                 self._check(context, output, number)
             except _Stale as stale:
@@ -84,6 +85,13 @@ class QueryRuns:
                 break
         self.counts.note_results(context.corpus, output["results"])
         return context, output
+
+    def _output(self, context: QueryContext, given: QueryInput) -> QueryOutput:
+        if _is_in_a_graph():  # whose stream has the steps
+            return cast("QueryOutput", self.load().invoke(given, context=context))
+        from coderag.nodes.steps import walk  # noqa: PLC0415  # only who asks needs it
+
+        return walk(given, context)
 
     async def arun(self, context: QueryContext, given: QueryInput) -> tuple[QueryContext, QueryOutput]:
         """Return the output of a run, and the context that it was made with, awaited.
@@ -195,6 +203,19 @@ def _writer_around() -> Callable[[Any], None]:
         return get_stream_writer()
     except RuntimeError:
         return lambda _: None
+
+
+def _is_in_a_graph() -> bool:
+    """Whether this is called in a node of a LangGraph graph."""
+    if "langgraph.config" not in sys.modules:  # then there is none
+        return False
+    from langgraph.config import get_config  # noqa: PLC0415  # loaded already
+
+    try:
+        get_config()
+    except RuntimeError:
+        return False
+    return True
 
 
 def answer_of(context: QueryContext, output: QueryOutput) -> Answer:

@@ -5,7 +5,7 @@ the index. Every node returns a `QueryUpdate` with the keys it changed.
 """
 
 import operator
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, runtime_checkable
 
@@ -323,3 +323,21 @@ class QueryContext:
     masked_paths: MaskedPaths | None = None
     reranker: Reranker | None = None
     prompts: Prompts = PACKAGED
+
+
+class QueryRuntime(Protocol):
+    """What a node of the query graph is given beside the state: LangGraph's ``Runtime``, or as much of it."""
+
+    @property
+    def context(self) -> QueryContext:
+        """The collaborators and limits of the query."""
+        ...
+
+
+class StreamingRuntime(QueryRuntime, Protocol):
+    """What a node is given that streams."""
+
+    @property
+    def stream_writer(self) -> Callable[[Any], None]:
+        """Writes to the stream of the graph."""
+        ...

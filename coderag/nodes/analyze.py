@@ -1,18 +1,16 @@
 """Node ``analyze``: what does the question ask for?"""
 
-from langgraph.runtime import Runtime
-
 from coderag.errors import ModelError
 from coderag.observability import Step
 from coderag.retrieval.analysis import analyze as analyze_query
 from coderag.retrieval.rewriting import rewrite, with_rewritten
 from coderag.retrieval.spelling import corrected
-from coderag.state import Analysis, QueryContext, QueryState, QueryUpdate
+from coderag.state import Analysis, QueryContext, QueryRuntime, QueryState, QueryUpdate
 
 _REWRITTEN = frozenset({"general", "understand_module"})  # the others name what they want
 
 
-def analyze(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Find the question's intent, entities and terms; a language model may add others, if the settings say so."""
     with Step("analyze") as step:
         analysis = corrected(runtime.context.corpus, analyze_query(state["query"], runtime.context.project))

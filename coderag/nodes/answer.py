@@ -1,13 +1,11 @@
 """Node ``answer``: the answer, with every citation checked against the files on disk."""
 
-from langgraph.runtime import Runtime
-
 from coderag.observability import Step
 from coderag.records import record_of
-from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.state import QueryState, QueryUpdate, StreamingRuntime
 
 
-async def answer(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+async def answer(state: QueryState, runtime: StreamingRuntime) -> QueryUpdate:
     """Write the answer from the evidence, with a language model if one is configured.
 
     What is written is streamed as dicts with ``kind`` (``draft`` or ``text``) and ``text``, see `coderag.schema.AnswerEvent`.

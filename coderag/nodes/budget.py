@@ -2,14 +2,12 @@
 
 from functools import partial
 
-from langgraph.runtime import Runtime
-
 from coderag.observability import Step
 from coderag.records import record_of
-from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.state import QueryRuntime, QueryState, QueryUpdate
 
 
-def budget(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Assemble the context."""
     from coderag.codegraph.excerpt import graph_excerpt  # noqa: PLC0415  # a search ends before
     from coderag.retrieval.packing import pack  # noqa: PLC0415

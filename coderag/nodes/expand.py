@@ -1,17 +1,15 @@
 """Node ``expand``: code that belongs to the results."""
 
-from langgraph.runtime import Runtime
-
 from coderag.observability import Step
 from coderag.retrieval.expansion import Seed
 from coderag.retrieval.expansion import expand as expand_results
 from coderag.retrieval.filters import NO_FILTERS, related_mask
-from coderag.state import Candidate, QueryContext, QueryState, QueryUpdate
+from coderag.state import Candidate, QueryRuntime, QueryState, QueryUpdate
 
 _SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
 
 
-def expand(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Follow the relations of the first results."""
     context = runtime.context
     corpus, settings, analysis = context.corpus, context.settings, state["analysis"]

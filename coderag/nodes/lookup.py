@@ -1,13 +1,11 @@
 """Node ``lookup``: what the symbol table and the code graph know for certain."""
 
-from langgraph.runtime import Runtime
-
 from coderag.codegraph.lookup import look_up
 from coderag.observability import Step
-from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.state import QueryRuntime, QueryState, QueryUpdate
 
 
-def lookup(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+def lookup(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Find declarations, users, relatives or tests of what the question names, or the place that it points to."""
     with Step("lookup") as step:
         found = look_up(runtime.context.corpus, runtime.context.graph, state["analysis"])

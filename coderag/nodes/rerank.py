@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 
-from langgraph.runtime import Runtime
-
 from coderag.observability import Step
 from coderag.retrieval.evidence import judge
 from coderag.retrieval.explaining import with_ranks
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.ranking import narrow_to_kinds, rank
 from coderag.retrieval.reranking import apply_model
-from coderag.state import Candidate, QueryContext, QueryState, QueryUpdate
+from coderag.state import Candidate, QueryRuntime, QueryState, QueryUpdate
 
 _CONTEXT_CANDIDATES = 40  # ten results are often too small to fill a context
 
 
-def rerank(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Order the candidates and keep the best."""
     context, analysis = runtime.context, state["analysis"]
     corpus, reranker = context.corpus, context.reranker

@@ -1,16 +1,14 @@
 """Node ``retrieve``: the dense, lexical and symbol channels, fused."""
 
-from langgraph.runtime import Runtime
-
 from coderag.observability import Step
 from coderag.retrieval.analysis import meant_terms
 from coderag.retrieval.filters import NO_FILTERS, passing
 from coderag.retrieval.hybrid import merge
 from coderag.retrieval.hybrid import retrieve as retrieve_hybrid
-from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.state import QueryRuntime, QueryState, QueryUpdate
 
 
-def retrieve(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Find candidates and put them after what the look-up found."""
     context, analysis = runtime.context, state["analysis"]
     filters = state.get("filters") or NO_FILTERS

@@ -1,13 +1,11 @@
 """Node ``widen``: one more try with near spellings and words of the trade, when the evidence is weak."""
 
-from langgraph.runtime import Runtime
-
 from coderag.observability import Step
 from coderag.retrieval.widening import widen as widen_terms
-from coderag.state import QueryContext, QueryState, QueryUpdate
+from coderag.state import QueryRuntime, QueryState, QueryUpdate
 
 
-def widen(state: QueryState, runtime: Runtime[QueryContext]) -> QueryUpdate:
+def widen(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Add terms to the question."""
     analysis = state["analysis"]
     with Step("widen") as step:

@@ -9,6 +9,7 @@ import pytest
 
 from coderag.app import CodeRAG, load_query_graph
 from coderag.errors import InvalidQueryError
+from coderag.nodes.steps import walk
 from coderag.records import answer_from_record, context_from_record
 from coderag.retrieval.analysis import analyze
 from coderag.schema import Intent
@@ -99,6 +100,14 @@ async def test_a_goal_decides_how_far_it_goes(graph, context, goal, further):
     output = await graph.ainvoke({"query": "how are values rounded up", "goal": goal}, context=context)
     assert steps(output) == SEARCHED + further
     assert ("context" in output, "answer" in output) == ("expand" in further, "answer" in further)
+
+
+@pytest.mark.parametrize("goal", ["search", "context"])
+@pytest.mark.parametrize("query", [query for query, _ in ROUTES.values()] + ["kubernetes ingress annotations"])
+def test_walking_the_steps_gives_what_the_graph_gives(context, query, goal):
+    walked, ran = walk({"query": query, "goal": goal}, context), run(context, query, goal)
+    assert steps(walked) == steps(ran)
+    assert {**walked, "trace": []} == {**ran, "trace": []}
 
 
 def test_without_a_goal_it_is_a_search(graph, context):

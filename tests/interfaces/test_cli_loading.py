@@ -16,11 +16,15 @@ READING = frozenset(
 )
 """What looking into an index needs nothing of."""
 
+FINDING = frozenset({"pandas", "langgraph", "langchain_core", "tree_sitter", "llama_index.core", "lancedb"})
+"""What looking for something needs nothing of."""
+
 NEVER = {
     "index": READING | {"lance", "coderag.codegraph.rebuild", "coderag.ingestion.workers.jobs"},  # nothing has changed
     "status": READING | {"coderag.ingestion.indexer"},
     "graph callers session": READING,
-    "search login": {"pandas", "scipy.linalg", "tree_sitter", "llama_index", "lancedb", "coderag.answering.answers"},
+    "search login": FINDING | {"scipy.linalg", "coderag.answering.answers"},
+    "context login": FINDING,
 }
 
 
