@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from coderag.retrieval.merging import POOL, merge_results
 from coderag.retrieval.report_ranking import report_scores
-from coderag.retrieval.shapes import REPORT, Shape, shape_of
+from coderag.retrieval.shapes import REPORT, Scored, Shape, shape_of
 from coderag.retrieval.signals import Question, file_scores
 from coderag.settings import SearchSettings
 from coderag.state import Analysis, Candidate
 from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]
-Scored = tuple[float, int, Candidate]
-"""A candidate's score and row, and the candidate."""
 
 _COHERENCE_CHUNKS = 50
 _RESOLVED = 0.5  # confidence from which the code graph's word is taken
@@ -25,7 +23,7 @@ _KNOWN_ANSWER = 30.0  # what is known comes before what is alike, and what is ne
 _CERTAIN = 1.0  # the declaration of exactly the name that was asked for
 _DECLARED = 0.5  # so much it counts more, lest a file that is only named like it come first
 # A context may show much of one file: what answers is often there, and its further results are the next best place.
-_DECAY_TO_READ, _TIMES_TO_READ = 0.9, 4
+_DECAY_TO_READ, _TIMES_TO_READ = 0.85, 4
 _KNOWN_DECAY = 0.99  # for each further one of a file: of equally near ones, those of other files come first
 
 
@@ -62,7 +60,7 @@ class Ranking:
 
     def _chosen(self, shape: Shape, max_per_file: int, top_k: int) -> list[Candidate]:
         chosen = _spread(self.corpus, self.scored, shape, max_per_file, POOL * top_k)
-        pool = [candidate for _, _, candidate in self.scored[: POOL * top_k]]
+        pool = [one.candidate for one in self.scored[: POOL * top_k]]
         merged = merge_results(self.corpus, chosen, pool, top_k)
         return [_explained(self.corpus, result, self.shares) for result in merged]
 
@@ -115,15 +113,16 @@ def _question_scores(
             own += question.definitions[rows]
             own += np.where(looked_up >= _CERTAIN, _DECLARED, 0)
     files = corpus.file_of[rows]
-    totals = (1 - shape.chunk_share) * by_file[files] + shape.chunk_share * own * shares["factor"][files]
+    own *= shape.chunk_share * shares["factor"][files]
     if not shape.wants_definition:  # the places asked for are known
-        totals += np.where(looked_up >= _RESOLVED, _KNOWN_ANSWER * looked_up, 0)
+        own += np.where(looked_up >= _RESOLVED, _KNOWN_ANSWER * looked_up, 0)
+    totals = own + (1 - shape.chunk_share) * by_file[files]
     scored = [
-        (total, row, candidate)
-        for total, row, candidate in zip(totals.tolist(), rows, candidates, strict=True)
+        Scored(total, part, row, candidate)
+        for total, part, row, candidate in zip(totals.tolist(), own.tolist(), rows, candidates, strict=True)
         if candidate["chunk_id"] != analysis["similar_to"]
     ]
-    scored.sort(key=lambda entry: (-entry[0], entry[1]))
+    scored.sort(key=lambda one: (-one.score, one.row))
     return scored, shares
 
 
@@ -149,7 +148,8 @@ def _spread(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_
     shown: Counter[int] = Counter()
     declarations: set[tuple[int, str, int]] = set()
     decayed = []
-    for total, row, candidate in scored:
+    for one in scored:
+        row, candidate = one.row, one.candidate
         file = int(corpus.file_of[row])
         name = candidate["symbol"] or corpus.value("qualified_name", row)
         line = candidate["start_line"] if "lookup" in candidate["channels"] else 0  # tells overloads apart
@@ -158,11 +158,13 @@ def _spread(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_
         declarations.update(((file, name, line), (file, name, 0)))
         known = _is_known(candidate, shape)
         if known or shown[file] < limit:
-            decay = _KNOWN_DECAY if known else shape.same_file_decay
-            decayed.append((total * decay ** shown[file], row, candidate))
+            further = (
+                one.score * _KNOWN_DECAY ** shown[file] if known else one.as_further(shown[file], shape.same_file_decay)
+            )
+            decayed.append((further, candidate))
             shown[file] += 1
     decayed.sort(key=lambda entry: -entry[0])
-    return [{**candidate, "score": total} for total, _, candidate in decayed[:top_k]]
+    return [{**candidate, "score": score} for score, candidate in decayed[:top_k]]
 
 
 def _explained(corpus: Corpus, result: Candidate, shares: dict[str, FloatArray]) -> Candidate:

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.retrieval.report_places import Places
+from coderag.retrieval.shapes import REPORT, Scored
 from coderag.retrieval.signals import file_factors
 from coderag.state import Analysis, Candidate, ReportQuery
 from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]
-Scored = tuple[float, int, Candidate]
 
-CHUNK_SHARE = 0.6
 ROLE_FACTORS = {"source": 1.0, "test": 0.3, "docs": 0.4, "example": 0.4}
 """How far files that are not source step back, on top of what their names say: a fault is mended in the source."""
 
@@ -43,9 +42,10 @@ def report_scores(
     scored = []
     for candidate in candidates:
         row = corpus.row_of[candidate["chunk_id"]]
-        total = CHUNK_SHARE * candidate["score"] + (1 - CHUNK_SHARE) * candidate["file_score"]
-        scored.append((total * float(factors[corpus.file_of[row]]), row, candidate))
-    scored.sort(key=lambda entry: (-entry[0], entry[1]))
+        score = REPORT.chunk_share * candidate["score"] + (1 - REPORT.chunk_share) * candidate["file_score"]
+        # No part is the chunk's own: a fault is seldom mended in many places of one file, so all of a score steps back.
+        scored.append(Scored(score * float(factors[corpus.file_of[row]]), 0.0, row, candidate))
+    scored.sort(key=lambda one: (-one.score, one.row))
     return scored, {"factor": factors}
 
 

@@ -3,16 +3,36 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coderag.schema import Intent
 from coderag.settings import SearchSettings
+from coderag.state import Candidate
 from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]
+
+
+class Scored(NamedTuple):
+    """A candidate and its score.
+
+    Attributes:
+        score: Higher is better.
+        own: What of the score is the chunk's; the rest is that of its file.
+        row: Of the chunk.
+    """
+
+    score: float
+    own: float
+    row: int
+    candidate: Candidate
+
+    def as_further(self, number: int, decay: float) -> float:
+        """Return the score of what would be the result `number` of its file, from 0: the file's part counts less each time."""
+        return self.own + (self.score - self.own) * decay**number
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +41,8 @@ class Shape:
 
     Attributes:
         chunk_share: Weight of the chunk's own score against its file's, 0 to 1.
-        same_file_decay: What each further result of one file is multiplied with.
+        same_file_decay: What the file's part of a score is multiplied with for each further result of it; the chunk's own part
+            counts in full, so that a chunk which answers by itself is shown.
         length: Weight of the logarithm of a chunk's lines: of two that match alike, the longer one does the work.
         function: What a function or method has more than other chunks: it says how, a class's head or a constant what.
         max_per_file: Results of one file, at most; None takes the setting.
@@ -47,9 +68,9 @@ class Shape:
 
 REPORT: Final = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=5)
 
-_DEFINITION: Final = Shape(chunk_share=0.3, same_file_decay=0.5)
-_OVERVIEW: Final = Shape(chunk_share=0.25, same_file_decay=0.55, length=0.12, function=0.3)
-_PLACES: Final = Shape(chunk_share=0.6, same_file_decay=0.9, max_per_file=10, wants_definition=False)
+_DEFINITION: Final = Shape(chunk_share=0.3, same_file_decay=0.4)
+_OVERVIEW: Final = Shape(chunk_share=0.3, same_file_decay=0.45, length=0.12, function=0.3)
+_PLACES: Final = Shape(chunk_share=0.6, same_file_decay=0.75, max_per_file=10, wants_definition=False)
 
 SHAPES: Final[Mapping[Intent, Shape]] = MappingProxyType(
     {

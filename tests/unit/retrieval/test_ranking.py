@@ -56,6 +56,14 @@ def test_each_further_result_of_a_file_counts_less(corpus):
     assert names_of(corpus, ranked(corpus, found)) == ["alpha_a", "gamma", "alpha_b"]
 
 
+def test_a_further_result_that_answers_by_itself_is_shown_before_other_files(corpus):
+    best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
+    found = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 1.0), candidate(corpus, other, 0.2)]
+    weak = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 0.1), candidate(corpus, other, 0.4)]
+    assert names_of(corpus, ranked(corpus, found)) == ["alpha_a", "alpha_b", "gamma"]
+    assert names_of(corpus, ranked(corpus, weak)) == ["alpha_a", "gamma", "alpha_b"]
+
+
 def test_a_declaration_found_twice_is_one_result(corpus):
     row = row_named(corpus, "gamma")
     found = [candidate(corpus, row, symbol="gamma", lookup=1.0), candidate(corpus, row)]

@@ -50,7 +50,8 @@ def ranked(context):
         chosen = SearchSettings(**settings)
         found = retrieve(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
         scored, _ = report_scores(corpus, analysis, analysis["report"], found, chosen.disabled_signals)
-        return [f"{corpus.paths[corpus.file_of[row]]}:{corpus.value('qualified_name', row)}" for _, row, _ in scored]
+        rows = [one.row for one in scored]
+        return [f"{corpus.paths[corpus.file_of[row]]}:{corpus.value('qualified_name', row)}" for row in rows]
 
     return find
 
