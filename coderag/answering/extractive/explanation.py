@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from coderag.answering.extractive.excerpt import rarities_of
 from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.pieces import also, reason, relations, show, whole
 from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
@@ -30,11 +31,12 @@ def write_explanation(
     similar = state["analysis"]["intent"] == "find_similar"
     what = "text" if all(piece.kind == "section" for piece in main) else "code"
     writer.say(f"{'Code like it' if similar else f'The {what} for this'} is mainly in {joined(files)}.\n")
+    rarities = rarities_of(index, state)
     for number, piece in enumerate(main, 1):
         why = reason(index, piece)
         where = f"{kind_name(piece.kind)} in {writer.cite(lines_of(piece))}"
         writer.say(f"{number}. **{code(shown_name(piece))}** — {where}{f'  {chr(10)}{_INDENT}{why}' if why else ''}\n")
-        show(writer, piece, _LONGEST if number == 1 else _LONGEST_OF_OTHERS, _INDENT)
+        show(writer, piece, _LONGEST if number == 1 else _LONGEST_OF_OTHERS, _INDENT, rarities)
         writer.say()
     said = _among(writer, index, main)
     relations(writer, index, state, related, _MOST_RELATIONS, said)

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Lines
+from coderag.answering.extractive.excerpt import Rarities, telling
 from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.writer import (
     Writer,
@@ -24,6 +26,7 @@ from coderag.stores.pieces import Piece
 _LONGEST_DOCUMENTATION = 600  # characters
 _LONGEST_SECTION = 16  # lines of a document
 _MOST_CALLED = 4
+_TABLE_HEAD = 2  # lines: the names of the columns, and the rule
 _SHORT = 4  # lines; a piece with fewer may be the head of a type whose members are pieces of their own
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]*>")
@@ -32,6 +35,7 @@ _FENCE: Final = re.compile(r"^\s*(`{3,}|~{3,})")
 _QUOTE_MARK: Final = re.compile(r"^\s*(?:>\s?)+")
 _RULE: Final = re.compile(r"^\s*:?-+:?\s*$")
 _UNDERLINE: Final = re.compile(r"^[=\-~^\"'*+#]{3,}\s*$")
+_NONE: Final[Rarities] = MappingProxyType({})
 
 
 def reason(index: Index, piece: Piece) -> str:
@@ -47,21 +51,32 @@ def reason(index: Index, piece: Piece) -> str:
     return f"Calls {joined(names)}." if names else ""
 
 
-def show(writer: Writer, piece: Piece, longest: int, indent: str = "") -> None:
-    """Write the code of a piece, or the head of it, and its documentation where that is not in it."""
+def show(writer: Writer, piece: Piece, longest: int, indent: str = "", rarities: Rarities = _NONE) -> None:
+    """Write the code of a piece, and its documentation where that is not in it.
+
+    Of a long one, the head, or what of it has the words of the question, by their `rarities`.
+    """
     if piece.kind == "section":
-        _quote(writer, piece, indent)
+        _quote(writer, piece, indent, rarities)
         return
     lines = piece.text.strip("\n").split("\n")
     if len(lines) - longest > 1:
-        first = _line_of_name(piece, lines)
-        shown = lines[first : first + longest]
-        lines = [*shown, f"… {len(lines) - len(shown)} more lines"]
+        lines = _cut(lines, telling(lines, longest, rarities, _line_of_name(piece, lines)))
     documentation = _paragraphs(piece.docstring)
     if documentation and documentation[0].split("\n", 1)[0] not in "\n".join([*lines, piece.summary]):
         quoted = f"\n{indent}>\n".join(f"{indent}> {prose(paragraph)}" for paragraph in documentation)
         writer.say(f"{quoted}\n")
     writer.code(lines, piece.language, indent)
+
+
+def _cut(lines: Sequence[str], shown: Sequence[range]) -> list[str]:
+    """Return the lines that are shown, with a mark for those between them and for all that are not."""
+    cut: list[str] = []
+    for run in shown:
+        cut += [f"… {run.start - shown[0].stop} lines"] if run != shown[0] else []
+        cut += lines[run.start : run.stop]
+    left = len(lines) - shown[-1].stop if len(shown) > 1 else len(lines) - len(shown[0])
+    return [*cut, f"… {left} more line{'' if left == 1 else 's'}"] if left else cut
 
 
 def also(writer: Writer, index: Index, pieces: Sequence[Piece], title: str) -> None:
@@ -134,26 +149,44 @@ def _phrase(index: Index, piece: Piece, line: Lines | None) -> str:
     return ""
 
 
-def _quote(writer: Writer, piece: Piece, indent: str) -> None:
+def _quote(writer: Writer, piece: Piece, indent: str, rarities: Rarities) -> None:
     """Write a section of a document as a quotation: its text and code, but none of its headings, links and pictures."""
     lines = piece.text.strip("\n").split("\n")
-    quoted: list[str] = []
-    fence = ""
-    for line in lines[:_LONGEST_SECTION]:
-        if found := _FENCE.match(line):
-            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
-            quoted.append(line)
-        elif fence:
-            quoted.append(line)
-        elif not _UNDERLINE.match(line):
-            quoted.append(_plain(line))
+    shown = telling(lines, _LONGEST_SECTION, rarities)
+    quoted = _quoted(lines, shown)
     while quoted and (not quoted[0].strip() or prose(piece.name.rpartition(" > ")[2]) == quoted[0].strip("* ")):
         quoted.pop(0)
-    more = len(lines) - _LONGEST_SECTION
+    more = len(lines) - sum(map(len, shown))
     body = "\n".join(f"{indent}> {line}".rstrip() for line in quoted)
     writer.say(body)
     rest = f"… {more} more lines in " if more > 0 else ""
     writer.say(f"{indent}>\n{indent}> — {rest}{writer.cite(lines_of(piece))}")
+
+
+def _quoted(lines: Sequence[str], shown: Sequence[range]) -> list[str]:
+    """Return the lines that are shown as they are quoted; a block of code and a table are whole again where they are cut."""
+    quoted: list[str] = []
+    fence = ""  # that is open
+    for number, line in enumerate(lines):
+        is_shown = any(number in run for run in shown)
+        if number == shown[-1].start and len(shown) > 1:
+            quoted += ["…", "", *([fence] if fence else _table_head(lines, number))]
+        if found := _FENCE.match(line):
+            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+            quoted += [line] if is_shown else []
+        elif is_shown and (fence or not _UNDERLINE.match(line)):
+            quoted.append(line if fence else _plain(line))
+        if fence and is_shown and not any(number + 1 in run for run in shown):
+            quoted.append(fence)
+    return quoted
+
+
+def _table_head(lines: Sequence[str], number: int) -> list[str]:
+    """Return the head of the table that a line is a row of; nothing if it is in none, or in its head."""
+    start = number
+    while start and lines[start - 1].lstrip().startswith("|") and lines[number].lstrip().startswith("|"):
+        start -= 1
+    return [_plain(line) for line in lines[start : min(start + _TABLE_HEAD, number)]]
 
 
 def _plain(line: str) -> str:
