@@ -41,6 +41,18 @@ _FLOW_WORDS: Final = re.compile(
     r"|how\s+(?:does|do)\s+.+\s+(?:get|flow|travel|go|reach)s?\s+(?:from|to|through)\b)",
     re.IGNORECASE,
 )
+_WRONG: Final = (
+    r"(?:fail\w*|errors?|exceptions?|crash\w*|panic\w*|invalid|malformed|corrupt\w*|missing|unavailable|unreachable"
+    r"|tim(?:es|ed|ing)?\s*-?outs?|expire[sd]?|denied|refused|rejected|abort\w*|cancel\w*|interrupt\w*|can(?:not|'t|\s+not)"
+    r"|(?:could|does|do|is|are)\s*n[o']t|not|wrong|bad|exceed\w*|too\s+\w+|full|lost|dropped|unknown|duplicated?s?"
+    r"|conflict\w*|breaks?|broken|dies|down|offline|unsupported|disconnect\w*|unexpected)"
+)
+_FAILURES: Final = re.compile(
+    rf"\b(?:what\s+(?:happens|if)|handl\w+|if|when)\b.*\b{_WRONG}\b|\b(?:errors?|exceptions?|failures?)\b.*\bhandled\b",
+    re.IGNORECASE,
+)
+"""A question about what goes wrong, which calls in their order do not tell."""
+
 _LEADING: Final = re.compile(
     r"^(?:(?:the|a|an|this|that|using|function|method|class|type|interface|struct|module|call(?:ing)?|to|of)\s+)+",
     re.IGNORECASE,
@@ -91,10 +103,15 @@ def flow_ends(question: str) -> Ends | None:
     return None
 
 
+def asks_of_failure(question: str) -> bool:
+    """Whether a question asks what happens when something goes wrong."""
+    return bool(_FAILURES.search(question))
+
+
 def _asks_for_flow(question: str, intent: Intent) -> bool:
     if any(pattern.search(question) for pattern in _FLOWS):
         return True
-    return intent != "find_usage" and bool(_FLOW_WORDS.search(question))  # not "what happens when A changes"
+    return intent != "find_usage" and bool(_FLOW_WORDS.search(question)) and not asks_of_failure(question)
 
 
 def _ends(first: str, last: str) -> Ends | None:

@@ -1,0 +1,132 @@
+"""Show where something goes wrong: what raises, handles or tells of a failure that a question is about."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from coderag.answering.draft import Lines
+from coderag.answering.extractive.index import CALLABLE, Index
+from coderag.answering.extractive.writer import Writer, code
+from coderag.state import QueryState
+from coderag.tokens import query_terms, text_terms
+
+_MOST_CHUNKS = 60  # looked through
+_MOST_SHOWN, _MOST_OF_ONE = 4, 1  # places, and those of one declaration
+_BEFORE, _AFTER = 1, 4  # lines around one
+_BESIDE: Final = 0.5  # of what words count that stand next to a line, or in the name of what it is in
+_LEAST: Final = 0.6  # of the question's words, by rarity and by number
+_FOUND: Final = 1.25  # for what the search found as well
+_LONGEST_LINE = 1_000  # characters; a longer one is data
+_SAID_APART: Final = re.compile(r"\btim(?:e[sd]?|ing)\s+out\b", re.IGNORECASE)  # one word in code
+_ASKING: Final = re.compile(
+    r"\b(?:happen\w*|handl\w*|fail\w*|errors?|exceptions?|crash\w*|panic\w*|cannot|can't|could\s*n[o']t)\b",
+    re.IGNORECASE,
+)
+"""Words of such a question that do not say what goes wrong."""
+
+_FAILS: Final = re.compile(
+    r"\b(?:raise|rethrow|throw|except|catch|rescue|panic|abort|bail|die|reject|fatal)\b|\w*(?:error|exception|failure|failed|warn)(?!\w*\s*(?:[>\]]|\)\s*\{))"
+    r"|\breturn\b.*\berr\b|\bErr\(|\bexit\w*\s*\(",
+    re.IGNORECASE,
+)
+_NO_STATEMENT: Final = re.compile(
+    r"^\s*(?:#(?!\[)|//|/?\*|--|import\b|from\b|use\b|using\b|require\b|include\b|package\b|\"\"\"|'''|$)"
+)
+_DECLARES: Final = re.compile(
+    r"^\s*(?:(?:pub|public|private|protected|internal|static|async|export|open|final|override)\s+)*"
+    r"(?:def|func|fn|fun|function|class|struct|enum|interface|trait|type|module|mod|impl|extension)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    value: float
+    line: int
+    row: int
+    inside: str
+
+
+def write_failures(writer: Writer, index: Index, state: QueryState) -> bool:
+    """Write the lines that raise, handle or tell of what a question asks about; whether there are any."""
+    found = list(_shown(index, _places(index, state)))
+    if found:
+        writer.heading("Where this seems to fail or to be handled")
+    for name, lines in found:
+        writer.say(f"- {f'{code(name)} — ' if name else ''}{writer.cite(lines)}\n")
+        writer.code(_dedented(lines.text.split("\n")), index.language(lines.path), "  ")
+        writer.say()
+    return bool(found)
+
+
+def _places(index: Index, state: QueryState) -> list[_Place]:
+    """Return the lines that fail or handle, those first that have most of the question's words."""
+    rarities = _rarities(index, state)
+    corpus = index.corpus
+    scores = np.zeros(corpus.n_chunks, np.float32)
+    for term, rarity in rarities.items():
+        scores[corpus.chunks_with(term)] += rarity
+    results = [corpus.row_of[one["chunk_id"]] for one in state["results"]]
+    scores[results] += max(rarities.values(), default=0.0)
+    rows = [int(row) for row in np.argsort(-scores, kind="stable")[: 2 * _MOST_CHUNKS] if scores[row] > 0]
+    about_tests = state["analysis"]["about_tests"]
+    wanted = ("source", "test") if about_tests else ("source",)
+    rows = [row for row in rows if corpus.file_roles[corpus.file_of[row]] in wanted][:_MOST_CHUNKS]
+    texts = corpus.texts(rows)
+    chunks = zip(rows, texts, strict=True)
+    places = [one for row, text in chunks for one in _of_chunk(index, row, text, rarities, about_tests=about_tests)]
+    order = {row: number for number, row in enumerate(rows)}
+    worth = {row: _FOUND if row in results else 1.0 for row in rows}
+    return sorted(places, key=lambda one: (-one.value * worth[one.row], order[one.row], one.line))
+
+
+def _rarities(index: Index, state: QueryState) -> Mapping[str, float]:
+    question = _ASKING.sub(" ", _SAID_APART.sub("timeout", state["analysis"]["question"]))
+    terms = dict.fromkeys(term for term in query_terms(question) if term in index.corpus.term_ids)
+    return {term: index.corpus.rarity(term) for term in terms if not term.startswith("=")}
+
+
+def _of_chunk(
+    index: Index, row: int, text: str, rarities: Mapping[str, float], *, about_tests: bool
+) -> Iterator[_Place]:
+    """Yield the lines of a chunk that fail or handle, each with how much of the question it has."""
+    corpus = index.corpus
+    first, path = int(corpus.start_lines[row]), corpus.paths[corpus.file_of[row]]
+    lines = [line[:_LONGEST_LINE] for line in text.removesuffix("\n").split("\n")]
+    terms = [set(text_terms(line)) & rarities.keys() for line in lines]
+    for number, line in enumerate(lines if rarities else ()):
+        if not _FAILS.search(line) or _NO_STATEMENT.match(line) or _DECLARES.match(line):
+            continue
+        around = index.at(path, first + number)
+        if around is None or around.kind not in CALLABLE or (around.role == "test" and not about_tests):
+            continue
+        named = set(text_terms(f"{path} {around.name}")) & rarities.keys()
+        beside = named.union(*terms[max(number - _BEFORE, 0) : number + _AFTER])
+        has = sum(rarities[term] for term in beside) / sum(rarities.values())
+        if min(has, len(beside) / len(rarities)) >= _LEAST and len(beside) > len(named - terms[number]):
+            value = sum(rarities[term] * (1.0 if term in terms[number] else _BESIDE) for term in beside)
+            yield _Place(value, first + number, row, around.name)
+
+
+def _shown(index: Index, places: Sequence[_Place]) -> Iterator[tuple[str, Lines]]:
+    """Yield the best places, each with the lines around it and what it is in."""
+    taken: dict[tuple[str, str], int] = {}
+    shown = 0
+    for place in places:
+        path = index.corpus.paths[index.corpus.file_of[place.row]]
+        key = path, place.inside
+        if shown == _MOST_SHOWN or taken.get(key, 0) == _MOST_OF_ONE:
+            continue
+        start = max(place.line - _BEFORE, int(index.corpus.start_lines[place.row]))
+        end = min(place.line + _AFTER, int(index.corpus.end_lines[place.row]))
+        if lines := index.lines(path, start, end):
+            taken[key] = taken.get(key, 0) + 1
+            shown += 1
+            yield place.inside, lines
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return [line[margin:] for line in lines]
