@@ -66,6 +66,7 @@ class ReportQuery(TypedDict):
         names: Identifiers with their weights, 0 to 1.
         frames: Calls of its stack traces, the innermost of each first.
         paths: Files that it names or links to.
+        messages: Lines of it in which a program says what went wrong.
     """
 
     terms: dict[str, float]
@@ -73,6 +74,7 @@ class ReportQuery(TypedDict):
     names: dict[str, float]
     frames: list[ReportFrame]
     paths: list[str]
+    messages: list[str]
 
 
 class Analysis(TypedDict):

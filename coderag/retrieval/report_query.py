@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from coderag.retrieval.entities import find_entities, names_in
-from coderag.retrieval.reports import PartKind, Report
+from coderag.retrieval.reports import PartKind, Report, is_report
 from coderag.state import Entity, ReportFrame, ReportQuery
 from coderag.tokens import query_terms
 
@@ -34,7 +34,7 @@ _MENTION_WEIGHTS: tuple[tuple[tuple[PartKind, ...], float], ...] = (
 
 _CALL = re.compile(r"\b([A-Za-z_]\w{2,})\s*\(")
 _SHORTEST_NAME = 3
-_MOST_TERMS, _MOST_NAMES, _MOST_FRAMES, _MOST_PATHS = 600, 80, 60, 20
+_MOST_TERMS, _MOST_NAMES, _MOST_FRAMES, _MOST_PATHS, _MOST_MESSAGES = 600, 80, 60, 20, 10
 
 
 def make_report_query(report: Report, entities: Iterable[Entity]) -> ReportQuery:
@@ -55,7 +55,14 @@ def make_report_query(report: Report, entities: Iterable[Entity]) -> ReportQuery
             for frame in sorted(report.frames, key=lambda frame: frame.depth)[:_MOST_FRAMES]
         ],
         paths=list(paths)[:_MOST_PATHS],
+        messages=_messages(report),
     )
+
+
+def _messages(report: Report) -> list[str]:
+    """Return what programs said, without what is said again; a title may be no more than that."""
+    titles = [title for title in report.text("title").splitlines() if is_report(title)]
+    return list(dict.fromkeys([*titles, *report.text("message").splitlines()]))[:_MOST_MESSAGES]
 
 
 def _weighted_terms(report: Report, weights: dict[PartKind, float]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from coderag.answering.extractive.excerpt import rarities_of
 from coderag.answering.extractive.failures import write_failures
 from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.messages import write_messages
 from coderag.answering.extractive.pieces import also, reason, relations, show, whole
 from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
 from coderag.answering.shapes import asks_of_failure
@@ -28,6 +29,7 @@ def write_explanation(
         results: At least one, best first.
         related: Code that belongs to them.
     """
+    write_messages(writer, index, state)
     if asks_of_failure(state["query"]) and state["analysis"]["report"] is None:
         write_failures(writer, index, state)
     main = [whole(index, piece) for piece in results[:_MAIN]]

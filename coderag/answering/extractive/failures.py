@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import dedent
 from typing import Final
 
 import numpy as np
@@ -56,7 +57,7 @@ def write_failures(writer: Writer, index: Index, state: QueryState) -> bool:
         writer.heading("Where this seems to fail or to be handled")
     for name, lines in found:
         writer.say(f"- {f'{code(name)} — ' if name else ''}{writer.cite(lines)}\n")
-        writer.code(_dedented(lines.text.split("\n")), index.language(lines.path), "  ")
+        writer.code(dedent(lines.text).split("\n"), index.language(lines.path), "  ")
         writer.say()
     return bool(found)
 
@@ -125,8 +126,3 @@ def _shown(index: Index, places: Sequence[_Place]) -> Iterator[tuple[str, Lines]
             taken[key] = taken.get(key, 0) + 1
             shown += 1
             yield place.inside, lines
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return [line[margin:] for line in lines]
