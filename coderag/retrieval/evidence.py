@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.retrieval.channels import find_symbols
+from coderag.retrieval.report_places import Places
 from coderag.retrieval.unindexed import unindexed_about
 from coderag.schema import RESOLVED, Evidence
 from coderag.state import Analysis, Candidate, Judgement
@@ -24,6 +25,7 @@ FEATURES = ("words_in_files", "words_in_results", "likeness", "unknown_words", "
 
 _RESULTS = 5
 _EXACT = 0.99
+_SEVERAL = 2  # calls of a stack trace
 _LARGE = 1_000  # chunks, from which on a repository has most words that its questions use
 _ASKED_OF_GRAPH = frozenset({"find_usage", "hierarchy", "find_tests"})
 _WHOLE_NAME = "="  # begins the term of a whole identifier, whose parts are terms too
@@ -79,7 +81,7 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vect
         vector: float32 (dimension,), the question's dense vector, normalised or zero.
     """
     features = evidence_features(corpus, analysis, results, vector)
-    if _is_looked_up(analysis, results):
+    if _is_looked_up(analysis, results) or _has_run_here(corpus, analysis, results):
         return Judgement(verdict="found", confidence=1.0, features=features, not_indexed=[])
     embedded = corpus.snapshot.pointer.embedding.provider == "embedded"
     model = calibrations()["embedded" if embedded else "other"]
@@ -101,6 +103,17 @@ def _is_looked_up(analysis: Analysis, results: Sequence[Candidate]) -> bool:
     """Whether the symbol table or the code graph knows the answer."""
     known = RESOLVED if analysis["intent"] in _ASKED_OF_GRAPH else _EXACT
     return any(result["channels"].get("lookup", 0.0) >= known for result in results)
+
+
+def _has_run_here(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
+    """Whether the stack trace of a report ran through declarations of the repository, of which one is among the first results.
+
+    All calls of the trace are that surely, or several: one among others may be in a file of the same name elsewhere.
+    """
+    frames = analysis["report"]["frames"] if analysis["report"] else []
+    called = [one.row for one in Places(corpus).called(frames) if one.row is not None] if frames else []
+    first = {corpus.row_of[result["chunk_id"]] for result in results[:_RESULTS]}
+    return len(called) >= min(len(frames), _SEVERAL) and not first.isdisjoint(called)
 
 
 def _is_place(analysis: Analysis) -> bool:

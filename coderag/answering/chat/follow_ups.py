@@ -129,6 +129,14 @@ _WITHIN: Final = re.compile(
 _FILTERED: Final = re.compile(
     r"\s+(?:only\s+|not\s+)?(?:in|inside|within|under|outside|without|except)\s+\S+(?:\s+\S+){0,2}$", re.IGNORECASE
 )
+_IN_TESTS: Final = re.compile(
+    r"(?:in|inside|within|under)\s+(?:the\s+|our\s+)?(?:(?:unit|integration)\s+)?(?:tests?|specs?)(?:\s+(?:suite|code|files?))?",
+    re.IGNORECASE,
+)
+_OF_A_NAME: Final = re.compile(
+    r"(?:where|who|what|which)\b.*\b(?:defined|declared|implemented|located|calls?|called|uses?|used|imports?|imported)\b",
+    re.IGNORECASE,
+)
 _QUESTION_WORD: Final = re.compile(
     r"(?:who|what|where|when|why|how|which|whose|is|are|was|were|does|do|did|can|could|should|would|will|has|have|show|find|"
     r"list|explain|describe|give|tell|compare|open|print|search|look|trace|walk|summari[sz]e)\b",
@@ -190,7 +198,7 @@ def make_standalone(text: str, exchanges: Sequence[Exchange]) -> Standalone:
         _more(bare, previous),
         _open_ended(bare, antecedents),
         _aspect(bare, antecedents),
-        _within(asked, bare, previous),
+        _within(asked, bare, previous, antecedents),
         _about(bare, previous, antecedents, connected=body != asked),
     ):
         if made is not None:
@@ -227,10 +235,13 @@ def _aspect(bare: str, antecedents: Antecedents) -> Standalone | None:
     return None
 
 
-def _within(asked: str, bare: str, previous: str) -> Standalone | None:
+def _within(asked: str, bare: str, previous: str, antecedents: Antecedents) -> Standalone | None:
     match = _WITHIN.fullmatch(bare) or _WITHIN.fullmatch(asked.rstrip("?.! "))
     if match is None or not previous:
         return None
+    name = antecedents.single.strip("`")
+    if name and name in previous and _OF_A_NAME.match(previous) and _IN_TESTS.fullmatch(match["filter"]):
+        return Standalone(f"what tests {antecedents.single}")  # where it is declared, or all its users, was said
     return Standalone(f"{_FILTERED.sub('', previous)} {match['filter']}")
 
 

@@ -146,3 +146,29 @@ def test_the_declaration_that_a_misspelt_name_may_mean_is_weak_evidence(context)
     painted = candidate(context.corpus, row_named(context.corpus, "paint"))
     assert judged(context, "pait_it", [painted])["verdict"] == "not_found"
     assert judged(context, "_piant", [painted])["verdict"] == "weak"
+
+
+TRACE = (
+    'Traceback (most recent call last):\n  File "/srv/{folder}/{first}", line 2, in total\n    go()\n'
+    '  File "/srv/{folder}/{last}", line 3, in check\n    return compare(text)\nZebraError: giraffe\n'
+)
+
+
+def test_a_stack_trace_that_ran_through_the_repository_is_found_whatever_its_message():
+    placed = make_context({f"shop/{path}": text for path, text in FILES.items()})
+    failed = candidate(placed.corpus, row_named(placed.corpus, "check"))
+    told = judged(placed, TRACE.format(folder="shop", first="cart.py", last="auth.py"), [failed])
+    assert (told["verdict"], told["confidence"]) == ("found", 1.0)
+
+
+@pytest.mark.parametrize(("first", "last"), [("elsewhere.py", "other.py"), ("cart.py", "other.py")])
+def test_a_stack_trace_of_another_program_is_not(first, last):
+    placed = make_context({f"shop/{path}": text for path, text in FILES.items()})
+    result = candidate(placed.corpus, row_named(placed.corpus, "total"))
+    assert judged(placed, TRACE.format(folder="shop", first=first, last=last), [result])["confidence"] < 1.0
+
+
+def test_a_stack_trace_is_not_found_where_its_code_is_no_result():
+    placed = make_context({f"shop/{path}": text for path, text in FILES.items()})
+    result = candidate(placed.corpus, row_named(placed.corpus, "paint"))
+    assert judged(placed, TRACE.format(folder="shop", first="cart.py", last="auth.py"), [result])["confidence"] < 1.0

@@ -135,7 +135,14 @@ GOLDEN = [
     (LOGIN, "which functions call?", "which functions call `Session.login`"),
     # filters
     (LOGIN, "in Go?", "where is Session.login defined in Go"),
-    (LOGIN, "and in the tests?", "where is Session.login defined in the tests"),
+    (LOGIN, "and in the tests?", "what tests `Session.login`"),
+    (
+        exchange("who calls Session.login", focus=["`Session.login`"]),
+        "only in unit tests",
+        "what tests `Session.login`",
+    ),
+    (HASHING, "and in the tests?", "how does password hashing work in the tests"),
+    (LOGIN, "not in the tests", "where is Session.login defined not in the tests"),
     (HASHING, "only in src/auth", "how does password hashing work in src/auth"),
     (HASHING, "without tests", "how does password hashing work without tests"),
     (exchange("how does password hashing work in Python"), "in Go?", "how does password hashing work in Go"),
