@@ -80,6 +80,10 @@ INTENT_PATTERNS: tuple[IntentPattern, ...] = tuple(
         r"\b(?:documentation|docs)\s+(?:of|for|about|on)\b|\bwhere\s+is\s+.*\bdocumented\b|\bis\s+.*\bdocumented\b",
     )
     + _pattern(
+        "understand_module", 0.8,
+        r"\b(?:write|add|create|make|start)\s+(?:\w+\s+){0,3}tests?\b",  # what to copy, rather than what tests a name
+    )
+    + _pattern(
         "find_tests", 0.9,
         rf"\b(?:what|which)\s+(?:unit\s+|integration\s+)?tests?\s+(?:(?:cases?\s+)?(?:cover|exercise|check|verify|are\s+there\s+for|use|call|test)s?)\s+{_THING}",
         rf"\bwhat\s+(?:tests|covers)\s+{_THING}",

@@ -27,12 +27,13 @@ from coderag.answering.extractive.writer import (
     joined,
     search_command,
 )
-from coderag.schema import RESOLVED, VALUES, GraphNeighbour, Intent
+from coderag.schema import NAMED_BY_FILE, RESOLVED, VALUES, GraphNeighbour, Intent
 from coderag.state import QueryState
 from coderag.stores.pieces import Piece
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
 _MOST_UNSURE = 5
+_MOST_TESTS = 5
 _MOST_LINES = 4  # of one user
 _FEW, _MOST_ALSO = 3, 3  # users, below which near code is shown as well
 _STEPWISE: Final = frozenset({"callers", "callees", "subclasses", "bases", "overrides", "overridden"})
@@ -71,7 +72,19 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
             _lead(writer, index, name, {})
             _write_unsure(writer, index, name, unsure)
             return [f"No use of {code(name)} could be tied to it."]
-    return _write_unused(writer, index, names, _VERBS.get(intent, "use"))
+    missing = _write_unused(writer, index, names, _VERBS.get(intent, "use"))
+    return _with_near_tests(writer, index, missing, results) if intent == "find_tests" else missing
+
+
+def _with_near_tests(
+    writer: Writer, index: Index, missing: list[str] | None, results: Sequence[Piece]
+) -> list[str] | None:
+    """Write the tests among the results, if nothing is known to test what the question names."""
+    named = [piece for piece in results if piece.kind not in NAMED_BY_FILE]
+    tests = [piece for piece in named if index.role(piece.path) == "test"]
+    if missing:
+        also(writer, index, tests[:_MOST_TESTS], "Tests that come near by their words")
+    return missing
 
 
 def _write_unused(writer: Writer, index: Index, names: Sequence[str], verb: str) -> list[str] | None:

@@ -179,6 +179,14 @@ class TestUsages:
     def test_tests_are_listed(self, shop):
         assert "- `test_rounding` — `assert round_up(0.2) == 1`" in _of(shop, "what tests round_up")
 
+    def test_of_what_nothing_is_known_to_test_come_with_the_tests_that_are_near(self, shop):
+        draft = extracted(shop, "what tests unused_rate")
+        assert draft.text.startswith("Nothing in this repository is known to test `unused_rate`.")
+        near = draft.text.split("**Tests that come near by their words**")[1]
+        assert "- `test_rounding`: Calls `round_up`. — `tests/test_money.py:4-5`" in near
+        assert "shop/cart.py" not in near
+        assert draft.missing == ["Nothing is known to test `unused_rate`."]
+
     def test_of_nothing_say_that_nothing_is_known(self, shop):
         draft = extracted(shop, "who calls unused_rate")
         assert draft.text.startswith("Nothing in this repository is known to use `unused_rate`.")
