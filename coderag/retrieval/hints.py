@@ -17,6 +17,9 @@ FloatArray = NDArray[np.float32]
 ELSEWHERE_FACTOR = 0.6
 """How far files step back that are not where the question says."""
 
+TRANSLATION_FACTOR = 0.3
+"""The same of translations of a document: there are often twenty of each, all with the words of the code."""
+
 _LANGUAGES = {
     "python": "python", "typescript": "typescript", "javascript": "javascript", "golang": "go", "rust": "rust",
     "java": "java", "kotlin": "kotlin", "scala": "scala", "c#": "csharp", "csharp": "csharp", "c++": "cpp", "cpp": "cpp",
@@ -56,6 +59,12 @@ _ROLES = tuple(
     for role, words in _ROLE_WORDS
 )
 
+_FOREIGN = re.compile(
+    r"\b(?:wie|wird|werden|nicht|ich|der|das|und|como|donde|cual|para|una|los|comment|est|les|des|dans|pour|quel\w*|avec|come|che|sono|"
+    r"dove|della|hoe|wat|waar|het|een|jak|gdzie|nasil|nerede|onde|qual|uma|hvordan|hvor|bagaimana|dimana|yang)\b",
+    re.IGNORECASE,
+)
+
 
 def find_languages(question: str) -> list[str]:
     """Return the languages whose code a question asks for, in their order."""
@@ -68,10 +77,20 @@ def find_roles(question: str) -> list[str]:
 
 
 def hint_factors(corpus: Corpus, analysis: Analysis) -> FloatArray:
-    """Return what each file's score is multiplied with: 1 in the languages that the question names; (n_files,)."""
+    """Return what each file's score is multiplied with: 1 in the languages that the question names; (n_files,).
+
+    Translations of a document step back behind it, unless the question is in another language than English or names a path.
+    """
     factors = np.ones(corpus.n_files, np.float32)
+    if not _is_foreign(analysis["question"]) and not any(one["kind"] == "path" for one in analysis["entities"]):
+        factors[corpus.translations] *= TRANSLATION_FACTOR
     if analysis["languages"]:
         languages = corpus.column("language")
         wanted = [languages[start] in analysis["languages"] for start in corpus.file_starts]
         factors[~np.asarray(wanted)] *= ELSEWHERE_FACTOR if any(wanted) else 1.0
     return factors
+
+
+def _is_foreign(question: str) -> bool:
+    """Whether a question has letters or small words that English has not."""
+    return any(not sign.isascii() and sign.isalpha() for sign in question) or bool(_FOREIGN.search(question))

@@ -21,6 +21,7 @@ from coderag.stores.path_index import PathIndex
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.spellings import Spellings
 from coderag.stores.symbol_table import SymbolTable, split_qualified
+from coderag.stores.translations import translated
 from coderag.tokens import expand, path_terms, text_terms
 
 if TYPE_CHECKING:
@@ -218,6 +219,12 @@ class Corpus:
         for file, role in enumerate(self.file_roles):
             files.setdefault(role, []).append(file)
         return {role: np.asarray(numbers, np.int32) for role, numbers in files.items()}
+
+    @cached_property
+    def translations(self) -> IntArray:
+        """The numbers of the documents that are translations of others."""
+        documents = self.files_by_role.get("docs", np.zeros(0, np.int32)).tolist()
+        return np.asarray([documents[one] for one in translated([self.paths[file] for file in documents])], np.int32)
 
     @cached_property
     def data_files(self) -> IntArray:

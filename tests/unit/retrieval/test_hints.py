@@ -57,3 +57,22 @@ def test_what_is_in_other_languages_steps_back(question, preferred):
     factors = dict(zip(corpus.paths, hint_factors(corpus, analyze(question)).tolist(), strict=True))
     assert {path for path, factor in factors.items() if factor == 1} == preferred
     assert all(factor == pytest.approx(ELSEWHERE_FACTOR) for path, factor in factors.items() if path not in preferred)
+
+
+@pytest.mark.parametrize(
+    ("question", "preferred"),
+    [
+        ("how is the branch symbol configured", {"docs/branch.md"}),
+        ("branch symbol", {"docs/branch.md"}),
+        ("wie wird das Symbol konfiguriert", {"docs/branch.md", "docs/de/branch.md", "docs/zh-CN/branch.md"}),
+        ("如何配置分支符号", {"docs/branch.md", "docs/de/branch.md", "docs/zh-CN/branch.md"}),
+        ("symbol in docs/de/branch.md", {"docs/branch.md", "docs/de/branch.md", "docs/zh-CN/branch.md"}),
+    ],
+)
+def test_translations_step_back_behind_the_document_unless_the_question_is_in_another_language(question, preferred):
+    text = "# Branch\n\nThe symbol of the branch.\n"
+    corpus = make_corpus(
+        {"docs/branch.md": text, "docs/de/branch.md": text + "Das.\n", "docs/zh-CN/branch.md": text + "分支\n"}
+    )
+    factors = dict(zip(corpus.paths, hint_factors(corpus, analyze(question)).tolist(), strict=True))
+    assert {path for path, factor in factors.items() if factor == 1} == preferred

@@ -1,0 +1,33 @@
+import pytest
+
+from coderag.stores.translations import translated
+
+ENGLISH = ["docs/config/README.md", "README.md", "guide/en/intro.md", "site/faq.en.md"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "docs/zh-CN/config/README.md",
+        "docs/ckb-IR/config/README.md",
+        "docs/config/de/README.md",
+        "README.zh-CN.md",
+        "README_es.md",
+        "README-ja.md",
+        "guide/fr/intro.md",
+        "site/faq.pt-br.md",
+    ],
+)
+def test_a_document_beside_the_same_one_in_english_is_its_translation(path):
+    assert translated([*ENGLISH, path]) == [len(ENGLISH)]
+
+
+@pytest.mark.parametrize(
+    "path", ["docs/zh-CN/only.md", "docs/go/config/README.md", "docs/guide.md", "README.rst", "de/other.md"]
+)
+def test_other_documents_are_none(path):
+    assert translated([*ENGLISH, path]) == []
+
+
+def test_the_documents_themselves_are_none():
+    assert translated(ENGLISH) == []
