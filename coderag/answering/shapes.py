@@ -116,6 +116,8 @@ def _asks_for_flow(question: str, intent: Intent) -> bool:
 
 def _ends(first: str, last: str) -> Ends | None:
     one, other = _bare(first), _bare(last)
+    if one.startswith("-") or other.startswith("-"):  # options of a command, which no declarations are
+        return None
     too_long = max(len(one.split()), len(other.split())) > _MOST_WORDS
     return None if not one or not other or too_long or one.lower() == other.lower() else Ends(one, other)
 

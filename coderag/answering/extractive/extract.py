@@ -1,7 +1,9 @@
 """An answer without a language model, from the evidence and the index: each statement with the lines that it rests on."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from coderag.answering.draft import Draft
 from coderag.answering.extractive.comparison import write_comparison
@@ -10,7 +12,7 @@ from coderag.answering.extractive.explanation import write_explanation
 from coderag.answering.extractive.flow_steps import write_flow
 from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.not_found import unknown, unknown_names, write_not_found
-from coderag.answering.extractive.occurrences import occurrences, write_occurrences
+from coderag.answering.extractive.occurrences import occurrences, write_occurrences, write_said_of
 from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
 from coderag.answering.flow import find_flow
@@ -19,6 +21,9 @@ from coderag.schema import AnswerShape
 from coderag.state import Analysis, QueryContext, QueryState
 from coderag.stores.pieces import Piece, pieces_of_lines
 from coderag.stores.spellings import SIMILAR
+
+_OPTION: Final = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*\w")
+_MOST_SAID = 2  # names of settings and options
 
 
 def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], related: Sequence[Piece]) -> Draft:
@@ -48,6 +53,7 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], 
             is_of_a_name and (_write_written(writer, index, state) or _write_nearly_named(writer, index, shape, state))
         ):
             shape = "explanation"
+            _write_said(writer, index, state)
             write_explanation(writer, index, state, results, related)
     return writer.draft(shape, missing)
 
@@ -59,6 +65,15 @@ def _write_written(writer: Writer, index: Index, state: QueryState) -> bool:
             write_occurrences(writer, name, places)
             return True
     return False
+
+
+def _write_said(writer: Writer, index: Index, state: QueryState) -> None:
+    """Write the lines that tell of a name that nothing is known to declare, for the results may be about all the rest."""
+    names = [name for name in unknown(index, state) if len(index.corpus.chunks_that_write(name))][:1]
+    options = [] if state["analysis"]["report"] else _OPTION.findall(state["query"])
+    for name in [*names, *dict.fromkeys(options)][:_MOST_SAID]:
+        if places := occurrences(index, name):
+            write_said_of(writer, index, state["query"], name, places)
 
 
 def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:

@@ -122,6 +122,12 @@ class Index:
             self._texts[row] = self.corpus.texts([row])[0].removesuffix("\n").split("\n")
         return self._texts[row]
 
+    def chunk_name(self, path: str, line: int) -> str:
+        """Return the name of the chunk that a line of an indexed file is in: of a document its headings."""
+        rows = self.corpus.chunk_rows(self._files[path])
+        inside = (row for row in rows if self.corpus.start_lines[row] <= line <= self.corpus.end_lines[row])
+        return next((self.corpus.value("qualified_name", row) for row in inside), "")
+
     def role(self, path: str) -> str:
         """Return what an indexed file is for."""
         return self.corpus.file_roles[self._files[path]]

@@ -2,19 +2,24 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import groupby
 from typing import Final
 
+import numpy as np
+
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
-from coderag.answering.extractive.writer import Writer, code, code_line, search_command
+from coderag.answering.extractive.writer import Writer, code, code_line, counted, search_command
 from coderag.stores.symbol_table import split_qualified
+from coderag.tokens import query_terms, text_terms
 
 _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored", "test")
 _MOST_SHOWN = 20
 _MOST_ALIKE, _MOST_UNTIED = 6, 5
 _MOST_CHUNKS = 400  # looked through
 _LONGEST_LINE = 1_000  # a longer one is data, and patterns would take long for it
+_MOST_SAID, _MOST_TOLD = 5, 2  # lines of a name in an explanation, and those of documents
 _MOST_LINES = 4  # of one file, while others are to be shown
 
 
@@ -45,7 +50,10 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
 def _lines_with(index: Index, name: str) -> Iterator[Lines]:
     """Yield the lines of the chunks that have a name."""
     corpus = index.corpus
-    for row in corpus.chunks_with_parts(name)[:_MOST_CHUNKS].tolist():
+    rows = corpus.chunks_with_parts(name)
+    if name.startswith("-"):  # an option, whose words are no parts of a name
+        rows = reduce(np.intersect1d, map(corpus.chunks_with, text_terms(name)))
+    for row in rows[:_MOST_CHUNKS].tolist():
         path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
         if lines := index.lines(path, first, end):
             numbered = enumerate(lines.text.split("\n"), first)
@@ -109,6 +117,43 @@ def write_occurrences(writer: Writer, name: str, places: Sequence[Lines]) -> Non
             writer.say(f"{indent}- {code_line(one.text)} — {writer.cite(one)}")
     if len(places) > len(shown):
         writer.say(f"- and {len(places) - len(shown):,} more: {search_command(_last(name))} lists all")
+
+
+def write_said_of(writer: Writer, index: Index, question: str, name: str, places: Sequence[Lines]) -> None:
+    """Write the few lines that tell most of a name that nothing declares, such as a setting: of documents, then of code.
+
+    Of several settings of that name, those first that stand where the other words of the question do.
+    """
+    corpus = index.corpus
+    translated = {corpus.paths[file] for file in corpus.translations.tolist()}
+    others = set(query_terms(question)) - set(text_terms(name))
+
+    def near(line: Lines) -> int:
+        return -len(others.intersection(text_terms(f"{line.path} {index.chunk_name(line.path, line.start_line)}")))
+
+    documented = [one for one in places if index.role(one.path) == "docs" and one.path not in translated]
+    told = sorted(documented, key=lambda one: (not _tells(one.text, name), near(one)))[:_MOST_TOLD]
+    written = [one for one in places if index.role(one.path) not in ("docs", "test")]
+    assigned = sorted(written, key=lambda one: (not _assigns(one.text, name), near(one)))[: _MOST_SAID - len(told)]
+    shown = [*told, *assigned]
+    if shown:
+        writer.heading(f"{code(name)} is written in {counted(len(places), 'line')}")
+    for one in shown:
+        writer.say(f"- {code_line(one.text)} — {writer.cite(one)}")
+    if len(places) > len(shown):
+        writer.say(f"- {search_command(name)} lists all\n")
+
+
+def _tells(line: str, name: str) -> bool:
+    """Whether a line of a document begins with a name, as a row of a table and an entry of a list do, and goes on."""
+    return re.match(rf"\W*{re.escape(name)}\W+\w", line) is not None
+
+
+def _assigns(line: str, name: str) -> bool:
+    """Whether a line of code gives a name its type or value, or declares an option."""
+    if name.startswith("-"):
+        return re.match(rf"[^\"']*[\"']{re.escape(name)}[\"']\s*[,)]", line) is not None
+    return re.search(rf"(?<!\w){re.escape(name)}[\"'`]?\s*(?::(?!:)|=(?!=))", line) is not None
 
 
 def _last(name: str) -> str:

@@ -75,7 +75,7 @@ def code(text: str) -> str:
 
 def code_line(text: str) -> str:
     """Return a line of source as a code span, cut if it is long."""
-    line = text.strip()
+    line = _SPACES.sub(" ", text.strip())
     return code(line if len(line) <= _LONGEST_CODE_SPAN else f"{line[:_LONGEST_CODE_SPAN].rstrip()} …")
 
 
@@ -86,7 +86,7 @@ def command(verb: str, name: str, *options: str) -> str:
 
 def search_command(text: str) -> str:
     """Return a command that lists all places of a text, which may be pasted likewise."""
-    return code(f"coderag search --exact {shlex.quote(text)}")
+    return code(f"coderag search --exact {'-- ' if text.startswith('-') else ''}{shlex.quote(text)}")
 
 
 def cell(text: str) -> str:
