@@ -60,7 +60,7 @@ _ROLES = tuple(
 )
 
 _FOREIGN = re.compile(
-    r"\b(?:wie|wird|werden|nicht|ich|der|das|und|como|donde|cual|para|una|los|comment|est|les|des|dans|pour|quel\w*|avec|come|che|sono|"
+    r"\b(?:wie|wird|werden|nicht|ich|der|das|und|como|donde|cual|para|una|los|est|les|des|dans|pour|quel\w*|avec|che|sono|"
     r"dove|della|hoe|wat|waar|het|een|jak|gdzie|nasil|nerede|onde|qual|uma|hvordan|hvor|bagaimana|dimana|yang)\b",
     re.IGNORECASE,
 )
