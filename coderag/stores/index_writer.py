@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,22 +17,22 @@ from numpy.typing import NDArray
 from coderag.errors import IndexModelError, IndexVersionError, StoreError
 from coderag.schema import FileRecord
 from coderag.stores import arrow
-from coderag.stores.disk import make_own_directory, storage_errors, sync_all, utf8
+from coderag.stores.disk import make_own_directory, storage_errors, sync_all
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.generation_files import check_files, note_files
 from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables
-from coderag.stores.lexical_files import RowIds, remove_generation_arrays, write_generation_arrays
+from coderag.stores.lexical_files import remove_generation_arrays, write_generation_arrays
+from coderag.stores.pending_chunks import PendingChunks
 from coderag.stores.pointer import (
     FORMAT_DIRECTORY,
-    POINTER_FILE,
     REBUILD_HINT,
     EmbeddingInfo,
     Pointer,
-    RetiredGeneration,
     read_pointer,
     utc_now,
     write_pointer,
 )
+from coderag.stores.retention import arrays_name, next_generation, retained_after, unused_arrays
 from coderag.stores.snapshot import Snapshot, table_path
 from coderag.stores.tables import LanceTable
 from coderag.stores.writer_lock import WriterLock
@@ -49,16 +48,9 @@ FLUSH_ROWS = 16_384
 FLUSH_BYTES = 32 << 20
 """A buffer of so many rows or bytes is written: few fragments, and bounded memory."""
 
-KEEP_AFTER = timedelta(minutes=10)
-"""How long a replaced generation keeps its files for readers that have it open. The previous one keeps them anyway."""
-
-MOST_RETAINED = 8
-"""However often commits follow one another, no more replaced generations are kept: each has its own arrays."""
-
 _AT_ONCE = 2 + 1 + len(GRAPH_TABLES)
 """What a commit writes at the same time: the chunks, their arrays, and each of the other tables."""
 
-_ARRAYS_NAME = re.compile(r"lexical-(\d+)").match
 _ATTACHED_NAME = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
 
 _CLOCK_GRAIN_NS = 2_000_000_000  # some file systems round times to two seconds
@@ -86,7 +78,6 @@ class IndexWriter:
         self._chunks = self._tables["chunks"]
         self._previous: Pointer | None = None
         self._broken: StoreError | None = None
-        self._terms: Sequence[str] | None  # None: those of the base
         self._start(None)
 
     def __enter__(self) -> Self:
@@ -123,11 +114,7 @@ class IndexWriter:
     def remove(self, paths: Iterable[str]) -> None:
         """Drop all chunks of these files, those added by this writer included; unknown paths do nothing."""
         self._require_ready()
-        gone = {utf8(path) for path in paths}
-        self._removed |= gone
-        if gone & self._pending_paths.keys():
-            for path in gone & self._pending_paths.keys():
-                self._pending_removed += self._pending_paths.pop(path)
+        self._pending.remove(paths)
 
     def add(self, chunks: "pa.Table", vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
         """Add a batch of chunks; what is in the buffer goes to disk as it fills.
@@ -145,28 +132,18 @@ class IndexWriter:
             StorageFullError: No space is left.
         """
         self._require_ready()
-        self._check_batch(len(chunks), vectors, counts, terms)
-        self._terms = terms
+        self._pending.check(len(chunks), vectors, counts, terms)
+        self._pending.add(chunks, counts, terms, vectors.shape[1])
         if not len(chunks):
             return
-        table = arrow.with_vectors(chunks, vectors)
-        self._dimension = vectors.shape[1]
-        self._counts.append(counts)
-        self._ids.append(table["id"].combine_chunks())
-        last, rows = None, []
-        for row, path in enumerate(table["path"].to_pylist(), self._pending_rows):
-            if path != last:
-                last, rows = path, self._pending_paths.setdefault(path, [])
-            rows.append(row)
-        self._pending_rows += len(chunks)
-        self._buffer.append(table)
+        self._buffer.append(arrow.with_vectors(chunks, vectors))
         if sum(map(len, self._buffer)) >= FLUSH_ROWS or sum(part.nbytes for part in self._buffer) >= FLUSH_BYTES:
             self._flush()
 
     def learn(self, terms: Iterable[str]) -> None:
         """Add terms to the vocabulary, of which no chunk has those that are new. Nothing may be added after that."""
         self._require_ready()
-        self._terms = list(dict.fromkeys([*self._vocabulary(), *terms]))
+        self._pending.learn(terms)
 
     def commit(
         self,
@@ -277,19 +254,12 @@ class IndexWriter:
     def _start(self, base: Snapshot | None) -> None:
         """Begin a new set of changes."""
         self._base = base
-        self._dimension = base.pointer.embedding.dimension if base else 0
+        self._pending = PendingChunks(base)
         self._started_ns = time.time_ns() - _CLOCK_GRAIN_NS
-        self._terms = None
         self._chunk_version: int | None = None
         self._prepared = False
-        self._removed: set[str] = set()
         self._fragments: list[FragmentMetadata] = []
         self._buffer: list[pa.Table] = []
-        self._counts: list[FieldCounts] = []
-        self._ids: list[pa.Array] = []
-        self._pending_rows = 0
-        self._pending_paths: dict[str, list[int]] = {}
-        self._pending_removed: list[int] = []
 
     def _discard(self) -> None:
         """Forget what was not committed, and free the space that it takes."""
@@ -306,46 +276,23 @@ class IndexWriter:
         if self._broken:
             raise self._broken
 
-    # Checking
-
-    def _check_batch(self, n_chunks: int, vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
-        if vectors.ndim != 2 or not n_chunks == len(vectors) == len(counts):
-            message = f"{n_chunks} chunks with vectors of shape {vectors.shape} and counts of {len(counts)} chunks"
-            raise StoreError(message)
-        if self._dimension and vectors.shape[1] != self._dimension:
-            message = f"Vectors of dimension {vectors.shape[1]} for an index of dimension {self._dimension}"
-            raise IndexModelError(message, hint=REBUILD_HINT)
-        if not np.isfinite(vectors.sum(dtype=np.float64)):
-            message = "A vector has a value that is not a number"
-            raise StoreError(message)
-        if counts.n_terms > len(terms):
-            message = f"Counts over {counts.n_terms} terms with a vocabulary of {len(terms)}"
-            raise StoreError(message)
-        known = self._vocabulary()
-        if known is not terms and (len(terms) < len(known) or list(terms[: len(known)]) != list(known)):
-            message = "The vocabulary does not continue the one before: terms may only be added at its end"
-            raise StoreError(message)
-
     def _check_embedding(self, embedding: EmbeddingInfo) -> None:
-        if self._base and self._base.pointer.embedding != embedding:
+        if self._base is not None and self._base.pointer.embedding != embedding:
             message = f"The index was made with {self._base.pointer.embedding}, not {embedding}"
             raise IndexModelError(message, hint=REBUILD_HINT)
-        if self._dimension not in (0, embedding.dimension):
-            message = f"Vectors of dimension {self._dimension} by a model of dimension {embedding.dimension}"
+        if self._pending.dimension not in (0, embedding.dimension):
+            message = f"Vectors of dimension {self._pending.dimension} by a model of dimension {embedding.dimension}"
             raise IndexModelError(message)
 
     # Writing
 
-    def _vocabulary(self) -> Sequence[str]:
-        if self._terms is not None:
-            return self._terms
-        return self._base.terms() if self._base else []
-
     def _prepare_chunks(self) -> None:
         """Make the base's version the latest one, once, before the first write."""
         if not self._prepared:
-            version = self._chunks.rewind(self._base.pointer.tables["chunks"] if self._base else None)
-            self._chunk_version = version if self._base else None
+            if self._base is None:
+                self._chunks.rewind(None)
+            else:
+                self._chunk_version = self._chunks.rewind(self._base.pointer.tables["chunks"])
             self._clear_table("chunks")
             self._prepared = True
 
@@ -363,31 +310,17 @@ class IndexWriter:
             self._broken = error  # these chunks are lost: what follows must begin anew
             raise
 
-    def _kept_rows(self) -> NDArray[np.bool_]:
-        """Return for the rows of the base and then those added whether they stay."""
-        kept = np.ones(len(self._base or ()) + self._pending_rows, bool)
-        if self._base and self._removed:
-            import pyarrow as pa  # noqa: PLC0415 - 0.1 s
-            import pyarrow.compute as pc  # noqa: PLC0415
-
-            paths = self._base.chunks(["path"])["path"]
-            gone = pc.is_in(paths, value_set=pa.array(sorted(self._removed), pa.string()))
-            kept[: len(self._base)] = ~gone.to_numpy()
-        kept[len(kept) - self._pending_rows + np.array(self._pending_removed, np.int64)] = False
-        return kept
-
     def _commit_chunks(self, kept: NDArray[np.bool_], dimension: int) -> int:
         """Commit the chunk table, force it to the disk and return its version."""
         self._flush()
         self._prepare_chunks()
-        n_old = len(self._base or ())
+        dropped, then_dropped = self._pending.dropped_rows(kept)
         if self._chunk_version is None:
             version = self._chunks.commit_replaced(self._fragments, arrow.chunk_schema(dimension).empty_table())
         else:
-            version = self._chunks.commit_changes(self._chunk_version, self._fragments, np.flatnonzero(~kept[:n_old]))
+            version = self._chunks.commit_changes(self._chunk_version, self._fragments, dropped)
         self._fragments = []
-        dropped = np.flatnonzero(~kept[n_old:]) + int(kept[:n_old].sum())  # of those added
-        version = self._chunks.compact(self._chunks.commit_changes(version, [], dropped))
+        version = self._chunks.compact(self._chunks.commit_changes(version, [], then_dropped))
         self._sync("chunks")
         return version
 
@@ -411,22 +344,9 @@ class IndexWriter:
 
     def _write_arrays(self, directory: Path, kept: NDArray[np.bool_], attached: Mapping[str, NDArray[Any]]) -> int:
         """Write the arrays of all chunks, and return the number of chunks."""
-        counts = self._merged_counts(kept)
-        write_generation_arrays(directory, counts, self._vocabulary(), self._merged_ids(kept), attached)
+        counts = self._pending.counts(kept)
+        write_generation_arrays(directory, counts, self._pending.vocabulary, self._pending.ids(kept), attached)
         return len(counts)
-
-    def _merged_ids(self, kept: NDArray[np.bool_]) -> RowIds:
-        """Return the ids of the kept rows."""
-        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
-
-        base_ids = self._base.chunks(["id"])["id"].chunks if self._base else []
-        ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
-        return RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
-
-    def _merged_counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
-        """Return the counts of the kept rows."""
-        parts = [self._base.counts()] if self._base else []
-        return FieldCounts.concat([*parts, *self._counts], len(self._vocabulary()), kept)
 
     def _make_current(self, parts: "_Parts") -> Snapshot:
         if wrong := [name for name in parts.arrays if not _ATTACHED_NAME(name)]:
@@ -444,14 +364,14 @@ class IndexWriter:
         return snapshot
 
     def _commit(self, parts: "_Parts") -> Pointer:
-        generation = self._next_generation()
-        lexical = f"lexical-{generation:06d}"
-        kept = self._kept_rows()
+        generation = next_generation(self._root, self._previous)
+        lexical = arrays_name(generation)
+        kept = self._pending.kept_rows()
         with ThreadPoolExecutor(_AT_ONCE) as threads:  # Lance and the disk work without Python's lock
             committed = threads.submit(self._commit_chunks, kept, parts.embedding.dimension)
             written = threads.submit(self._write_arrays, self._root / lexical, kept, parts.arrays)
             cleared = {name: threads.submit(self._clear_table, name) for name in self._tables if name != "chunks"}
-            for directory in self._old_arrays(lexical):
+            for directory in unused_arrays(self._root, self._previous, lexical):
                 threads.submit(remove_generation_arrays, directory)
             try:
                 replaced = self._replaced(threads, parts.tables, cleared)
@@ -476,7 +396,7 @@ class IndexWriter:
             chunks=n_chunks,
             files=_n_rows("files", tables, parts.kept, self._base),
             edges=_n_rows("edges", tables, parts.kept, self._base),
-            retained=self._still_retained(),
+            retained=retained_after(self._previous),
             contents=self._contents(versions, lexical),
         )
         write_pointer(self._directory, pointer)
@@ -487,53 +407,22 @@ class IndexWriter:
         paths = [path for name, version in versions.items() for path in self._tables[name].files_of(version)]
         with storage_errors(f"read {self._root / lexical}"):
             paths += (self._root / lexical).iterdir()
-        return note_files(self._directory, paths, self._base.pointer.contents if self._base else {})
+        return note_files(self._directory, paths, {} if self._base is None else self._base.pointer.contents)
 
     def _replaced(
         self, threads: ThreadPoolExecutor, tables: "Mapping[str, pa.Table]", cleared: "Mapping[str, Future[None]]"
     ) -> dict[str, Future[int]]:
         return {name: threads.submit(self._replace, name, rows, cleared[name]) for name, rows in tables.items()}
 
-    # Generations
-
-    def _next_generation(self) -> int:
-        if self._previous:
-            return self._previous.generation + 1
-        if not (self._root / POINTER_FILE).exists():
-            return 1
-        # The pointer is damaged: a reader may have a generation open that only the directories still know.
-        names = (_ARRAYS_NAME(entry.name) for entry in self._root.iterdir())
-        return max((int(name[1]) for name in names if name), default=0) + 1
-
-    def _still_retained(self) -> tuple[RetiredGeneration, ...]:
-        """Return the generations whose files stay: the one before, and those that a reader may still have open."""
-        if self._previous is None:
-            return ()
-        old = self._previous
-        oldest = datetime.now(UTC) - KEEP_AFTER
-        recent = [entry for entry in old.retained if datetime.fromisoformat(entry.retired) > oldest]
-        retired = RetiredGeneration(old.generation, old.tables, old.lexical, utc_now())
-        return (retired, *recent)[:MOST_RETAINED]
-
-    # What belongs to no retained generation is deleted before a commit writes, and while the graph is linked: there is time
-    # for it then. Failing at it fails nothing.
-
     def _clear_table(self, name: str) -> None:
+        """Delete the versions of a table that no retained generation has; failing at it fails nothing.
+
+        It is done before a commit writes, and while the graph is linked: there is time for it then.
+        """
         table = self._tables[name]
         if self._previous is not None and table.path.exists():
             with _told():
-                table.keep_only([one.tables[name] for one in self._still_retained() if name in one.tables])
-
-    def _old_arrays(self, made: str) -> list[Path]:
-        """Return the directories of arrays that are not kept, nor about to be made."""
-        kept = {one.lexical for one in self._still_retained()}
-        with storage_errors(f"read {self._root}"):
-            entries = list(self._root.iterdir()) if kept else []
-        return [
-            entry
-            for entry in entries
-            if _ARRAYS_NAME(entry.name) and entry.name not in kept and not entry.name.startswith(made)
-        ]
+                table.keep_only([one.tables[name] for one in retained_after(self._previous) if name in one.tables])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import lance
 import pytest
 
 from coderag.errors import StorageFullError, StoreError
-from coderag.stores import index_writer
+from coderag.stores import index_writer, retention
 from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables, empty_graph
 from coderag.stores.index_store import IndexStore
 from coderag.stores.pointer import write_pointer
@@ -107,7 +107,7 @@ def test_leaving_without_a_commit_changes_no_graph(store, world):
 
 
 def test_versions_of_no_generation_are_deleted(store, world, monkeypatch):
-    monkeypatch.setattr(index_writer, "KEEP_AFTER", timedelta(0))
+    monkeypatch.setattr(retention, "KEEP_AFTER", timedelta(0))
     for number in range(1, 5):
         _commit(store, world, _graph(number))
     pointer = store.pointer()

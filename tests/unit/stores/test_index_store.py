@@ -27,7 +27,7 @@ from coderag.errors import (
     StoreError,
 )
 from coderag.schema import FileRecord
-from coderag.stores import index_writer, tables
+from coderag.stores import index_writer, retention, tables
 from coderag.stores.arrow import node_columns
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore
 from coderag.stores.pointer import read_pointer, write_pointer
@@ -573,7 +573,7 @@ def test_counts_in_another_order_than_the_chunks_are_joined_by_id(store, world):
 
 
 def test_old_generations_are_deleted_but_for_the_one_before(store, world, monkeypatch):
-    monkeypatch.setattr(index_writer, "KEEP_AFTER", timedelta(0))
+    monkeypatch.setattr(retention, "KEEP_AFTER", timedelta(0))
     snapshots = [world.write(store, TREE)]
     loaded = snapshots[0]
     world.check(loaded, TREE)
@@ -621,7 +621,7 @@ def test_a_reader_of_what_a_failed_commit_deleted_is_told_to_open_the_index_agai
 
 
 def test_recently_replaced_generations_are_kept_up_to_a_number(store, world, monkeypatch):
-    monkeypatch.setattr(index_writer, "MOST_RETAINED", 3)
+    monkeypatch.setattr(retention, "MOST_RETAINED", 3)
     for _ in range(6):
         with store.writer() as writer:
             world.commit(writer, {})

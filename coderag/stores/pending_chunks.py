@@ -1,0 +1,127 @@
+"""The changes to a generation's chunks that are not committed yet: which rows go, which come, and what is counted of them."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.errors import IndexModelError, StoreError
+from coderag.stores.disk import utf8
+from coderag.stores.field_counts import FieldCounts
+from coderag.stores.lexical_files import RowIds
+from coderag.stores.pointer import REBUILD_HINT
+from coderag.stores.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FloatArray = NDArray[np.float32]
+
+
+class PendingChunks:
+    """Rows that go and rows that come. The rows themselves are the writer's; here are their ids, terms and counts.
+
+    Args:
+        base: The generation that is changed; None for a first one.
+
+    Attributes:
+        dimension: Of the vectors; 0 if it is not known yet.
+    """
+
+    def __init__(self, base: Snapshot | None) -> None:
+        self._base = base
+        self._n_base = 0 if base is None else len(base)
+        self.dimension = 0 if base is None else base.pointer.embedding.dimension
+        self._terms: Sequence[str] | None = None  # those of the base
+        self._counts: list[FieldCounts] = []
+        self._ids: list[pa.Array] = []
+        self._n_added = 0
+        self._added_rows: dict[str, list[int]] = {}  # by path
+        self._removed_paths: set[str] = set()
+        self._removed_rows: list[int] = []  # of those added
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The terms that the counts are of."""
+        if self._terms is not None:
+            return self._terms
+        return [] if self._base is None else self._base.terms()
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Drop all chunks of these files, those added before included; unknown paths do nothing."""
+        gone = {utf8(path) for path in paths}
+        self._removed_paths |= gone
+        for path in gone & self._added_rows.keys():
+            self._removed_rows += self._added_rows.pop(path)
+
+    def add(self, rows: "pa.Table", counts: FieldCounts, terms: Sequence[str], dimension: int) -> None:
+        """Note rows that `check` has accepted."""
+        self._terms = terms
+        if not rows.num_rows:
+            return
+        self.dimension = dimension
+        self._counts.append(counts)
+        self._ids.append(rows["id"].combine_chunks())
+        for row, path in enumerate(rows["path"].to_pylist(), self._n_added):
+            self._added_rows.setdefault(path, []).append(row)
+        self._n_added += rows.num_rows
+
+    def learn(self, terms: Iterable[str]) -> None:
+        """Add terms to the vocabulary, of which no chunk has those that are new."""
+        self._terms = list(dict.fromkeys([*self.vocabulary, *terms]))
+
+    def check(self, n_chunks: int, vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
+        """Refuse a batch whose parts do not fit together, or not to what is here.
+
+        Raises:
+            IndexModelError: The vectors have another dimension.
+            StoreError: Anything else does not fit.
+        """
+        if vectors.ndim != 2 or not n_chunks == len(vectors) == len(counts):
+            message = f"{n_chunks} chunks with vectors of shape {vectors.shape} and counts of {len(counts)} chunks"
+            raise StoreError(message)
+        if self.dimension and vectors.shape[1] != self.dimension:
+            message = f"Vectors of dimension {vectors.shape[1]} for an index of dimension {self.dimension}"
+            raise IndexModelError(message, hint=REBUILD_HINT)
+        if not np.isfinite(vectors.sum(dtype=np.float64)):
+            message = "A vector has a value that is not a number"
+            raise StoreError(message)
+        if counts.n_terms > len(terms):
+            message = f"Counts over {counts.n_terms} terms with a vocabulary of {len(terms)}"
+            raise StoreError(message)
+        known = self.vocabulary
+        if known is not terms and (len(terms) < len(known) or list(terms[: len(known)]) != list(known)):
+            message = "The vocabulary does not continue the one before: terms may only be added at its end"
+            raise StoreError(message)
+
+    def kept_rows(self) -> NDArray[np.bool_]:
+        """Return for the rows of the base and then those added whether they stay."""
+        kept = np.ones(self._n_base + self._n_added, bool)
+        if self._base is not None and self._removed_paths:
+            import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+            import pyarrow.compute as pc  # noqa: PLC0415
+
+            paths = self._base.chunks(["path"])["path"]
+            gone = pc.is_in(paths, value_set=pa.array(sorted(self._removed_paths), pa.string()))
+            kept[: self._n_base] = ~gone.to_numpy()
+        kept[self._n_base + np.array(self._removed_rows, np.int64)] = False
+        return kept
+
+    def dropped_rows(self, kept: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return which rows of the base go, and of those left with the added ones behind them, which of the added go."""
+        of_base, of_added = kept[: self._n_base], kept[self._n_base :]
+        return np.flatnonzero(~of_base), np.flatnonzero(~of_added) + int(of_base.sum())
+
+    def ids(self, kept: NDArray[np.bool_]) -> RowIds:
+        """Return the ids of the kept rows."""
+        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
+
+        base_ids = [] if self._base is None else self._base.chunks(["id"])["id"].chunks
+        ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
+        return RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
+
+    def counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
+        """Return the counts of the kept rows."""
+        parts = [] if self._base is None else [self._base.counts()]
+        return FieldCounts.concat([*parts, *self._counts], len(self.vocabulary), kept)
