@@ -1,12 +1,9 @@
 """Bring the index up to date with the files on disk: scan, find what changed, have it parsed and counted, embed, commit."""
 
-import hashlib
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.ingestion.cache_directory import cache_directory
-from coderag.ingestion.files.changes import Changes, batched, content_digest, count_renames, find_changes
+from coderag.ingestion.files.changes import Changes, batched, find_changes
 from coderag.ingestion.files.rescan import rescan
 from coderag.ingestion.files.scanner import Scan, check_root, scan
-from coderag.ingestion.pipeline_version import PIPELINE_VERSION
+from coderag.ingestion.root_hash import fingerprint, fingerprint_of, linking_of, make_root_hash
+from coderag.ingestion.run_results import FileOutcomes, StageTimes
 from coderag.ingestion.summaries.kept import KeptSentences
 from coderag.ingestion.summaries.overviews import Overviews
 from coderag.ingestion.workers.worker_pool import number_of_workers, shared_pool
 from coderag.models.dense import DenseModel, ProviderDense
-from coderag.privacy import PathMask
 from coderag.schema import FileRecord, IndexProgress, IndexReport
 from coderag.settings import Settings
 from coderag.stores.graph_tables import GraphTables
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
 from coderag.stores.manifest import Manifest, manifest_of, write_manifest
-from coderag.stores.pointer import EmbeddingInfo, Pointer
+from coderag.stores.pointer import EmbeddingInfo
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
@@ -42,6 +39,8 @@ if TYPE_CHECKING:
     from coderag.ingestion.workers.vocabulary import Vocabulary
     from coderag.stores.content_cache import ContentCache
     from coderag.stores.facts_bytes import PackedFacts
+
+    Embedder = tuple[Callable[[JobResult], EmbeddedChunks], Vocabulary]
 
 Progress = Callable[[IndexProgress], None]
 Edits = tuple[Scan, Collection[str]]
@@ -91,11 +90,10 @@ class Indexer:
         self._repository = settings.project or root.name
         self._n_workers = number_of_workers(settings.ingestion.workers)
         self._fingerprint = fingerprint(settings, self._repository, model.mask)
-        self._seconds: dict[str, float] = {}
-        self._worker_seconds: Counter[str] = Counter()
-        self._records: dict[str, FileRecord] = {}
+        self._times = StageTimes()
+        self._files = FileOutcomes()
         self._vectors: dict[str, tuple[FloatArray, FloatArray]] = {}
-        self._tally = _Tally()
+        self._embedded = 0
         self._summaries = SummaryCache(self._cache_directory())
         self._sentences = KeptSentences(self._summaries)
         self._overviews = Overviews()
@@ -116,7 +114,7 @@ class Indexer:
             ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
             StoreError: The index cannot be written; the last generation is intact.
         """
-        started = time.perf_counter()
+        self._times = StageTimes()
         check_root(self._root)  # it may be gone since it was opened, and the store would make it again
         with self._store.writer() as writer, self._summaries:
             if full:
@@ -132,12 +130,13 @@ class Indexer:
             with self._cache(needed=to_do) as cache:
                 if to_do:
                     self._apply(writer, last, changes, cache, parse_again=full)
-                records = sorted(self._records.values(), key=lambda record: record.path)
-                generation = self._commit(writer, last, records, changes, checked_ns)
+                generation = self._commit(writer, last, changes, checked_ns)
                 if cache:
                     cache.prune()  # not before: until the commit, what was paid for is nowhere else
         self._progress(IndexProgress("commit", 1, 1))
-        return self._report(generation, records, time.perf_counter() - started)
+        return self._files.report(
+            generation, self._times, edges=self._edges, embedded=self._embedded, reembedded=self._reembedded
+        )
 
     def _last_generation(self, writer: IndexWriter) -> Snapshot | None:
         """Return the generation whose chunks stay where files have not changed; drop its vectors if those cannot."""
@@ -158,15 +157,14 @@ class Indexer:
 
     def _find_changes(self, last: Snapshot | None, since: Edits | None) -> Changes:
         self._progress(IndexProgress("scan", 0, 0))
-        with self._timed("scan"):
+        with self._times.timed("scan"):
             limit = self._ingestion.max_file_bytes
             found = rescan(self._root, *since, max_file_bytes=limit) if since else None
             if found is None:
                 found = scan(self._root, max_file_bytes=limit, exclude=self._ingestion.exclude)
             changes = find_changes(found, None if last is None else manifest_of(last))
         self.found = found
-        self._records = {record.path: record for record in (*found.skipped, *changes.kept)}
-        self._tally.unchanged = sum(record.outcome == "indexed" for record in changes.kept)
+        self._files = FileOutcomes(found.skipped, changes)
         return changes
 
     def _apply(
@@ -179,11 +177,8 @@ class Indexer:
         parse_again: bool,
     ) -> None:
         """Index what changed, into the writer, and all else too if it has no vectors there."""
-        from coderag.ingestion.workers import parse_cache  # noqa: PLC0415  # see above
-
         self._overviews.drop(changes.removed)
         writer.remove(changes.removed)
-        self._tally.removed += [changes.known[path] for path in changes.removed]
         total = len(changes.changed)
         done = 0
         with (
@@ -195,17 +190,7 @@ class Indexer:
             if last is not None and writer.base is last and changes.are_sure:
                 beside.submit(last.read_ahead)  # what fails is read again when it is needed
             for result in results:
-                chunks = None
-                if result.columns is not None or result.parsed:
-                    with self._timed("embed"):
-                        embed, _ = embedder.result()
-                        chunks = embed(result)
-                self._note(writer, result, changes)
-                if chunks is not None:
-                    self._add(writer, chunks)
-                if cache and result.fresh:
-                    with self._timed("store"):
-                        cache.put(parse_cache.NAMESPACE, result.fresh)
+                self._take(writer, result, embedder, cache)
                 done += len(result.records)
                 self._progress(IndexProgress("chunk", done, total))
             if last is not None and writer.base is None:
@@ -214,7 +199,25 @@ class Indexer:
             self._overviews.renew_folders(self._sentences)
             writer.learn(self._overviews.terms())
 
-    def _embedder(self, last: Snapshot | None) -> "tuple[Callable[[JobResult], EmbeddedChunks], Vocabulary]":
+    def _take(
+        self, writer: IndexWriter, result: "JobResult", embedder: "Future[Embedder]", cache: "ContentCache | None"
+    ) -> None:
+        """Embed and store what came of a job, and keep what was parsed."""
+        from coderag.ingestion.workers import parse_cache  # noqa: PLC0415  # see above
+
+        chunks = None
+        if result.columns is not None or result.parsed:
+            with self._times.timed("embed"):
+                embed, _ = embedder.result()
+                chunks = embed(result)
+        self._note(writer, result)
+        if chunks is not None:
+            self._add(writer, chunks)
+        if cache and result.fresh:
+            with self._times.timed("store"):
+                cache.put(parse_cache.NAMESPACE, result.fresh)
+
+    def _embedder(self, last: Snapshot | None) -> "Embedder":
         """Return what embeds the results of jobs, and the vocabulary that it continues."""
         from coderag.ingestion.chunk_runs import chunk_embedder  # noqa: PLC0415  # see above
         from coderag.ingestion.workers.vocabulary import Vocabulary  # noqa: PLC0415
@@ -223,29 +226,29 @@ class Indexer:
         return chunk_embedder(self._settings, self._model, vocabulary, self._repository, self._sentences), vocabulary
 
     def _add(self, writer: IndexWriter, chunks: "EmbeddedChunks") -> None:
-        with self._timed("store"):
+        with self._times.timed("store"):
             writer.add(chunks.columns, chunks.vectors.chunks, chunks.counts, chunks.terms)
         if self._sentences.may_exist:
             self._overviews.renew_files(chunks.columns, self._sentences)
         for path, *vectors in zip(chunks.paths, chunks.vectors.files, chunks.vectors.paths, strict=True):
             self._vectors[path] = vectors[0], vectors[1]
-        self._tally.embedded += len(chunks.columns)
+        self._embedded += len(chunks.columns)
 
     def _reembed(self, writer: IndexWriter, last: Snapshot, terms: Sequence[str]) -> None:
         """Embed the chunks of files that have not changed."""
         from coderag.ingestion.reembedding import embed_stored  # noqa: PLC0415  # only a switch needs it
 
         stored = {
-            path: record.chunks
-            for path, record in self._records.items()
-            if record.outcome == "indexed" and record.chunks and path not in self._vectors
+            record.path: record.chunks
+            for record in self._files.records()
+            if record.outcome == "indexed" and record.chunks and record.path not in self._vectors
         }
         paths_too = self._model.mask is None
         self._texts_total = self._texts_done + sum(stored.values()) + paths_too * len(stored)
         self._note_texts(0)
         batches = embed_stored(last, self._model, terms, stored)
         while True:
-            with self._timed("embed"):
+            with self._times.timed("embed"):
                 chunks = next(batches, None)
             if chunks is None:
                 return
@@ -285,11 +288,11 @@ class Indexer:
     def _waited(self, results: "Iterator[JobResult]") -> "Iterator[JobResult]":
         """Yield results and note the time waited for them."""
         while True:
-            with self._timed("parse"):
+            with self._times.timed("parse"):
                 result = next(results, None)
             if result is None:
                 return
-            self._worker_seconds.update(result.seconds)
+            self._times.add_workers(result.seconds)
             yield result
 
     def _cache_directory(self) -> Path:
@@ -320,41 +323,24 @@ class Indexer:
         finally:
             model.cache, model.on_embedded = before
 
-    def _note(self, writer: IndexWriter, result: "JobResult", changes: Changes) -> None:
+    def _note(self, writer: IndexWriter, result: "JobResult") -> None:
         """Record what became of a job's files, and drop the old chunks of those that changed."""
-        for record in result.records:
-            old = changes.known.get(record.path)
-            was_indexed = old is not None and old.outcome == "indexed"
-            if old and record.path in result.unchanged:
-                status = {name: getattr(record, name) for name in ("size", "mtime_ns", "ctime_ns", "inode")}
-                self._records[record.path] = replace(old, **status)
-                self._tally.unchanged += 1
-                continue
-            if was_indexed:
-                writer.remove([record.path])
-                self._overviews.drop([record.path])
-            self._records[record.path] = record
-            if record.path in result.facts:
-                self._facts[record.path] = result.facts[record.path]
-            self._tally.note(record, old)
+        outdated = self._files.note(result.records, result.unchanged)
+        writer.remove(outdated)
+        self._overviews.drop(outdated)
+        self._facts |= result.facts
 
-    def _commit(
-        self,
-        writer: IndexWriter,
-        last: Snapshot | None,
-        records: Sequence[FileRecord],
-        changes: Changes,
-        checked_ns: int,
-    ) -> int:
+    def _commit(self, writer: IndexWriter, last: Snapshot | None, changes: Changes, checked_ns: int) -> int:
         """Make the next generation, if anything changed, and return the number of the current one."""
         linking = self._graph_builder.version if self._graph_builder else ""
-        root_hash = f"{self._fingerprint}:{content_digest(records)}:{linking}"
+        records = self._files.records()
+        root_hash = make_root_hash(self._fingerprint, records, linking)
         pointer = None if last is None else last.pointer
-        if pointer is None or self._reembedded or self._tally.changes_index or pointer.root_hash != root_hash:
+        if pointer is None or self._reembedded or self._files.differ or pointer.root_hash != root_hash:
             self._progress(IndexProgress("commit", 0, 1))
             builder = self._graph_builder
             graph = partial(self._linked, builder, last, records, linking) if builder else None
-            with self._timed("commit"):
+            with self._times.timed("commit"):
                 embedding = self._model.info
                 vectors = self._file_vectors(writer, records, embedding)
                 arrays = self._overviews.arrays()
@@ -362,7 +348,6 @@ class Indexer:
                     records, *vectors, embedding=embedding, root_hash=root_hash, graph=graph, arrays=arrays
                 )
                 pointer = made.pointer
-            self._seconds["commit"] -= self._seconds.get("link", 0.0)  # which is done meanwhile
         else:
             self._edges = pointer.edges
             if not changes.changed:
@@ -374,9 +359,9 @@ class Indexer:
         self, builder: GraphBuilder, last: Snapshot | None, records: Sequence[FileRecord], linking: str
     ) -> GraphTables:
         """Return the code graph of the next generation."""
-        with self._timed("link"):
+        with self._times.timed("link"):
             base = None if last is None else last.graph()._replace(facts=last.facts())
-            relink = last is not None and last.pointer.root_hash.rpartition(":")[2] != linking
+            relink = last is not None and linking_of(last.pointer) != linking
             graph = builder.build(base, records, self._facts, relink=relink)
         self._edges = len(graph.edges)
         return graph
@@ -397,79 +382,3 @@ class Indexer:
             if path in row_of:
                 contents[row_of[path]], places[row_of[path]] = made
         return contents, places
-
-    def _report(self, generation: int, records: Sequence[FileRecord], elapsed: float) -> IndexReport:
-        indexed = [record for record in records if record.outcome == "indexed"]
-        tally = self._tally
-        renamed = count_renames(tally.added, tally.removed)
-        read = [*tally.added, *tally.changed]
-        return IndexReport(
-            generation=generation,
-            files=dict(Counter(record.outcome for record in records)),
-            chunks=sum(record.chunks for record in indexed),
-            symbols=sum(record.symbols for record in indexed),
-            edges=self._edges,
-            lines=sum(record.lines for record in indexed),
-            added=len(tally.added) - renamed,
-            changed=len(tally.changed),
-            removed=len(tally.removed) - renamed,
-            renamed=renamed,
-            unchanged=tally.unchanged,
-            skipped=dict(Counter(record.reason for record in records if record.outcome == "skipped").most_common()),
-            failed=[(record.path, record.reason) for record in records if record.outcome == "failed"],
-            seconds={stage: round(seconds, 4) for stage, seconds in self._seconds.items()},
-            worker_seconds={stage: round(seconds, 4) for stage, seconds in self._worker_seconds.most_common()},
-            elapsed_s=elapsed,
-            bytes_read=sum(record.size for record in read),
-            lines_read=sum(record.lines for record in read),
-            embedded=tally.embedded,
-            reembedded=self._reembedded,
-        )
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - started
-
-
-class _Tally:
-    """Which files were added, changed and removed, and how many chunks were embedded."""
-
-    def __init__(self) -> None:
-        self.added: list[FileRecord] = []
-        self.changed: list[FileRecord] = []
-        self.removed: list[FileRecord] = []
-        self.unchanged = 0
-        self.embedded = 0
-
-    @property
-    def changes_index(self) -> bool:
-        """Whether anything differs from the last generation."""
-        return bool(self.added or self.changed or self.removed)
-
-    def note(self, record: FileRecord, old: FileRecord | None) -> None:
-        """Note a file that was read and is not what the last generation has."""
-        was_indexed = old is not None and old.outcome == "indexed"
-        if record.outcome == "indexed":
-            (self.changed if was_indexed else self.added).append(record)
-        elif old is not None and was_indexed:
-            self.removed.append(old)
-
-
-def fingerprint(settings: Settings, repository: str, mask: PathMask | None = None) -> str:
-    """Return what decides how a file becomes chunks and vectors, ids included; another one means to build anew."""
-    ingestion = settings.ingestion
-    relevant = (
-        f"{PIPELINE_VERSION} {ingestion.chunk!r} {ingestion.transformations!r} {ingestion.generated} {repository!r}"
-    )
-    if mask is not None:
-        relevant += f" {mask.fingerprint}"
-    return hashlib.sha256(relevant.encode()).hexdigest()[:12]
-
-
-def fingerprint_of(pointer: Pointer) -> str:
-    """Return the fingerprint that a generation was made with."""
-    return pointer.root_hash.partition(":")[0]

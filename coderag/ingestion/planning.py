@@ -12,8 +12,8 @@ from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.files.changes import Changes, find_changes
 from coderag.ingestion.files.scanner import Candidate, Scan, scan
 from coderag.ingestion.files.source import read_regular
-from coderag.ingestion.indexer import fingerprint, fingerprint_of
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
+from coderag.ingestion.root_hash import fingerprint, fingerprint_of
 from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.dense import ProviderDense
 from coderag.models.providers import configured_embedding, make_dense_model, model_name

@@ -4,6 +4,7 @@ The status of each file (size, times, number on disk) is compared with that of i
 nothing is read whatever it says.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -113,15 +114,7 @@ def proves_nothing(record: FileRecord, checked_ns: int) -> bool:
 
 def count_renames(added: Iterable[FileRecord], removed: Iterable[FileRecord]) -> int:
     """Return how many added files have the content of a removed one."""
-    gone: dict[str, int] = {}
-    for record in removed:
-        gone[record.hash] = gone.get(record.hash, 0) + 1
-    renames = 0
-    for record in added:
-        if gone.get(record.hash, 0) > 0:
-            gone[record.hash] -= 1
-            renames += 1
-    return renames
+    return (Counter(record.hash for record in added) & Counter(record.hash for record in removed)).total()
 
 
 def content_digest(records: Sequence[FileRecord]) -> str:

@@ -1,0 +1,133 @@
+"""What a run of indexing found out: what became of each file, and how long each stage took."""
+
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from coderag.ingestion.files.changes import Changes, count_renames
+from coderag.schema import FileRecord, IndexReport
+
+
+class FileOutcomes:
+    """What became of each file.
+
+    Args:
+        skipped: Records of the files that are not looked into.
+        changes: What differs from the last generation.
+    """
+
+    def __init__(self, skipped: Sequence[FileRecord] = (), changes: Changes | None = None) -> None:
+        changes = changes or Changes()
+        self._known = changes.known
+        self._records = {record.path: record for record in (*skipped, *changes.kept)}
+        self._added: list[FileRecord] = []
+        self._changed: list[FileRecord] = []
+        self._removed = [changes.known[path] for path in changes.removed]
+        self._n_unchanged = sum(record.outcome == "indexed" for record in changes.kept)
+
+    @property
+    def differ(self) -> bool:
+        """Whether anything is not as in the last generation."""
+        return bool(self._added or self._changed or self._removed)
+
+    def records(self) -> list[FileRecord]:
+        """Return the record of every file, by path."""
+        return sorted(self._records.values(), key=lambda record: record.path)
+
+    def note(self, records: Sequence[FileRecord], unchanged: Collection[str]) -> list[str]:
+        """Note files that were read, and return the paths of those whose chunks in the last generation no longer hold.
+
+        Args:
+            records: What became of the files.
+            unchanged: Paths of those whose content is that of the last generation.
+        """
+        outdated = []
+        for record in records:
+            old = self._known.get(record.path)
+            if old is not None and record.path in unchanged:
+                status = {name: getattr(record, name) for name in ("size", "mtime_ns", "ctime_ns", "inode")}
+                self._records[record.path] = replace(old, **status)
+                self._n_unchanged += 1
+                continue
+            self._records[record.path] = record
+            if old is not None and old.outcome == "indexed":
+                outdated.append(record.path)
+                if record.outcome == "indexed":
+                    self._changed.append(record)
+                else:
+                    self._removed.append(old)
+            elif record.outcome == "indexed":
+                self._added.append(record)
+        return outdated
+
+    def report(
+        self, generation: int, times: "StageTimes", *, edges: int, embedded: int, reembedded: str
+    ) -> IndexReport:
+        """Return what the run tells of itself. Arguments as the attributes of `IndexReport`."""
+        records = self.records()
+        indexed = [record for record in records if record.outcome == "indexed"]
+        renamed = count_renames(self._added, self._removed)
+        read = [*self._added, *self._changed]
+        return IndexReport(
+            generation=generation,
+            files=dict(Counter(record.outcome for record in records)),
+            chunks=sum(record.chunks for record in indexed),
+            symbols=sum(record.symbols for record in indexed),
+            edges=edges,
+            lines=sum(record.lines for record in indexed),
+            added=len(self._added) - renamed,
+            changed=len(self._changed),
+            removed=len(self._removed) - renamed,
+            renamed=renamed,
+            unchanged=self._n_unchanged,
+            skipped=dict(Counter(record.reason for record in records if record.outcome == "skipped").most_common()),
+            failed=[(record.path, record.reason) for record in records if record.outcome == "failed"],
+            seconds=times.stages(),
+            worker_seconds=times.workers(),
+            elapsed_s=times.elapsed_s,
+            bytes_read=sum(record.size for record in read),
+            lines_read=sum(record.lines for record in read),
+            embedded=embedded,
+            reembedded=reembedded,
+        )
+
+
+class StageTimes:
+    """How long each stage of a run took, in seconds, from when this was made."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._stages: dict[str, float] = {}
+        self._workers: Counter[str] = Counter()
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the run has taken so far."""
+        return time.perf_counter() - self._started
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Count the block to a stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._stages[stage] = self._stages.get(stage, 0.0) + time.perf_counter() - started
+
+    def add_workers(self, seconds: Mapping[str, float]) -> None:
+        """Add what worker processes spent."""
+        self._workers.update(seconds)
+
+    def stages(self) -> dict[str, float]:
+        """Return the stages in the order in which they first ended; the code graph is linked while the commit waits."""
+        linking = self._stages.get("link", 0.0)
+        return {
+            stage: round(seconds - (linking if stage == "commit" else 0.0), 4)
+            for stage, seconds in self._stages.items()
+        }
+
+    def workers(self) -> dict[str, float]:
+        """Return what worker processes spent, the longest first."""
+        return {stage: round(seconds, 4) for stage, seconds in self._workers.most_common()}
