@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from coderag.collector import collector_paused
 from coderag.errors import CodeRAGError, IndexNotFoundError, InvalidQueryError
 from coderag.ingestion.live.live_index import LiveIndex, OnEdited, Sweep
-from coderag.models.dense import DenseModel, MaskedQueries, ProviderDense, check_embedding
+from coderag.models.dense import DenseModel
 from coderag.models.llms.chosen import LanguageModels
-from coderag.models.redacting import RedactingReranker
-from coderag.models.rerankers.providers import make_reranker
-from coderag.privacy import MaskedPaths, PathMask
-from coderag.prompting import Prompts
+from coderag.privacy import PathMask
+from coderag.query_context import make_context_over, make_query_context
 from coderag.settings import SearchSettings, Settings
-from coderag.state import QueryContext, QueryEmbedder
-from coderag.stores.index_folder import prompts_folder
+from coderag.state import QueryContext
 from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import path_mask
 from coderag.stores.pointer import Pointer
@@ -75,21 +72,8 @@ class _Overlaid:
         with self._lock:
             if self._context is None:
                 with collector_paused():
-                    self._context = self._made(below)
+                    self._context = make_context_over(below, self.snapshot, self.graph)
             return self._context
-
-    def _made(self, below: QueryContext) -> QueryContext:
-        from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
-        from coderag.stores.overlaid_corpus import OverlaidCorpus  # noqa: PLC0415
-
-        corpus = OverlaidCorpus(self.snapshot, below.corpus)
-        made = replace(below, corpus=corpus, graph=self.graph, neighbours=Neighbours(corpus, self.graph))
-        if below.masked_paths is None:
-            return made
-        paths = MaskedPaths(below.masked_paths.mask, (record.path for record in self.snapshot.files()))
-        model = below.embedder
-        embedder = model.with_paths(paths) if isinstance(model, MaskedQueries) else model
-        return replace(made, masked_paths=paths, embedder=embedder)
 
 
 class OpenIndex:
@@ -314,39 +298,13 @@ class OpenIndex:
                     self._stored = None if renewed is None else _Opened(renewed.pointer, renewed.part.corpus.snapshot)
 
     def _open_context(self, stored: Snapshot) -> QueryContext:
-        from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
-        from coderag.stores.corpus import Corpus  # noqa: PLC0415
-
-        model = self._dense_model()
-        corpus = Corpus(_with_vectors_of(model, stored))
+        model = self._dense_model()  # first, so that what is wrong with it is said before the graph is linked
         opened = self._graph
         if opened is None or not opened.pointer.has_same_graph(stored.pointer):
             opened = self._graph = _Opened(stored.pointer, _open_graph(stored))
-        graph = opened.part
         language_model = self._language_models.model
-        prompts = Prompts(prompts_folder(self._root, self._settings))
-        reranker = make_reranker(self._settings.reranker, prompts)
-        if reranker and reranker.remote and self._settings.privacy.redact_secrets:
-            reranker = RedactingReranker(reranker)
-        embedder: QueryEmbedder = model
-        paths = None
-        remote = language_model or isinstance(model, ProviderDense) or (reranker and reranker.remote)
-        if remote and (mask := self.path_mask):
-            paths = MaskedPaths(mask, (record.path for record in stored.files()))
-            if isinstance(model, ProviderDense):
-                embedder = MaskedQueries(model, paths)
-        return QueryContext(
-            corpus=corpus,
-            graph=graph,
-            neighbours=Neighbours(corpus, graph),
-            root=str(self._root),
-            project=self._settings.project or self._root.name,
-            embedder=embedder,
-            settings=self._settings.search,
-            language_model=language_model,
-            reranker=reranker,
-            masked_paths=paths,
-            prompts=prompts,
+        return make_query_context(
+            self._root, self._settings, stored, opened.part, model, language_model, lambda: self.path_mask
         )
 
     def _open_texts(self, snapshot: "IndexSnapshot") -> "TextSearch":
@@ -360,27 +318,3 @@ def _open_graph(snapshot: "IndexSnapshot") -> "CodeGraph":
     from coderag.codegraph.symbol_graph import SymbolGraph  # noqa: PLC0415
 
     return CodeGraph(SymbolGraph(snapshot.graph))
-
-
-def _with_vectors_of(model: DenseModel, stored: Snapshot) -> Snapshot:
-    """Return a generation with vectors of the configured model.
-
-    Whoever has updated the package has chosen no other model, and the old version of the embedded one is gone. The new
-    one's vectors are made of what is stored, in memory, so a search is as good as after `index`, but takes longer to start.
-
-    Raises:
-        IndexModelError: The index was made with a model that is not another version of the configured one.
-    """
-    recorded, configured = stored.pointer.embedding, model.info
-    if recorded == configured or not recorded.provider == configured.provider == "embedded":
-        check_embedding(recorded, model)
-        return stored
-    from coderag.ingestion.reembedding import ReembeddedSnapshot  # noqa: PLC0415  # only after an update of the package
-
-    _logger.warning(
-        "The index has vectors of %s, and CodeRAG has %s now: they are made anew in memory. "
-        "`coderag index` stores them, so that searching starts faster.",
-        recorded.name,
-        configured.name,
-    )
-    return ReembeddedSnapshot(stored, model)

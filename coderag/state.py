@@ -304,7 +304,7 @@ class QueryContext:
     """The collaborators and limits of one query, given to the graph by its caller.
 
     Attributes:
-        corpus: The open index, a `coderag.retrieval.corpus.Corpus`.
+        corpus: The open index, a `coderag.stores.corpus.Corpus`.
         graph: Its relations, a `coderag.codegraph.graph.CodeGraph`.
         neighbours: Steps between its chunks, a `coderag.codegraph.neighbours.Neighbours`.
         root: Folder of the repository, to check citations against the bytes on disk.

@@ -14,7 +14,6 @@ LONGEST_PATH: Final = 4_096
 LONGEST_NAME: Final = 1_000
 _MOST_VALUES: Final = 50
 _MOST_KEYS: Final = 20_000
-_MOST_STARS: Final = 4
 _MOST_STEPS: Final = 50
 _FEW_NEIGHBOURS: Final = 1_000
 SESSION: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$"
