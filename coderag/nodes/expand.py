@@ -1,10 +1,13 @@
 """Node ``expand``: code that belongs to the results."""
 
+from collections.abc import Iterator
+from functools import partial
+
 from coderag.observability import Step
-from coderag.retrieval.expansion import Seed
+from coderag.retrieval.expansion import NeighbourTuple, Seed
 from coderag.retrieval.expansion import expand as expand_results
 from coderag.retrieval.filters import NO_FILTERS, related_mask
-from coderag.state import Candidate, QueryRuntime, QueryState, QueryUpdate
+from coderag.state import QueryRuntime, QueryState, QueryUpdate
 
 _SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
 
@@ -18,23 +21,25 @@ def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         similarity = corpus.cosines(vector)
         best_rows = corpus.best_rows(similarity)
         allowed = related_mask(corpus, state.get("filters") or NO_FILTERS)
-        results = {corpus.row_of[result["chunk_id"]] for result in state["results"]}
+        results = [Seed(corpus.row_of[result["chunk_id"]], result["symbol"]) for result in state["results"]]
+        known = {seed.row for seed in results}
+
+        def neighbours(row: int) -> Iterator[NeighbourTuple]:
+            for near in context.neighbours.of(row, best_rows):
+                if near[0] not in known and (allowed is None or allowed[near[0]]):
+                    yield near
+
+        def relevance(row: int) -> float:
+            return max(float(similarity[row]), 0.0)
+
         related = expand_results(
-            [Seed(corpus.row_of[result["chunk_id"]], _label(result)) for result in state["results"][:_SEEDS]],
-            lambda row: (
-                near
-                for near in context.neighbours.of(row, best_rows)
-                if near[0] not in results and (allowed is None or allowed[near[0]])
-            ),
-            lambda row: max(float(similarity[row]), 0.0),
-            lambda row: corpus.value("qualified_name", row),
-            lambda row: corpus.value("id", row),
+            results[:_SEEDS],
+            neighbours,
+            relevance,
+            partial(corpus.value, "qualified_name"),
+            partial(corpus.value, "id"),
             depth=settings.expand_depth,
             limit=settings.max_related,
         )
         step.note(related=len(related))
     return {"related": related, "trace": step.entries}
-
-
-def _label(result: Candidate) -> str:
-    return result["symbol"]

@@ -32,7 +32,8 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         to_read: list[Candidate] = []
         if is_last and state.get("goal", "search") != "search":
             to_read = narrow_to_kinds(corpus, ranking.best_to_read(max(wanted, _CONTEXT_CANDIDATES)), kinds)
-            to_read = _led_by(results, to_read) if reranker else to_read
+            if reranker:
+                to_read = _led_by(results, to_read)
         results = results[:top_k]
         if state.get("explain"):
             results = with_ranks(context, state, results)

@@ -39,17 +39,14 @@ def analyze(query: str, project: str = "") -> Analysis:
         question = _ABOUT_DOCUMENTS.sub(" ", question)
     if not name and not entities and query.isascii() and query.strip().isidentifier():
         name = query.strip()  # one bare word may be a name as well, whatever else it means
-    if name and intent in ABOUT_ONE_NAME:  # its parts say nothing more
+    about_one = bool(name) and intent in ABOUT_ONE_NAME
+    if about_one:  # the name's parts say nothing more
         entities = [entity for entity in entities if entity["text"] == name or entity["text"] not in name]
-    for named in (other, name):
-        if named and not any(named == entity["text"] for entity in entities):
-            kind = "qualified_name" if any(separator in named for separator in (".", "::", "->", "#")) else "identifier"
-            entities.insert(0, Entity(kind=kind, text=named))
     return Analysis(
         intent=intent,
         confidence=confidence,
-        entities=entities,
-        terms=query_terms(name if name and intent in ABOUT_ONE_NAME else question)[:_MAX_TERMS],
+        entities=_with_names(entities, (name, other)),
+        terms=query_terms(name if about_one else question)[:_MAX_TERMS],
         expanded_terms=[],
         about_tests=intent == "find_tests" or bool(ABOUT_TESTS.search(query)),
         symbol_query=symbol_query,
@@ -60,6 +57,17 @@ def analyze(query: str, project: str = "") -> Analysis:
         roles=find_roles(query) if intent != "documentation" else [],
         report=None,
     )
+
+
+def _with_names(entities: Sequence[Entity], names: Sequence[str]) -> list[Entity]:
+    """Return the entities with those names before them that they lack; an empty name is none."""
+    known = {"", *(entity["text"] for entity in entities)}
+    missing = [name for name in dict.fromkeys(names) if name not in known]
+    return [*(Entity(kind=_kind_of_name(name), text=name) for name in missing), *entities]
+
+
+def _kind_of_name(name: str) -> str:
+    return "qualified_name" if any(separator in name for separator in (".", "::", "->", "#")) else "identifier"
 
 
 def _report(text: str, project: str) -> Analysis:

@@ -10,15 +10,11 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.retrievers.bm25 import BM25Retriever
 from numpy.typing import NDArray
 
-from coderag.stores.lexical import K1, B, LexicalIndex, bm25_weights
+from coderag.stores.lexical import DOCS_WEIGHT, K1, NAMES_WEIGHT, B, LexicalIndex, bm25_weights
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.snapshot import CHUNK_COLUMNS
 from coderag.stores.text_nodes import table_to_nodes
 from coderag.tokens import query_terms
-
-NAMES_WEIGHT = 2.0
-DOCS_WEIGHT = 1.0
-"""What an occurrence in a declared name, and in documentation, adds to one in the text. Source: `study/README.md`."""
 
 
 class LexicalRetriever(BM25Retriever):

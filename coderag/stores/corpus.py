@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from coderag.schema import SymbolRecord
-from coderag.stores.lexical import LexicalIndex, bm25_weights
+from coderag.stores.lexical import DOCS_WEIGHT, NAMES_WEIGHT, LexicalIndex, bm25_weights
 from coderag.stores.overviews import unpack_overviews
 from coderag.stores.path_index import PathIndex
 from coderag.stores.protocols import IndexSnapshot
@@ -37,9 +37,6 @@ FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
 
 _NOWHERE: IntArray = np.zeros(0, np.int32)
-
-NAMES_WEIGHT = 2.0  # a word in a declared name counts as two in the body; measured in the study
-DOCS_WEIGHT = 1.0  # summaries and docstrings count double: docstrings are in the body once already
 
 _COLUMNS = (
     "id", "path", "language", "kind", "name", "qualified_name", "signature", "docstring", "summary", "parent", "context",

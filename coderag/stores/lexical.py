@@ -18,6 +18,12 @@ K1 = 1.5
 B = 0.75
 """How much long chunks step back. Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009)."""
 
+NAMES_WEIGHT = 2.0
+"""A word in a declared name counts as so many in the text."""
+
+DOCS_WEIGHT = 1.0
+"""Likewise a word in a summary or docstring; docstrings are in the text once already."""
+
 
 @dataclass(frozen=True, slots=True)
 class LexicalIndex:
