@@ -11,15 +11,9 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
 
-from coderag.ingestion.parsing.chunking import (
-    MAX_TOKENS,
-    MIN_TOKENS,
-    PARSE_TIMEOUT_S,
-    ParsedFile,
-    chunk_ids,
-    parse_file,
-)
+from coderag.ingestion.parsing.chunking import MAX_TOKENS, MIN_TOKENS, PARSE_TIMEOUT_S, parse_file
 from coderag.ingestion.parsing.languages import detect_language
+from coderag.ingestion.parsing.parsed_file import ParsedFile, chunk_ids
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS
 from coderag.schema import ChunkMetadata, ChunkStrategy
 

@@ -17,7 +17,7 @@ from coderag.errors import ConfigurationError
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_columns
 from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
-from coderag.ingestion.parsing.chunking import ParsedFile
+from coderag.ingestion.parsing.parsed_file import ParsedFile
 from coderag.ingestion.summaries.overviews import Sentences
 from coderag.ingestion.summaries.transform import ChunkSummarizer
 from coderag.ingestion.workers.term_counter import TermCounter

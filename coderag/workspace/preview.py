@@ -13,8 +13,9 @@ from typing import Final
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.scanner import Candidate, scan
 from coderag.ingestion.files.source import Source, read_regular, read_source
-from coderag.ingestion.parsing.chunking import ParsedChunk, parse_file, place_file
+from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import TEXT, detect_language
+from coderag.ingestion.parsing.parsed_file import ParsedChunk, place_file
 from coderag.query_input import within
 from coderag.retrieval.question_text import check_question
 from coderag.schema import SearchHit

@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.source import decode
-from coderag.ingestion.parsing.chunking import ParsedChunk, parse_file
+from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
+from coderag.ingestion.parsing.parsed_file import ParsedChunk
 from coderag.schema import Role
 from coderag.tokens import split_identifier
 

@@ -10,8 +10,9 @@ import atheris
 
 with atheris.instrument_imports(include=["coderag.ingestion", "coderag.notebooks"]):
     from coderag.ingestion.files.source import decode, reason_against
-    from coderag.ingestion.parsing.chunking import parse_file, place_file
+    from coderag.ingestion.parsing.chunking import parse_file
     from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
+    from coderag.ingestion.parsing.parsed_file import place_file
     from coderag.ingestion.workers.parse_cache import pack, unpack
     from coderag.notebooks import readable_text
 

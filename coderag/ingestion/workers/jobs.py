@@ -15,8 +15,9 @@ from coderag.collector import collector_paused
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.scanner import Candidate
 from coderag.ingestion.files.source import Source, read_source
-from coderag.ingestion.parsing.chunking import PARSE_TIMEOUT_S, ParsedFile, chunk_ids, parse_file, place_file
+from coderag.ingestion.parsing.chunking import PARSE_TIMEOUT_S, parse_file
 from coderag.ingestion.parsing.languages import detect_language
+from coderag.ingestion.parsing.parsed_file import ParsedFile, chunk_ids, place_file
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.summaries import summarize
 from coderag.ingestion.workers import parse_cache

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import orjson
 
-from coderag.ingestion.parsing.chunking import ParsedChunk, ParsedFile
+from coderag.ingestion.parsing.parsed_file import ParsedChunk, ParsedFile
 from coderag.schema import ChunkMetadata, SymbolRecord
 from coderag.stores.facts_bytes import PackedFacts, unpack_body, unpack_interface
 

@@ -5,7 +5,7 @@ from llama_index.core.schema import Document, MetadataMode
 
 from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
-from coderag.ingestion.parsing.chunking import module_name
+from coderag.ingestion.parsing.parsed_file import module_name
 from coderag.ingestion.pipeline import ChunkSummarizer
 from coderag.privacy import PathMask
 from coderag.schema import module_of

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coderag.ingestion.parsing.chunking import MAX_TOKENS, chunk_id, module_name, parse_file
+from coderag.ingestion.parsing.chunking import MAX_TOKENS, parse_file
 from coderag.ingestion.parsing.declarations import Declaration
 from coderag.ingestion.parsing.facts import _Reader
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
+from coderag.ingestion.parsing.parsed_file import chunk_id, module_name
 from coderag.notebooks import readable_text
 from coderag.schema import ChunkMetadata
 from coderag.token_counts import TOLERANCE, count_tokens, estimate_tokens, exceeds

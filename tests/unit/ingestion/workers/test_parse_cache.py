@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.ingestion.files.roles import role_of
-from coderag.ingestion.parsing.chunking import parse_file, place_file
+from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
+from coderag.ingestion.parsing.parsed_file import place_file
 from coderag.ingestion.workers import parse_cache
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "repos"

@@ -1,0 +1,152 @@
+"""A file as chunks, before they become LlamaIndex nodes: what they are, their ids, and where they lie."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import TypedDict
+
+from coderag.ingestion.parsing.languages import Language
+from coderag.ingestion.parsing.spans import Span
+from coderag.ingestion.parsing.strategies import Strategy
+from coderag.schema import ChunkMetadata, module_of
+from coderag.stores.facts_bytes import PackedFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file that is to be cut, and how.
+
+    Attributes:
+        path: Relative to the repository's root, with ``/``.
+        language: Its name, as it was asked for.
+        grammar: How it is parsed; that of plain text where the language is not known.
+        data: Its text in UTF-8.
+        starts: Byte at which each line begins, and the end at last.
+        timeout_s: See `trees.parse`.
+    """
+
+    path: str
+    role: str
+    language: str
+    grammar: Language
+    text: str
+    data: bytes
+    starts: Sequence[int]
+    strategy: Strategy
+    timeout_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedChunk:
+    """A chunk and its metadata, before it becomes a LlamaIndex node."""
+
+    text: str
+    metadata: ChunkMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A file as chunks, in order.
+
+    Attributes:
+        facts: What the code graph is made of, as bytes.
+        note: What is wrong with the file, such as a syntax error; empty if nothing is.
+    """
+
+    path: str
+    language: str
+    chunks: Sequence[ParsedChunk]
+    facts: PackedFacts
+    note: str = ""
+
+
+def chunk_id(repository: str, metadata: ChunkMetadata, *, first_byte_of_line: int | None = None) -> str:
+    """Return the id of a chunk: a SHA-256 of repository, path, qualified name, start line and content.
+
+    Args:
+        first_byte_of_line: Where the chunk's first line begins, if the chunk begins inside it.
+    """
+    place = str(metadata["start_line"])
+    if first_byte_of_line is not None:
+        place += f"+{metadata['start_byte'] - first_byte_of_line}"
+    parts = (repository, metadata["path"], metadata["qualified_name"], place, metadata["content_hash"])
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def chunk_ids(repository: str, parsed: ParsedFile) -> list[str]:
+    """Return the id of each chunk of a file."""
+    ids = []
+    line_start, ends_line = 0, True
+    for chunk in parsed.chunks:
+        start = chunk.metadata["start_byte"]
+        if ends_line:
+            line_start = start
+        ids.append(chunk_id(repository, chunk.metadata, first_byte_of_line=None if ends_line else line_start))
+        ends_line = chunk.text.endswith("\n")
+    return ids
+
+
+def place_file(parsed: ParsedFile, path: str, role: str) -> ParsedFile:
+    """Return what `parse_file` made of a file without a path and role as it would have been with them; changes it."""
+    name, qualified_name = module_name(path)
+    for chunk in parsed.chunks:
+        metadata = chunk.metadata
+        metadata["path"], metadata["role"] = path, role
+        if not metadata["qualified_name"]:
+            metadata["name"], metadata["qualified_name"] = name, qualified_name
+    return replace(parsed, path=path)
+
+
+def module_name(path: str) -> tuple[str, str]:
+    """Return the name and the qualified name of a file's own code: ``sessions`` and ``requests/sessions``.
+
+    Nothing else of a chunk may depend on the path, so that what was parsed once serves every file of equal content.
+    """
+    return PurePosixPath(path).stem, module_of(path)
+
+
+class _Place(TypedDict):
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+    content_hash: str
+
+
+def place_of(content: bytes, starts: Sequence[int], start: int) -> _Place:
+    """Return what of a chunk's metadata says where it lies, of the content that begins at a byte of the file."""
+    end = start + len(content)
+    last = len(starts) - 1
+    return {
+        "start_line": bisect_right(starts, start, 0, last),
+        "end_line": max(1, bisect_right(starts, max(start, end - 1), 0, last)),
+        "start_byte": start,
+        "end_byte": end,
+        "content_hash": sha256(content).hexdigest(),
+    }
+
+
+def chunk_of_span(file: SourceFile, span: Span) -> ParsedChunk:
+    """Return lines of a file as a chunk."""
+    name, qualified_name = (span.name, span.qualified_name) if span.name else module_name(file.path)
+    content = file.data[span.start : span.end]
+    return ParsedChunk(
+        content.decode("utf-8", "surrogatepass"),
+        {
+            "path": file.path, "language": file.language, "kind": span.kind, "name": name, "qualified_name": qualified_name,
+            "signature": span.signature, "docstring": "", "summary": "", "summary_source": "", "parent": span.parent,
+            "context": span.context, "symbols": span.symbols, "imports": span.imports, "calls": span.calls, "bases": [],
+            "complexity": span.complexity, "role": file.role, **place_of(content, file.starts, span.start),
+        },
+    )  # fmt: skip
+
+
+def stretched(chunk: ParsedChunk, file: SourceFile, start: int, end: int) -> ParsedChunk:
+    """Return a chunk with the empty lines around it."""
+    if (start, end) == (chunk.metadata["start_byte"], chunk.metadata["end_byte"]):
+        return chunk
+    content = file.data[start:end]
+    metadata: ChunkMetadata = {**chunk.metadata, **place_of(content, file.starts, start)}
+    return ParsedChunk(content.decode("utf-8", "surrogatepass"), metadata)
