@@ -167,7 +167,9 @@ def test_a_place_that_is_not_indexed_leaves_the_question_as_it_is(found, query):
 
 
 def test_importing_files_are_shown_by_the_lines_of_one_of_their_chunks(corpus, found):
-    for candidate in found("what imports shop.money").candidates:
+    candidates = found("what imports shop.money").candidates
+    assert candidates
+    for candidate in candidates:
         row = corpus.row_of[candidate["chunk_id"]]
         assert corpus.start_lines[row] <= candidate["start_line"] <= candidate["end_line"] <= corpus.end_lines[row]
 

@@ -76,6 +76,7 @@ def test_nothing_of_the_repository_is_sent(check, ollama, tmp_path):
     (tmp_path / "secret_module.py").write_text("def secret(): ...\n", encoding="utf-8")
     for group in ("llm", "embedding", "reranker"):
         check(group, **{group: {"provider": "ollama", "base_url": ollama.url}})
+    assert ollama.bodies
     assert not any("secret" in json.dumps(body) or tmp_path.name in json.dumps(body) for body in ollama.bodies)
 
 

@@ -78,6 +78,7 @@ def test_a_run_tells_what_was_found_for_each_question(repository):
 
 def test_answers_are_checked(repository):
     run = run_golden(golden_of(ADD, EXCHANGE), repository, make_engine("coderag", repository), Options(answers=True))
+    assert len(run.questions) == 2
     for asked in run.questions:
         assert asked.answer is not None
         assert asked.answer.judge == "words"

@@ -4,6 +4,7 @@ import pytest
 
 from coderag.app import CodeRAG
 from coderag.retrieval.explanation import ExplainedPiece
+from coderag.settings import SearchSettings
 from tests.support.corpora import write_files
 
 FILES = {
@@ -44,7 +45,9 @@ def test_the_best_of_a_channel_is_first_in_it(told):
                 assert (piece.ranks[channel] == 1) == (score == 1.0), (piece.location, channel)
 
 
-def test_related_code_has_its_relation_and_steps(told):
+def test_related_code_has_its_relation_and_steps(rag):
+    told = rag.with_search(SearchSettings(top_k=1)).explain(QUERY)  # with more, all of it is among the results
+    assert told.related
     assert all(piece.hop >= 1 and piece.relation and piece.related_to for piece in told.related)
     assert all((piece.hop, piece.relation) == (0, "") for piece in told.results)
 

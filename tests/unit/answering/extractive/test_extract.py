@@ -55,10 +55,11 @@ def test_every_place_in_an_answer_is_cited_and_every_citation_is_in_it(chunked, 
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_cited_lines_are_those_of_the_file(shop, query):
-    for claim in extracted(shop, query).claims:
-        for lines in claim.cited:
-            of_file = FILES[lines.path].split("\n")[lines.start_line - 1 : lines.end_line]
-            assert lines.text.rstrip("\n").split("\n") == "\n".join(of_file).rstrip("\n").split("\n")
+    cited = [lines for claim in extracted(shop, query).claims for lines in claim.cited]
+    assert cited
+    for lines in cited:
+        of_file = FILES[lines.path].split("\n")[lines.start_line - 1 : lines.end_line]
+        assert lines.text.rstrip("\n").split("\n") == "\n".join(of_file).rstrip("\n").split("\n")
 
 
 def test_an_answer_without_results_says_what_was_looked_for(shop):

@@ -418,7 +418,9 @@ def test_every_citation_holds_whatever_the_strategy(shops, strategy):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_hit_shows_the_lines_it_names_whatever_the_strategy(shops, strategy):
     rag, _ = shops[strategy]
-    for hit in rag.search("step 41 of the cart"):
+    hits = rag.search("step 41 of the cart")
+    assert hits
+    for hit in hits:
         lines = SHOP[str(hit.path)].split("\n")[hit.start_line - 1 : hit.end_line]
         assert hit.text.rstrip("\n") == "\n".join(lines).rstrip("\n")
 
