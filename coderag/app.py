@@ -312,7 +312,7 @@ class CodeRAG:
             context_lines=within("context_lines", context_lines, 0, MOST_CONTEXT_LINES),
         )
 
-    def context(  # one parameter an option
+    def context(
         self,
         query: str,
         *,

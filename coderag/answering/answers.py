@@ -42,7 +42,7 @@ async def write_answer(context: QueryContext, state: QueryState, emit: Emit) -> 
     return extracted
 
 
-async def _generated(  # what the answer is made of
+async def _generated(
     model: LanguageModel,
     context: QueryContext,
     state: QueryState,

@@ -84,7 +84,7 @@ class RemoteCodeRAG:
             lambda engine: engine.search(query, top_k=top_k, filters=filters),
         )
 
-    def search_text(  # as of `CodeRAG`
+    def search_text(
         self,
         text: str,
         *,

@@ -38,7 +38,7 @@ class Written:
     redacted: int
 
 
-async def generate(  # what the answer is made of
+async def generate(
     model: LanguageModel,
     context: QueryContext,
     state: QueryState,

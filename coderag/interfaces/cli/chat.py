@@ -89,7 +89,7 @@ def _check(given: dict[str, bool]) -> None:
         raise typer.BadParameter(f"it does not go with {names[0]}.", param_hint=names[1])
 
 
-def _talk(  # one argument an option
+def _talk(
     rag: "CodeRAG", thread: str | None, output: Output, *, resume: bool, yes: bool, may_index: bool, debug: bool
 ) -> int:
     """Talk until the person or the input ends it; return the exit code."""

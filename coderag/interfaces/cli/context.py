@@ -26,6 +26,7 @@ from coderag.schema import AssembledContext, ContextFormat, Filters
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
+    from coderag.interfaces.cli._app import Engine
 
 _QUERY_HELP = "The question. Several words need no quotes; '-' reads it from standard input."
 _SESSION_HELP = "Leave out what contexts of this name have shown before, as long as it has not been edited."
@@ -82,23 +83,14 @@ def context(  # noqa: PLR0913  # one parameter an option
         if not query:
             output.note(f"session {session}: {'forgotten' if known else 'there was none'}")
             return
-    if file:
-        found = ask_indexed(
-            rag,
-            lambda engine: engine.read(file, token_budget=budget, format=text_format),
-            output,
-            may_index=not no_index,
-        )
-    else:
-        text = read_query(query or [])
-        found = ask_indexed(
-            rag,
-            lambda engine: engine.context(
-                text, token_budget=budget, filters=filters, format=text_format, session=session
-            ),
-            output,
-            may_index=not no_index,
-        )
+    text = "" if file else read_query(query or [])
+
+    def assemble(engine: "Engine") -> AssembledContext:
+        if file:
+            return engine.read(file, token_budget=budget, format=text_format)
+        return engine.context(text, token_budget=budget, filters=filters, format=text_format, session=session)
+
+    found = ask_indexed(rag, assemble, output, may_index=not no_index)
     if as_json:
         output.result(found)
         return

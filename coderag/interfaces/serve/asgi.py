@@ -51,7 +51,7 @@ class Served:
             yield
 
 
-def compose(  # one parameter a part
+def compose(
     workspace: Workspace,
     activity: Activity,
     *,
