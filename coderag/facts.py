@@ -42,6 +42,7 @@ class Definition(NamedTuple):
             ``/2+``, one to three ``/1-3``; and where types are told apart by it, how many type parameters: `` `1``.
         parameters: Types of a method's parameters as written, one a parameter, joined by ``, ``; only where methods are
             told apart by them.
+        name_line: Line of its name, which annotations may stand above.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Definition(NamedTuple):
     returns: str = ""
     modifiers: str = ""
     parameters: str = ""
+    name_line: int = 0
 
 
 class Import(NamedTuple):

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.columns import whole
 from coderag.codegraph.linking.linker import Link, LinkedFile
+from coderag.codegraph.linking.meanings import TYPES
+from coderag.codegraph.linking.overloads import n_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.walks import centrality
+from coderag.facts import Definition
 from coderag.schema import RESOLVED, EdgeRelation, Kind, Role
 from coderag.stores.graph_tables import (
     EXTERNAL_KIND,
@@ -230,7 +233,7 @@ class Assembly:
         """Return what each node does not share with its file: slices of the last table, and what was read anew."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        names = ("kind", "role", "name", "qualified_name", "start_line", "end_line", "parent")
+        names = ("kind", "role", "name", "qualified_name", "start_line", "end_line", "parent", "type_parameters")
         old = {name: self._last.nodes[name].combine_chunks() for name in names[2:]}
         old["kind"] = pa.array(_recoded(self._last.nodes["kind"], _KINDS.index), pa.int32())
         old["role"] = pa.array(_recoded(self._last.nodes["role"], _ROLES.index), pa.int32())
@@ -277,6 +280,7 @@ class Assembly:
             "start_line": pa.array([1, *(one.start_line for one in definitions)], pa.int32()),
             "end_line": pa.array([max(1, row.lines), *(one.end_line for one in definitions)], pa.int32()),
             "parent": pa.array([-1, *(inside + one.parent for one in definitions)], pa.int32()),
+            "type_parameters": pa.array([0, *map(_n_type_parameters, definitions)], pa.int32()),
         }
 
     # Facts
@@ -335,6 +339,10 @@ def ranked(tables: GraphTables, last: GraphTables | None = None) -> GraphTables:
     else:
         column = pa.array(centrality(n_nodes, *edges), field.type)
     return tables._replace(nodes=tables.nodes.set_column(place, field, column))
+
+
+def _n_type_parameters(definition: Definition) -> int:
+    return n_type_parameters(definition) if definition.kind in TYPES else 0
 
 
 def _central_edges(tables: GraphTables) -> tuple[IntArray, IntArray, NDArray[np.float32]]:

@@ -15,7 +15,7 @@ from coderag.stores.graph_tables import GraphTables
 if TYPE_CHECKING:
     from coderag.codegraph.scip.imported import ImportedEdges
 
-LINKING_VERSION = 5
+LINKING_VERSION = 6
 """Raised when the same facts would give other edges, or other keys of what edges depend on; all files are then linked again."""
 
 _IMPORTED_FILE = "scip-edges.arrow"

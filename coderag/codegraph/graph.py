@@ -24,6 +24,7 @@ _CALLABLE = FUNCTION_KINDS | TYPE_KINDS
 _ABSTRACT = frozenset({"interface", "trait"})
 _DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
 _OVERRIDES = ("overrides",)
+_NOT_USED: Final = frozenset({"test", "example", "generated", "vendored"})
 _TEST_DEPTH = 3  # calls between a test and what it tests without naming it
 
 
@@ -32,8 +33,9 @@ class CodeGraph:
 
     A name is one of a declaration, plain (``login``) or qualified in any language's way (``Session.login``); a path or the
     end of one; a module's dotted name; a package; ``path:line``; or ``path::name``. Overloads, and a declaration with its
-    header or stub, count as one. Results come nearest first, of equally near ones the surest. With ``candidates`` what is
-    not resolved is listed too, and less sure than `coderag.schema.RESOLVED`.
+    header or stub, count as one. Results come nearest first; of equally near ones tests, examples, generated and vendored code
+    last, and the surest first. With ``candidates`` what is not resolved is listed too, and less sure than
+    `coderag.schema.RESOLVED`.
 
     Every method that takes a name raises `UnknownNameError` if nothing has it, and `AmbiguousNameError` if several
     declarations have it that could be meant; `permissive` takes all of them, and finds nothing where there is none.
@@ -130,7 +132,7 @@ class CodeGraph:
             if file is not None and file not in listed:
                 listed.add(file)
                 found.append(self._neighbour(step, file))
-        return found
+        return _what_is_used_first(found)
 
     def _imported_with(self, node: int) -> Iterable[tuple[int, float]]:
         """Yield what imports a node when it is imported: what is in a file, the types around a declaration."""
@@ -198,7 +200,7 @@ class CodeGraph:
         steps = self._steps(
             self._with_members(named), routes, depth, self.kin.users_of, candidates=candidates, own=_OVERRIDES
         )
-        users = [self._neighbour(step) for step in steps]
+        users = _what_is_used_first(map(self._neighbour, steps))
         listed = {user.path for user in users}
         alone = [node for node in named if not self.symbols.around(node)]
         files = self._importers(alone, 1, self._imported_with, candidates=candidates)
@@ -294,7 +296,8 @@ class CodeGraph:
     def _walk(
         self, starts: Sequence[int], routes: Routes, depth: int, stand_ins: StandIns, *, candidates: bool
     ) -> list[GraphNeighbour]:
-        return [self._neighbour(step) for step in self._steps(starts, routes, depth, stand_ins, candidates=candidates)]
+        steps = self._steps(starts, routes, depth, stand_ins, candidates=candidates)
+        return _what_is_used_first(map(self._neighbour, steps))
 
     def _recursions(self, nodes: Sequence[int], direction: Direction) -> list[GraphNeighbour]:
         """Return the calls of functions by themselves, each function once; a walk never comes back to where it began."""
@@ -359,6 +362,11 @@ class CodeGraph:
         node = self.symbols.node(id)
         children = [self._entry(child) for child in self.symbols.children(id)]
         return OutlineEntry(node.name, node.qualified_name, node.kind, node.start_line, node.end_line, children)
+
+
+def _what_is_used_first(found: Iterable[GraphNeighbour]) -> list[GraphNeighbour]:
+    """Return neighbours with what is made to be used before tests, examples and what was generated, at each distance."""
+    return sorted(found, key=lambda one: (one.depth, one.role in _NOT_USED))
 
 
 def _least(*, candidates: bool) -> float:

@@ -120,7 +120,7 @@ class _Sayings:
         self._definitions = definitions = facts.definitions
         self._scopes = scopes = _identities(definitions)
         for one in definitions:
-            plain = one._replace(parent=0, start_line=0, end_line=0)
+            plain = one._replace(parent=0, start_line=0, end_line=0, name_line=0)
             self._note(one.name, one.parent, plain, one.owner, one.returns, one.parameters)
         for bound in facts.bindings:
             self._note(bound.name, bound.scope, bound._replace(scope=0, line=0), bound.type, bound.value)

@@ -128,6 +128,8 @@ class Kin:
         graph = self._graph
         if {graph.kinds[node], graph.kinds[other]} & {FILE_KIND, EXTERNAL_KIND}:
             return node == other
+        if self._generic_in(node) != self._generic_in(other):
+            return False
         mine, others = graph.paths[node], graph.paths[other]
         if mine == others or mine in _implementations(others) or others in _implementations(mine):
             return True
@@ -138,6 +140,18 @@ class Kin:
             return False
         is_impl = "impl" in (graph.kinds[node], graph.kinds[other])
         return bool(languages & _FOLDER_LANGUAGES) or (is_impl and not (self._has_type(node) and self._has_type(other)))
+
+    def n_type_parameters(self, node: int) -> int:
+        """Return how many type parameters a type has, or that around a member, where types are told apart by them; else 0."""
+        around = (one for one in (node, *self._graph.around(node)) if self._graph.kinds[one] in TYPE_KINDS)
+        return int(self._graph.type_parameters[next(around, node)]) if self._graph.has_type_parameters else 0
+
+    def _generic_in(self, node: int) -> list[int]:
+        """Return the numbers of type parameters of a declaration and of those around it, where they count."""
+        if not self._graph.has_type_parameters:
+            return []
+        found: list[int] = self._graph.type_parameters[[node, *self._graph.around(node)]].tolist()
+        return found
 
     def _has_type(self, node: int) -> bool:
         """Whether what an ``impl`` of a node's name is of stands in its file: then it is of no other one beside it."""
@@ -161,7 +175,9 @@ class Kin:
             member
             for code in owned
             for member in self._with_code(code)
-            if graph.languages[member] in _FOLDER_LANGUAGES and _folder(graph.paths[member]) == folder
+            if graph.languages[member] in _FOLDER_LANGUAGES
+            and _folder(graph.paths[member]) == folder
+            and self.n_type_parameters(int(graph.parents[member])) == self.n_type_parameters(node)
         ]
 
     # Nodes by qualified name

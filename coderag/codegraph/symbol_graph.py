@@ -143,6 +143,18 @@ class SymbolGraph:
         return numbers_of(self._tables.nodes["parent"])
 
     @cached_property
+    def type_parameters(self) -> IntArray:
+        """int64 (n_nodes,): of each type, in languages that tell types of one name apart by their number; else 0."""
+        if "type_parameters" not in self._tables.nodes.column_names:  # in an index that an earlier version made
+            return np.zeros(self.n_nodes, np.int64)
+        return numbers_of(self._tables.nodes["type_parameters"])
+
+    @cached_property
+    def has_type_parameters(self) -> bool:
+        """Whether any type has some that count."""
+        return bool(self.type_parameters.any())
+
+    @cached_property
     def centralities(self) -> FloatArray:
         """float32 (n_nodes,), 0 to 1."""
         return floats_of(self._tables.nodes["centrality"])

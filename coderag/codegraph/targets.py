@@ -24,6 +24,8 @@ _OWNERS: Final = (TYPE_KINDS | {"impl", "namespace"}) - {"type_alias"}
 _VALUES: Final = frozenset({"variable", "constant", "field", "function", "macro", "type_alias"})
 """What may have members that are declared somewhere else: the code graph knows no types of values."""
 
+_GENERIC: Final = re.compile(r"(?<=\w)<([\w\s,.:?&*'\[\]<>]+)>")
+_INNER_ARGUMENTS: Final = re.compile(r"<.*>")
 _LIKE_A_TYPE: Final = re.compile(r"[A-Z]\w*[a-z]\w*")
 _WAYS_TO_SAY: Final = "Give a declaration's name, a path, `path:line` or `path::name`."
 
@@ -127,16 +129,29 @@ class Targets:
         known = self._graph.node(node)
         name = known.qualified_name
         others = set(self._kin.namesakes(node)) - set(self._kin.same(node))
-        if known.path and known.kind != FILE_KIND and (others or "." not in name):
+        if any(self._graph.paths[other] == known.path for other in others):
+            name = f"{known.path}:{known.start_line}"
+        elif known.path and known.kind != FILE_KIND and (others or "." not in name):
             name = f"{known.path}::{name}"
         return Declaration(name, known.qualified_name, known.kind, known.path, known.start_line, known.end_line)
 
     def _groups(self, name: str, preferred: Iterable[Collection[str]], *, strict: bool) -> list[list[int]]:
-        """Return the groups of nodes that count as one, the most used first."""
+        """Return the groups of nodes that count as one, the most used first.
+
+        Where types are told apart by it, ``Box<T>`` has one type parameter, and ``Box`` none if there is such a one.
+        """
         if not isinstance(name, str):
             raise InvalidQueryError(f"a name is text, not {name!r}", hint=_WAYS_TO_SAY)
         if not name.strip():
             raise InvalidQueryError("a name is empty", hint=_WAYS_TO_SAY)
+        groups = self._named_groups(name, preferred, strict=strict)
+        if not groups and (generic := _GENERIC.search(name)):
+            groups = self._named_groups(name[: generic.start()] + name[generic.end() :], preferred, strict=strict)
+            count = _INNER_ARGUMENTS.sub("", generic[1]).count(",") + 1
+            return self._with_type_parameters(groups, count) or groups
+        return (self._with_type_parameters(groups, 0) if strict else []) or groups
+
+    def _named_groups(self, name: str, preferred: Iterable[Collection[str]], *, strict: bool) -> list[list[int]]:
         found = self._names.find(name)
         nodes = self._in_scope(name, found) or self._inherited(name)
         if not nodes and not strict and self.absent(name) is None:
@@ -150,6 +165,9 @@ class Targets:
         members = {node for node in nodes if int(self._graph.parents[node]) in nodes}  # a class's constructor
         groups = self._kin.grouped(node for node in nodes if node not in members)
         return sorted(groups, key=lambda group: -max(float(self._graph.centralities[node]) for node in group))
+
+    def _with_type_parameters(self, groups: Iterable[list[int]], count: int) -> list[list[int]]:
+        return [group for group in groups if self._kin.n_type_parameters(group[0]) == count]
 
     def _in_scope(self, name: str, found: Iterable[Named]) -> list[int]:
         """Return the best of the nodes that have all words before a name in their scopes or path."""

@@ -2,5 +2,5 @@
 
 from typing import Final
 
-PIPELINE_VERSION: Final = 6
+PIPELINE_VERSION: Final = 7
 """Raised when the same file would give other chunks, vectors or facts; indexes of another version are built anew."""

@@ -13,7 +13,7 @@ from coderag.facts import Base, Binding, Definition, FileFacts, Import, Mention,
 
 Fact = TypeVar("Fact", Definition, Import, Base, Binding, Reference, Mention)
 
-_PLACES = frozenset({"line", "start_line", "end_line"})
+_PLACES = frozenset({"line", "start_line", "end_line", "name_line"})
 
 
 class PackedFacts(NamedTuple):

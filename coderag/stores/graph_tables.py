@@ -38,8 +38,8 @@ def node_schema() -> "pa.Schema":
     ``kind`` is ``file``, ``external`` or one of `coderag.schema.Kind`; ``path`` is empty for what is external, whose names
     are those of a package or module; ``role`` is the file's, but ``test`` for what only tests have in the midst of a source
     file; lines are 1-based and inclusive, 0 for what is external; ``parent`` is the row of the declaration around it, else of
-    its file, and -1 for files and what is external; ``centrality`` is the PageRank over calls and imports, divided by the
-    largest.
+    its file, and -1 for files and what is external; ``type_parameters`` is the number of a type's, in languages that tell types
+    of one name apart by it, else 0; ``centrality`` is the PageRank over calls and imports, divided by the largest.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -55,6 +55,7 @@ def node_schema() -> "pa.Schema":
             ("start_line", pa.int32()),
             ("end_line", pa.int32()),
             ("parent", pa.int32()),
+            ("type_parameters", pa.int32()),
             ("centrality", pa.float32()),
         ]
     )

@@ -88,6 +88,7 @@ def _row(
         "start_line": start,
         "end_line": end,
         "parent": parent,
+        "type_parameters": 0,
         "centrality": 0.0,
     }
 

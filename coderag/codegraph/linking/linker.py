@@ -121,7 +121,7 @@ class Linker:
         for scope, definition in enumerate(self._program.interface(file).definitions):
             if definition.kind in TYPES:
                 for one in self._resolver.rules_of(file).implemented(self._resolver, file, scope):
-                    yield self._link("implements", scope, one, definition.start_line, file)
+                    yield self._link("implements", scope, one, definition.name_line, file)
         for owner in self._program.interface(file).bases:
             source = self._implementing(file, owner)
             for found, line, relation in self._resolver.bases(file, owner):
@@ -158,14 +158,14 @@ class Linker:
                     found = self._resolver.own_member(above.file, above.index, called_name(one))
                     if found is not None and found.kind == "definition":
                         yield self._link(
-                            "overrides", scope, found.by("inherited", SURENESS["inherited"]), one.start_line, file
+                            "overrides", scope, found.by("inherited", SURENESS["inherited"]), one.name_line, file
                         )
                         break
             for above in rules.implemented(self._resolver, *owner):
                 found = self._resolver.member_of_type(above.file, above.index, one.name)
                 if found is not None and found.kind == "definition":
                     yield self._link(
-                        "overrides", scope, found.by(above.resolver, above.confidence), one.start_line, file
+                        "overrides", scope, found.by(above.resolver, above.confidence), one.name_line, file
                     )
 
     def _owner(self, file: int, definition: Definition) -> tuple[int, int] | None:

@@ -25,7 +25,7 @@ class Scopes:
         self.parents: list[int] = []
         self.owners: list[str] = []
         self._qualified_names: list[str] = []
-        self._lines: list[tuple[int, int]] = []
+        self._lines: list[tuple[int, int, int]] = []
         self._declarations = syntax.all
         self._starts = [declaration.start for declaration in syntax.all]
         self._first: dict[Declaration, int] = {}  # the position of its first name
@@ -44,9 +44,10 @@ class Scopes:
 
     def definitions(self) -> list[Definition]:
         """Return the definitions with all that was found out of them."""
-        first_lines, last_lines = zip(*self._lines, strict=True) if self._lines else ((), ())
+        first_lines, last_lines, name_lines = zip(*self._lines, strict=True) if self._lines else ((), (), ())
         columns = (self.names, self._qualified_names, self.kinds, self.parents, first_lines, last_lines)
-        return list(map(Definition, *columns, self.owners, self.returns, self.modifiers, self.parameters))
+        told = (self.owners, self.returns, self.modifiers, self.parameters)
+        return list(map(Definition, *columns, *told, name_lines))
 
     def at(self, offset: int) -> int:
         """Return the scope that an offset is in."""
@@ -116,7 +117,9 @@ class Scopes:
     def _define(self, declaration: Declaration, source: SourceText) -> None:
         parent = MODULE_SCOPE if declaration.parent is None else self.of(declaration.parent)
         self._first[declaration] = len(self.names)
-        lines = source.line(declaration.start), source.line(max(declaration.start, declaration.end - 1))
+        offsets = (declaration.start, max(declaration.start, declaration.end - 1), declaration.name_start)
+        first_line, last_line, name_line = map(source.line, offsets)
+        lines = first_line, last_line, name_line
         before = declaration.qualified_name[: len(declaration.qualified_name) - len(declaration.name)]
         for name in declaration.names:
             self.names.append(name)

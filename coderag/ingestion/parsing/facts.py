@@ -204,13 +204,20 @@ class _Reader:
     # Names used
 
     def _references(self) -> list[Reference]:
-        """Return the names used; a name that is mentioned twice in a scope is one reference, a variable's none."""
+        """Return the names used; a name that is mentioned twice in a scope is one reference, a variable's none.
+
+        What is called or made is not mentioned there.
+        """
         found: dict[Reference, None] = {}
+        called = {offset for kind, _, _, offset in self._uses if kind == "call"}
+        made = {(start, text) for kind, start, text, _ in self._uses if kind == "new"}
         mentioned: set[tuple[int, str, str]] = set()
         variables = self._bindings.variables()
         scopes = self._scopes.at_each([start for _, start, _, _ in self._uses])
         lines = self._source.lines([offset for _, _, _, offset in self._uses])
-        for (kind, start, text, _), innermost, line in zip(self._uses, scopes, lines, strict=True):
+        for (kind, start, text, offset), innermost, line in zip(self._uses, scopes, lines, strict=True):
+            if (kind == "read" and offset in called) or (kind == "type" and (start, text) in made):
+                continue
             scope = self._scopes.decorated_at(start) if kind == "decorator" else innermost
             for chain in text.split("|") if "|" in text else (text,):
                 if kind in _MENTIONS:
@@ -256,8 +263,9 @@ class _Reader:
             end = node.end_byte
             if end <= self._types_end:  # a part of one that was read
                 continue
-            self._types_end = end
             start = node.start_byte
+            is_counted = self._chains.shape(node) == "generic"  # then its arguments are types of their own
+            self._types_end = node.named_children[0].end_byte if is_counted else end
             self._uses += [("type", start, chain, start) for chain in self._names_of_type(node)]
 
     def _names_of_type(self, node: Node) -> list[str]:

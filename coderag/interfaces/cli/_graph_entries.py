@@ -1,8 +1,9 @@
 """What the code graph answers, as lines for people: where to look, what is there, and how that is known."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.drawing import nearer, points_outwards
 from coderag.interfaces.cli._graph_options import Level
@@ -12,6 +13,8 @@ from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 if TYPE_CHECKING:
     from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
     from coderag.schema import GraphNeighbour
+
+_TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<.+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ def neighbour_entries(name: str, neighbours: "Sequence[GraphNeighbour]") -> list
     Args:
         name: What was asked for; what was reached in another way, as through a method that it overrides, says so.
     """
-    asked = name.rpartition("::")[2]
+    asked = _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2])
     before = nearer(neighbours)
     entries = [
         _neighbour_entry(one, via=position is None and (one.depth > 1 or not one.via.endswith(asked)))

@@ -8,6 +8,7 @@ from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameErr
 from coderag.schema import RESOLVED
 from coderag.stores.graph_tables import empty_graph
 from tests.support.graph_tables import make_tables
+from tests.support.programs import build
 
 FILES = {
     "docs/guide.md": [],
@@ -607,3 +608,71 @@ def test_an_empty_graph_answers_nothing():
     assert graph.cycles() == graph.cycles("symbols") == graph.hotspots() == []
     with pytest.raises(UnknownNameError):
         graph.callers("anything")
+
+
+# Types told apart by their type parameters
+
+STRATEGIES = {
+    "lib/Box.cs": "namespace Lib;\npublic class Box { public void Open() {} }\n",
+    "lib/Box.T.cs": "namespace Lib;\npublic partial class Box<T> { public void Open() {} }\n",
+    "lib/Box.T.Part.cs": "namespace Lib;\npublic partial class Box<T> { public void Shut() {} }\n",
+    "lib/Use.cs": "namespace Lib;\nclass Plain : Box { }\nclass Of : Box<int> { }\n"
+    "class Use { void A(Box box) { box.Open(); } void B(Box<int> box) { box.Open(); box.Shut(); } }\n",
+}
+
+
+@pytest.fixture(scope="module")
+def strategies():
+    return CodeGraph(SymbolGraph(build(STRATEGIES)))
+
+
+@pytest.mark.parametrize(("name", "below"), [("Box", ["Plain"]), ("Box<T>", ["Of"]), ("lib.Box<TResult>", ["Of"])])
+def test_types_of_one_name_are_told_apart_by_their_type_parameters(strategies, name, below):
+    assert names(strategies.subclasses(name)) == below
+
+
+def test_members_of_types_of_one_name_are_told_apart_by_the_types_parameters(strategies):
+    assert names(strategies.callers("Box.Open")) == ["Use.A"]
+    assert names(strategies.callers("Box<T>.Open")) == ["Use.B"]
+    assert names(strategies.callers("Box.Shut")) == ["Use.B"]
+
+
+def test_the_parts_of_a_generic_type_are_one(strategies):
+    assert {entry.qualified_name for entry in strategies.callees("Use")} == {"Box.Open", "Box.Shut"}
+    (group,) = {tuple(strategies.targets.one("Box<T>"))}
+    assert [strategies.symbols.paths[node] for node in group] == ["lib/Box.T.Part.cs", "lib/Box.T.cs"]
+
+
+def test_a_question_in_words_means_all_types_of_the_name(strategies):
+    assert {*names(strategies.permissive.subclasses("Box"))} == {"Plain", "Of"}
+
+
+def test_types_of_one_name_in_one_file_are_told_apart_by_their_places():
+    graph = CodeGraph(SymbolGraph(build({"a.cs": "class Box<T> { }\nclass Box<T, U> { }\n"})))
+    with pytest.raises(AmbiguousNameError) as refused:
+        graph.subclasses("Box")
+    assert [one.name for one in refused.value.candidates] == ["a.cs:1", "a.cs:2"]
+
+
+def test_a_name_with_type_arguments_is_found_where_they_tell_nothing_apart():
+    graph = CodeGraph(SymbolGraph(build({"A.java": "class Box<T> { }\nclass Pair extends Box<String> { }\n"})))
+    assert names(graph.subclasses("Box<T>")) == ["Pair"]
+
+
+# What is listed first
+
+
+def test_what_is_made_to_be_used_is_listed_before_tests():
+    files = {"shop/base.py": [("Shop", "class", 1, 2)], "tests/fakes.py": [("Fake", "class", 1, 2)]}
+    files |= {"shop/corner.py": [("Corner", "class", 1, 2)]}
+    found = make(files, [("Fake", "inherits", "Shop", 1, 0.98), ("Corner", "inherits", "Shop", 1, 0.9)])
+    assert names(found.subclasses("Shop")) == ["Corner", "Fake"]
+    assert names(found.implementations("Shop")) == ["Corner", "Fake"]
+    assert names(found.impact("Shop")) == ["Corner", "Fake"]
+
+
+def test_a_test_that_is_nearer_is_listed_before_what_is_further_away():
+    files = {"shop/base.py": [("a", "function", 1, 2), ("b", "function", 4, 5), ("c", "function", 7, 8)]}
+    files |= {"tests/test_a.py": [("test_a", "function", 1, 2)]}
+    found = make(files, [("test_a", "calls", "a"), ("b", "calls", "a"), ("c", "calls", "b")])
+    assert names(found.callers("a", 2)) == ["b", "test_a", "c"]

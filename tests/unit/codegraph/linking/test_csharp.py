@@ -219,3 +219,18 @@ def test_a_graph_built_step_by_step_is_that_built_at_once(path: str) -> None:
     for program in steps[1:]:
         last, previous = build(program, last, previous), program
         assert_same_graph(last, build(program))
+
+
+def test_the_arguments_of_a_generic_type_are_used():
+    program = {**LIBRARY, "Main.cs": f"{USED}\nclass Main {{ void Run(List<Circle> all) {{ new Bag<IShape>(); }} }}\n"}
+    used = {edge for edge in triples(program, "references") if edge[0] == "Main.cs:Main.Run"}
+    assert {target for _, _, target in used} == {f"{CIRCLE_FILE}:Shapes.Circle", f"{SHAPE_FILE}:IShape"}
+
+
+def test_what_is_called_or_made_is_not_also_mentioned():
+    program = {**LIBRARY, "Main.cs": f"{USED}\nclass Main {{ void Run() {{ new Circle(1); Circle.Unit(); }} }}\n"}
+    edges = triples(program, "calls", "instantiates", "references")
+    assert {edge[1:] for edge in edges if edge[0] == "Main.cs:Main.Run"} == {
+        ("instantiates", f"{CIRCLE_FILE}:Shapes.Circle"),
+        ("calls", f"{CIRCLE_FILE}:Shapes.Circle.Unit"),
+    }

@@ -263,3 +263,24 @@ def test_a_graph_built_step_by_step_is_that_built_at_once(path: str) -> None:
     for program in steps[1:]:
         last, previous = build(program, last, previous), program
         assert_same_graph(last, build(program))
+
+
+def test_the_proof_that_a_method_overrides_is_the_line_of_its_name():
+    program = {
+        SHAPE_FILE: SHAPES,
+        "src/shapes/Square.java": "package shapes;\nclass Square implements Shape {\n"
+        "    @Override\n    @Deprecated\n    public double area() { return 1; }\n}\n",
+    }
+    (edge,) = [edge for edge in link(program) if edge.relation == "overrides"]
+    assert edge.line == 5
+
+
+def test_an_annotation_above_a_method_moves_the_line_of_the_proof():
+    before = {
+        SHAPE_FILE: SHAPES,
+        "src/shapes/Square.java": "class Square implements shapes.Shape {\ndouble area() {}\n}\n",
+    }
+    after = before | {
+        "src/shapes/Square.java": "class Square implements shapes.Shape {\n@Override\ndouble area() {}\n}\n"
+    }
+    assert_same_graph(build(after, build(before), before), build(after))
