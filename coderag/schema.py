@@ -68,6 +68,9 @@ another follows from the nodes."""
 RESOLVED: Final = 0.5
 """Confidence from which on an edge is one; below, its target is one of several candidates."""
 
+MODULE_OF: Final = "module"
+"""Resolver of an import by which a file says that another one is a module of its own: ``mod name;`` in Rust."""
+
 Evidence = Literal["found", "weak", "not_found", "unknown"]
 """How well results answer a question; ``unknown``: not well, and files that it may be about are not in the index."""
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
-from coderag.schema import RESOLVED
+from coderag.schema import MODULE_OF, RESOLVED
 
 Level = Literal["files", "symbols"]
 
@@ -25,7 +25,7 @@ class Cycle(NamedTuple):
 
 
 def cycles(graph: SymbolGraph, relations: Collection[str], level: Level, least: float = RESOLVED) -> list[Cycle]:
-    """Return the groups of nodes that can all reach one another, in order.
+    """Return the groups of nodes that can all reach one another, in order; that a file declares a module of its own is no way.
 
     Args:
         graph: The graph.
@@ -38,6 +38,8 @@ def cycles(graph: SymbolGraph, relations: Collection[str], level: Level, least: 
 
     every = np.arange(graph.n_edges)
     positions = every[graph.wanted(every, relations, least)]
+    is_import = np.array([word != MODULE_OF for word in graph.resolvers.words], bool)
+    positions = positions[is_import[graph.resolvers.codes[positions]]]
     sources, targets = graph.sources[positions], graph.targets[positions]
     if level == "files":
         inside = (graph.parents[targets] >= 0) | np.isin(targets, graph.files)  # what is external has no file

@@ -15,7 +15,7 @@ from coderag.codegraph.relations import BASES, CALLS, NOUNS, USES
 from coderag.codegraph.symbol_graph import Direction, SymbolGraph
 from coderag.codegraph.targets import MODULE_KINDS, Targets
 from coderag.codegraph.walks import Routes, StandIns, Step, breadth_first, shortest_path
-from coderag.errors import InvalidQueryError
+from coderag.errors import InvalidQueryError, UnknownNameError
 from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
 from coderag.schema import RESOLVED, GraphNeighbour, Kind
 from coderag.stores.graph_tables import FILE_KIND
@@ -270,7 +270,16 @@ class CodeGraph:
         return [self._hotspot(node) for node in best.tolist()]
 
     def outline(self, path: str) -> list[OutlineEntry]:
-        """Return what a file or declaration declares, nested, in order."""
+        """Return what a file or declaration declares, nested, in order.
+
+        Raises:
+            UnknownNameError: It is a folder, or nothing has the name.
+        """
+        folder = path.removeprefix("./").rstrip("/") if isinstance(path, str) else ""
+        if folder and any(
+            f"{known}/".startswith(f"{folder}/") and known != folder for known in self.symbols.paths.words
+        ):
+            raise UnknownNameError(f"{folder} is a folder", hint="Name a file in it.")
         nodes = self._nodes(path, {FILE_KIND})
         return [self._entry(child) for node in nodes[:1] for child in self.symbols.children(node)]
 

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, Meaning
+from coderag.codegraph.linking.namesakes import as_type, as_value
 from coderag.facts import Reference
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
+    from coderag.codegraph.linking.rules.base import Rules
 
+_OF_TYPES: Final = frozenset({"new", "type"})
 _HEAD: Final = re.compile(r"[^.(\[{]+")
 _STEP: Final = re.compile(r"[^.(\[{]+|\(\)|\[\]|\{\}")
 
@@ -32,16 +35,24 @@ class Chains:
         """
         local, chain = self._resolver.locals, one.chain
         file, scope = local.file, one.scope
-        names_type = one.kind in ("new", "type") and self._resolver.rules_of(file).types_are_declared
+        rules = self._resolver.rules_of(file)
+        names_type = one.kind in _OF_TYPES and rules.types_are_declared
+        names_value = rules.values_apart and one.kind != "type"
         find = self._resolver.named if names_type else self.evaluate
         head = _HEAD.match(chain)
         if head is None or head[0] in local.changing:
-            return find(file, scope, chain, one.line)
+            return self._apart(find(file, scope, chain, one.line), one, rules)
         scope = local.seen_from(scope, head[0])
-        key = scope, chain, names_type
+        key = scope, chain, names_type or names_value
         if key not in local.chains:
-            local.chains[key] = find(file, scope, chain, one.line)
+            local.chains[key] = self._apart(find(file, scope, chain, one.line), one, rules)
         return local.chains[key]
+
+    def _apart(self, found: Meaning | None, one: Reference, rules: "Rules") -> Meaning | None:
+        """Return what is meant where a type and a value may have one name."""
+        if found is None or not rules.values_apart:
+            return found
+        return (as_type if one.kind == "type" else as_value)(self._resolver, found)
 
     def evaluate(self, file: int, scope: int, chain: str, line: int) -> Meaning | None:
         """Return what a chain means in a scope; None if that is not known."""
@@ -74,6 +85,8 @@ class Chains:
         for step in steps:
             if found is None:
                 return None
+            if rules.values_apart:
+                found = as_value(self._resolver, found)
             if step == "()":
                 found = self._call(found, owner)
             elif step == "{}":

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, TYPES, Meaning
+from coderag.codegraph.linking.namesakes import as_type
 from coderag.codegraph.linking.overloads import bare
 from coderag.codegraph.linking.program import MODULE
 
@@ -142,6 +143,8 @@ class Hierarchy:
                     found = self._inherited_type(found, part) if inherits else None
             elif found is not None:
                 found = self._resolver.member(found, part)
+        if found is not None and self._resolver.rules_of(file).values_apart:
+            found = as_type(self._resolver, found)
         return self._through_alias(found)
 
     def _through_alias(self, found: Meaning | None) -> Meaning | None:

@@ -10,7 +10,7 @@ from coderag.codegraph.linking.program import MODULE, Consulted, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.table import FULLY_LINKED
 from coderag.facts import Definition, Import, Reference
-from coderag.schema import RESOLVED, EdgeRelation
+from coderag.schema import MODULE_OF, RESOLVED, EdgeRelation
 
 _MOST_CANDIDATES: Final = 5
 _CANDIDATES: Final = 0.8 * RESOLVED
@@ -98,7 +98,8 @@ class Linker:
                 continue
             module = rules.module(file, one.module)
             if module is not None and module.kind in ("module", "definition") and module.file != file:
-                yield self._link("imports", MODULE, module.by("import", SURENESS["import"]), one.line, file)
+                how = MODULE_OF if rules.is_own_module(one) else "import"
+                yield self._link("imports", MODULE, module.by(how, SURENESS["import"]), one.line, file)
             elif module is not None and module.kind == "external":
                 yield Link("imports", MODULE, -1, MODULE, rules.package_of(module.name), "import", 1.0, one.line)
             if one.name not in ("", "*"):

@@ -23,7 +23,7 @@ class Locals:
         kept: What values of local names were found to be.
         names: What first names of chains mean, by scope.
         steps: What the further steps of chains lead to, by what they begin at.
-        chains: What chains mean, by scope, and whether only a type is meant.
+        chains: What chains mean, by scope, and whether only a type, or only a value, is meant.
     """
 
     def __init__(self, file: int, bindings: Sequence[Binding], interface: Interface, rules: Rules) -> None:

@@ -405,6 +405,12 @@ def test_hotspots_may_be_of_one_kind(graph):
         graph.hotspots(0)
 
 
+@pytest.mark.parametrize("path", ["shop", "shop/", "./shop"])
+def test_a_folder_has_no_outline(graph, path):
+    with pytest.raises(UnknownNameError, match="shop is a folder"):
+        graph.outline(path)
+
+
 def test_an_outline_is_nested(graph):
     cart, gift = graph.outline("shop/cart.py")
     assert [entry.name for entry in cart.children] == ["__init__", "total", "checkout"]

@@ -45,6 +45,7 @@ class Rules:
         base_is_constructor: Whether the name of the type above alone is its constructor: ``super(1)``.
         passing_on_binds: Whether what a file passes on has a name in it too.
         modules_apart: Whether a module may have the name of something else, and is meant where something in it is named.
+        values_apart: Whether a type and a value may have one name, and what is called, or has a member, is the value.
         common_methods: Names so common that one declaration of a name says nothing about a call of it.
         unique: How surely the only method of a name, in a file and what it imports, is what a call on something unknown means.
     """
@@ -75,6 +76,7 @@ class Rules:
     base_is_constructor: ClassVar[bool] = False
     passing_on_binds: ClassVar[bool] = True
     modules_apart: ClassVar[bool] = False
+    values_apart: ClassVar[bool] = False
     common_methods: ClassVar[Collection[str]] = frozenset()
     unique: ClassVar[float] = SURENESS["unique"]
 
@@ -140,6 +142,10 @@ class Rules:
     def outside_bases(self, resolver: "Resolver", file: int, index: int) -> Iterable[tuple[Meaning, int, str]]:
         """Return what a type is said to extend or implement elsewhere than where it is declared, see `Resolver.bases`."""
         return ()
+
+    def is_own_module(self, one: Import) -> bool:
+        """Return whether an import declares a module that is a part of the file's own."""
+        return False
 
     def package_of(self, name: str) -> str:
         """Return the package outside the repository that a module belongs to."""

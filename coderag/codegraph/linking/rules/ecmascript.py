@@ -37,6 +37,7 @@ class EcmaScriptRules(Rules):
     members_in_scope = False
     blocks_are_scopes = True
     base_is_constructor = True
+    values_apart = True
     passing_on_binds = False
     unique = 0.4  # right about half of the time: objects without types have methods of any name
     hidden_kinds = frozenset({"method", "field"})

@@ -108,6 +108,10 @@ class RustRules(Rules):
         """Return the module, or the type, of a path as seen from a file's own module."""
         return self._modules.find(file, module.split("."))
 
+    def is_own_module(self, one: Import) -> bool:
+        """Return whether an import is ``mod name;``."""
+        return not one.name and one.module.startswith("self.") and one.module.endswith(f".{one.alias}")
+
     def submodule(self, file: int, name: str) -> Meaning | None:
         """Return the module around another one, or a macro of its crate."""
         if name == "super":

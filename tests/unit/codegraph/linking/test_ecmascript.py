@@ -507,3 +507,43 @@ def test_adding_a_file_that_takes_a_name_over_gives_the_same_as_at_once(added: s
     )
     after = {**_MONOREPO, added: text}
     assert_same_graph(build(after, build(_MONOREPO), _MONOREPO), build(after))
+
+
+MAKERS = {
+    "make.ts": "export interface maker<T> { init(it: T): void }\nexport function maker<T>(): maker<T> { return null!; }\n",
+    "kinds.ts": """import { maker } from "./make";
+export interface Kind { name(): string }
+export const Kind: maker<Kind> = maker();
+export type Sort = Kind;
+export function Sort(): Kind { return null!; }
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "edge"),
+    [
+        ('import { Kind } from "./kinds";', "Kind.init(it);", ("calls", "make.ts:maker.init")),
+        ('import * as kinds from "./kinds";', "kinds.Kind.init(it);", ("calls", "make.ts:maker.init")),
+        ('import { Sort } from "./kinds";', "Sort();", ("calls", "kinds.ts:Sort")),
+        ('import { Sort } from "./kinds";', "Sort().name();", ("calls", "kinds.ts:Kind.name")),
+    ],
+)
+def test_what_is_called_is_the_value_that_shares_its_name_with_a_type(head, body, edge):
+    program = {**MAKERS, "main.ts": f"{head}\nfunction run(it: any) {{ {body} }}\n"}
+    assert ("main.ts:run", *edge) in triples(program)
+
+
+def test_a_type_is_meant_where_a_value_shares_its_name():
+    program = {**MAKERS, "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: Kind) { it.name(); }\n'}
+    edges = [edge for edge in link(program) if edge.source == "main.ts:run"]
+    assert {(edge.relation, edge.target) for edge in edges} == {
+        ("references", "kinds.ts:Kind"),
+        ("calls", "kinds.ts:Kind.name"),
+    }
+
+
+def test_a_value_beside_a_type_that_comes_later_is_found_by_an_update():
+    program = {**MAKERS, "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: any) { Kind.init(it); }\n'}
+    before = program | {"kinds.ts": "export interface Kind { name(): string }\n"}
+    assert_same_graph(build(program, build(before), before), build(program))

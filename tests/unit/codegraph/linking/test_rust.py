@@ -345,3 +345,18 @@ def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
     }
     for before, after in ((without, _SHOP), (_SHOP, without), (_SHOP, changed), (changed, _SHOP)):
         assert_same_graph(build(after, build(before), before), build(after))
+
+
+def cycles_of(program: Program) -> list[list[str]]:
+    """Return the files of each cycle."""
+    return [list(cycle.members) for cycle in CodeGraph(SymbolGraph(build(program))).cycles("files")]
+
+
+def test_that_a_file_declares_a_module_of_its_own_is_no_step_of_a_cycle():
+    parent = {
+        "src/lib.rs": "mod shop;\npub fn price() {}\n",
+        "src/shop.rs": "use crate::price;\nfn sell() { price(); }\n",
+    }
+    assert cycles_of(parent) == []
+    both = parent | {"src/lib.rs": "mod shop;\nuse crate::shop::sell;\npub fn price() { sell(); }\n"}
+    assert cycles_of(both) == [["src/lib.rs", "src/shop.rs"]]
