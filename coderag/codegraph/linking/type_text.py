@@ -9,7 +9,7 @@ _LEADING = re.compile(
     r"^(?:\?\s*(?:extends|super)\s+|[&*?~]|\.\.\.|<-"
     r"|(?:'\w+|mut|const|dyn|impl|ref|readonly|out|in|final|struct|enum|unsafe|async|chan)\s+)+"
 )
-_HEAD = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|\\)[^\W\d][\w$]*)*")
+_HEAD = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _OPENING, _CLOSING = "[<(", "]>)"
 _DEEPEST = 6
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "nil"})

@@ -11,7 +11,7 @@ from coderag.ingestion.parsing.fact_scopes import Scopes
 from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
 
 _HEAD = re.compile(r"[^.(\[{|/]*")  # the first name of a chain
-_PLAIN_TYPE = re.compile(r"[\w.]+")
+_PLAIN_TYPE = re.compile(r"[\w.$]+")
 _OWN_TYPES = frozenset({"cls", "Self", "static"})
 _OF_TYPES = re.compile(r"(?i)\btype(?:of)?\b")
 _DEEPEST_LOCALS = 3

@@ -69,7 +69,7 @@ from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
 
-_TYPE_NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|\\)[^\W\d][\w$]*)*")
+_TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
 _RECEIVER = re.compile(rb"(?s).*?(?:(?:(?<![\w.>:)\]])[$@]?([A-Za-z_]\w*))?(\s*(?:\??\.|->|::)\s*))?\Z")
 _BEFORE_MEMBERS = (b".", b"->", b"::")

@@ -547,3 +547,14 @@ def test_a_value_beside_a_type_that_comes_later_is_found_by_an_update():
     program = {**MAKERS, "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: any) { Kind.init(it); }\n'}
     before = program | {"kinds.ts": "export interface Kind { name(): string }\n"}
     assert_same_graph(build(program, build(before), before), build(program))
+
+
+def test_a_type_whose_name_begins_with_a_dollar_is_no_other_one():
+    program = {
+        "core.ts": "export interface $Kind { name(): string }\nexport interface Kind { name(): string }\n",
+        "main.ts": 'import * as core from "./core";\nfunction run(it: core.$Kind | null) { it.name(); }\n',
+    }
+    assert triples(program, "calls", "references") == {
+        ("main.ts:run", "references", "core.ts:$Kind"),
+        ("main.ts:run", "calls", "core.ts:$Kind.name"),
+    }
