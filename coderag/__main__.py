@@ -9,7 +9,7 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[:1]
 
-from coderag.interfaces.cli.main import run
+from coderag.interfaces.cli.entry import run
 
 if __name__ == "__main__":
     run()

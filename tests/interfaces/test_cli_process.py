@@ -61,6 +61,41 @@ def test_ctrl_c_ends_with_130(process) -> None:
 
 
 @posix
+def test_ctrl_c_before_anything_is_loaded_says_nothing(environment) -> None:
+    """The first tenth of a second goes into imports: a traceback of one of them would tell nobody anything."""
+    script = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["coderag", "status"]
+from coderag.interfaces.cli.entry import run
+run()
+"""
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@posix
+def test_ctrl_c_is_not_heard_by_a_command_that_was_told_so(environment) -> None:
+    script = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.argv = ["coderag", "--version"]
+from coderag.interfaces.cli.entry import run
+os.kill(os.getpid(), signal.SIGINT)
+try:
+    run()
+finally:
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+"""
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@posix
 def test_a_reader_that_has_seen_enough_is_no_error(process) -> None:
     child = process("huge", "context", "x")
     assert child.stdout.readline() == "0123456789\n"

@@ -112,6 +112,6 @@ def options(ctx: typer.Context, *, debug: DebugOption = False, version: VersionO
 
 
 def run() -> None:
-    """Run the command line of this process. The entry point of the installed ``coderag``."""
+    """Run the command line of this process."""
     is_for_a_command()
     app(prog_name=app.info.name)
