@@ -1,7 +1,11 @@
 """Which repository is meant where none is named: that of the folder one stands in. Imports nothing slow."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from coderag.errors import IngestionError
 
 INDEX_FOLDER: Final = ".coderag"
 """What the index of a repository lies in, if nothing else is set."""
@@ -27,6 +31,27 @@ def find_root(given: Path | None, here: Path | None = None) -> Path:
     marked = (folder for folder in candidates if any(_holds(folder, mark) for mark in INDEX_MARKS))
     versioned = (folder for folder in candidates if _holds(folder, ".git"))
     return next(marked, None) or next(versioned, None) or here
+
+
+def existing_folder(path: Path) -> Path:
+    """Return the real path of a directory.
+
+    Raises:
+        IngestionError: There is no such directory, or it cannot be read.
+    """
+    try:
+        folder = path.expanduser().resolve()
+        with os.scandir(folder), suppress(FileNotFoundError):
+            (folder / INDEX_FOLDER).lstat()  # names may be listed where they may not be looked up
+    except FileNotFoundError as error:
+        raise IngestionError(f"{path}: no such directory", hint="Check the path.") from error
+    except NotADirectoryError as error:
+        raise IngestionError(f"{path}: not a directory", hint="Name the directory that holds the code.") from error
+    except PermissionError as error:
+        raise IngestionError(f"{path}: permission denied", hint="Make the directory readable for this user.") from error
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, an unknown ~user, a NUL
+        raise IngestionError(f"{path}: cannot be opened ({error})", hint="Check the path.") from error
+    return folder
 
 
 def is_too_wide(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import ConfigurationError
-from coderag.roots import is_too_wide
+from coderag.roots import existing_folder, is_too_wide
 from coderag.user_folders import config_folder
 from coderag.whole_files import PRIVATE, replace_whole
 
@@ -57,12 +57,10 @@ def trust(root: Path) -> bool:
     """Mark a folder, and with it all that is below, as trusted; return whether it was not marked before.
 
     Raises:
-        ConfigurationError: There is no such folder, it is the home folder or the root of a file system, or the mark cannot
-            be written.
+        IngestionError: There is no such folder.
+        ConfigurationError: It is the home folder or the root of a file system, or the mark cannot be written.
     """
-    folder = _resolved(root)
-    if not folder.is_dir():
-        raise ConfigurationError(f"{root}: no such folder")
+    folder = existing_folder(root)
     if is_too_wide(folder):
         message = f"{folder} is too wide to be trusted: whatever is ever put below it would be, too"
         raise ConfigurationError(message, hint="Trust single repositories, or a folder that holds only your own.")

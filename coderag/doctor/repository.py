@@ -17,14 +17,15 @@ _CONNECT_S = 5.0
 _STALE_SHOWN = 3
 _OTLP_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _OTLP_ADDRESS = "http://localhost:4318"  # Source: opentelemetry.io/docs/specs/otel/protocol/exporter
+_FOLDER = "repository.folder"
 _INDEX = "index.generation"
 
 
 def repository_probes(setup: Setup) -> Iterator[Probe]:
     """Yield what is checked of the folder and its index."""
-    yield Probe("repository.folder", partial(_folder, setup))
-    yield Probe("repository.storage", partial(_storage, setup), needs=[LOADED])
-    yield Probe(_INDEX, partial(_generation, setup), needs=[LOADED], overdue=StoreError)
+    yield Probe(_FOLDER, partial(_folder, setup))
+    yield Probe("repository.storage", partial(_storage, setup), needs=[LOADED, _FOLDER])
+    yield Probe(_INDEX, partial(_generation, setup), needs=[LOADED, _FOLDER], overdue=StoreError)
     yield Probe("index.files", partial(_freshness, setup), needs=[LOADED, _INDEX], overdue=StoreError)
     yield Probe("index.embedding", partial(_embedding, setup), needs=[LOADED, _INDEX], overdue=StoreError)
 

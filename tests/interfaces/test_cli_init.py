@@ -129,13 +129,13 @@ def test_the_repository_itself_is_left_alone(coderag, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_none_is_refused(coderag, tmp_path: Path) -> None:
     result = coderag("init", "-C", str(tmp_path / "nowhere"))
-    assert (result.exit_code, result.stdout) == (3, "")
-    assert "no such folder" in result.stderr
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert "nowhere: no such directory" in result.stderr
 
 
 def test_the_home_folder_is_refused(coderag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert coderag("init").exit_code == 3
+    assert coderag("init").exit_code == 4
     assert not list(tmp_path.iterdir())
 
 

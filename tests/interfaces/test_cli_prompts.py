@@ -104,7 +104,7 @@ def test_check_fails_for_what_cannot_be_used(coderag, own) -> None:
 
 
 def test_a_folder_that_is_none_is_refused(coderag, tmp_path: Path) -> None:
-    assert coderag("prompts", "list", "-C", str(tmp_path / "nowhere")).exit_code == 3
+    assert coderag("prompts", "list", "-C", str(tmp_path / "nowhere")).exit_code == 4
 
 
 def test_without_a_command_the_help_is_shown(coderag) -> None:

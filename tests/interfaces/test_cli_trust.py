@@ -103,7 +103,7 @@ def test_a_list_goes_alone(coderag, arguments) -> None:
 
 
 def test_a_folder_that_is_not_there_is_told(coderag, tmp_path) -> None:
-    assert coderag("trust", str(tmp_path / "missing"), "--yes").exit_code == 3
+    assert coderag("trust", str(tmp_path / "missing"), "--yes").exit_code == 4
 
 
 def test_doctor_tells_what_is_not_used(coderag, root) -> None:

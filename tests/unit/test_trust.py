@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from coderag.errors import ConfigurationError
+from coderag.errors import ConfigurationError, IngestionError
 from coderag.trust import covering_folder, distrust, is_trusted, trust, trust_file, trusted_folders
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX permissions and links")
@@ -101,7 +101,7 @@ def test_the_home_folder_and_the_root_of_a_file_system_are_too_wide(home, root) 
 
 
 def test_a_folder_that_is_not_there_cannot_be_trusted(root) -> None:
-    with pytest.raises(ConfigurationError, match="no such folder"):
+    with pytest.raises(IngestionError, match="no such directory"):
         trust(root / "missing")
 
 

@@ -10,7 +10,6 @@ import os
 import stat
 import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +20,7 @@ from coderag.ingestion.files.git_repository import Repository, run_git
 from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.source import MAX_FILE_BYTES, describe, too_large
-from coderag.roots import INDEX_FOLDER
+from coderag.roots import existing_folder
 from coderag.schema import FileRecord, Outcome
 
 
@@ -105,18 +104,7 @@ def check_root(path: Path) -> Path:
     Raises:
         IngestionError: There is no such directory, it cannot be read, or it is one that nobody means to index.
     """
-    try:
-        root = path.expanduser().resolve()
-        with os.scandir(root), suppress(FileNotFoundError):
-            (root / INDEX_FOLDER).lstat()  # names may be listed where they may not be looked up
-    except FileNotFoundError as error:
-        raise IngestionError(f"{path}: no such directory", hint="Check the path.") from error
-    except NotADirectoryError as error:
-        raise IngestionError(f"{path}: not a directory", hint="Name the directory that holds the code.") from error
-    except PermissionError as error:
-        raise IngestionError(f"{path}: permission denied", hint="Make the directory readable for this user.") from error
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, an unknown ~user, a NUL
-        raise IngestionError(f"{path}: cannot be opened ({error})", hint="Check the path.") from error
+    root = existing_folder(path)
     _refuse_unmeant(root)
     return root
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from coderag.errors import ConfigurationError
+from coderag.errors import ConfigurationError, IngestionError
 from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli._streams import Output
 from coderag.settings_names import COMMITTED_FILE, LOCAL_FILE
@@ -126,17 +126,16 @@ def init_repository(
         can_ask: Whether a person can be asked which of its models to use.
 
     Raises:
-        ConfigurationError: `root` is no folder to work on, the file exists (without `force`) or cannot be written, or a
-            model is given of a provider that there is not.
+        IngestionError: `root` is no folder to work on.
+        ConfigurationError: The file exists (without `force`) or cannot be written, or a model is given of a provider that
+            there is not.
     """
     from coderag.interfaces.cli._init_ollama import choose, find_models, ollama_address, sections_of
-    from coderag.roots import is_too_wide
+    from coderag.roots import existing_folder, is_too_wide
 
-    folder = root.resolve()
-    if not folder.is_dir():
-        raise ConfigurationError(f"{root}: no such folder")
+    folder = existing_folder(root)
     if is_too_wide(folder):
-        raise ConfigurationError(f"{folder} is no repository", hint="Go to one, or name it with --repo.")
+        raise IngestionError(f"{folder} is no repository", hint="Go to one, or name it with --repo.")
     path = folder / COMMITTED_FILE
     existed = path.exists()
     if existed and not force:

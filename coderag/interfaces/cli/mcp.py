@@ -39,15 +39,13 @@ def mcp(
     It uses the running service, or else works by itself. For HTTP: `coderag serve`.
     """
     del debug  # read by main
-    from coderag.errors import IngestionError
     from coderag.interfaces.mcp.stdio.backends import SessionOptions
     from coderag.interfaces.mcp.stdio.process import serve_stdio
-    from coderag.roots import find_root
+    from coderag.roots import existing_folder, find_root
 
     for folder in [repo, *(allow_root or ())]:
-        if folder is not None and not folder.is_dir():
-            hint = "Name an existing folder with --repo, or none to use the current one."
-            raise IngestionError(f"there is no folder {str(folder)!r}", hint=hint)
+        if folder is not None:
+            existing_folder(folder)
     if sys.stdin is not None and sys.stdin.isatty():
         typer.echo("This speaks MCP, for agents; `coderag install` tells them of it. Ctrl-D ends it.", err=True)
     options = SessionOptions(

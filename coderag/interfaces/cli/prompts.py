@@ -175,14 +175,12 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
 def _prompts_of(repo: Path | None) -> "Prompts":
     """Return the prompts of the repository that a command means."""
     from coderag.prompting import Prompts
-    from coderag.roots import find_root
+    from coderag.roots import existing_folder, find_root
     from coderag.settings import Settings
     from coderag.stores.index_folder import prompts_folder
     from coderag.trust import is_trusted
 
-    root = find_root(repo).expanduser().absolute()
-    if not root.is_dir():
-        raise ConfigurationError(f"{root}: no such folder")
+    root = existing_folder(find_root(repo))
     return Prompts(prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))
 
 

@@ -82,11 +82,10 @@ def allowed_by_trust(root: Path) -> Allowed:
 
 def _add(root: Path, output: Output, *, yes: bool) -> None:
     from coderag import trust as marks
-    from coderag.errors import ConfigurationError
     from coderag.interfaces.cli._chat_asking import agrees
+    from coderag.roots import existing_folder
 
-    if not root.is_dir():
-        raise ConfigurationError(f"{root}: no such folder")
+    existing_folder(root)
     allowed = allowed_by_trust(root)
     covering = marks.covering_folder(root)
     if covering is None:

@@ -189,7 +189,9 @@ def test_own_prompts_are_checked(root, check):
 def test_a_folder_that_is_none_is_refused(root, check):
     (root / "session.py").unlink()
     root.rmdir()
-    assert check("repository")["repository.folder"].error == "IngestionError"
+    found = check("repository")
+    assert found["repository.folder"].error == "IngestionError"
+    assert found["repository.storage"].status == "skipped"
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom permissions stop")
