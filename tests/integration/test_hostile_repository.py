@@ -98,6 +98,7 @@ def test_a_warning_says_what_is_not_used_until_the_repository_is_trusted(root) -
     assert done.stderr.count("not marked trusted") == 1
     assert "embedding.provider (.coderag.yaml, line 1), embedding.base_url" in done.stderr
     assert "not marked" not in done.stdout
+    assert "not marked" not in run(root, "search", "cart").stderr, "it was said a moment ago"
     assert run(root, "trust", "--yes").returncode == 0
     done = run(root, "search", "cart")
     assert done.returncode != 0

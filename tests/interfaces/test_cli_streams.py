@@ -22,6 +22,7 @@ from coderag.schema import Citation
         ("größe 中文 🙂", "größe 中文 🙂"),
         ("a\r\nb", "a\nb"),
         ("a\rb", "a\\rb"),
+        ("    return x\r", "    return x"),
         ("\x1b]8;;x\x07", "\\x1b]8;;x\\x07"),
         ("\x9b31m", "\\x9b31m"),
         ("\u202eabc\u2066", "\\u202eabc\\u2066"),
@@ -34,6 +35,7 @@ def test_harmful_characters_are_spelt_out(text, shown) -> None:
 
 def test_what_is_one_line_stays_one() -> None:
     assert visible_line("we\nird.py\x1b") == "we\\nird.py\\x1b"
+    assert visible_line("a.py\r") == "a.py\\r"
 
 
 def test_json_takes_what_results_are_made_of(capsys) -> None:

@@ -1,6 +1,7 @@
 """The one place where the command line meets the engine."""
 
 import atexit
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,7 +24,7 @@ def open_repository(root: Path) -> "CodeRAG":
     from coderag.trust import is_trusted
 
     rag = CodeRAG(root, trusted=is_trusted(root))
-    warn_of_restrictions([(one.key, one.place) for one in rag.settings.restrictions])
+    warn_of_restrictions(root, [(one.key, one.place) for one in rag.settings.restrictions])
     return rag
 
 
@@ -35,7 +36,7 @@ def open_warm(root: Path) -> "Engine":
     from coderag.interfaces.cli._haste import before_loading, before_reading
     from coderag.service.opening import open_remote
 
-    remote = open_remote(root, lambda: open_repository(root), _warn)
+    remote = open_remote(root, lambda: open_repository(root), partial(_warn, root))
     if remote is not None:
         return remote
     before_loading()
@@ -53,8 +54,8 @@ def _start_for_later() -> None:
     start_for_later()
 
 
-def _warn(left_out: list[dict[str, Any]]) -> None:
+def _warn(root: Path, left_out: list[dict[str, Any]]) -> None:
     """Warn as `open_repository` does, of what the service found."""
     from coderag.interfaces.cli._restricted import warn_of_restrictions
 
-    warn_of_restrictions([(one["key"], one["place"]) for one in left_out])
+    warn_of_restrictions(root, [(one["key"], one["place"]) for one in left_out])

@@ -1,28 +1,59 @@
 """Tell that something of a repository is not used, because nobody marked it as trusted."""
 
+import hashlib
 import logging
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
+from coderag.errors import ConfigurationError
 from coderag.interfaces.cli._streams import visible
+from coderag.user_folders import cache_folder
+from coderag.whole_files import PRIVATE, replace_whole
 
 ADVICE: Final = "`coderag trust` shows and allows them"
 """What to do about it."""
 
 _SHOWN: Final = 3
+_AGAIN_AFTER_S: Final = 3600.0
 
 _logger = logging.getLogger(__name__)
 
 
-def warn_of_restrictions(left_out: Sequence[tuple[str, str]]) -> None:
+def warn_of_restrictions(root: Path, left_out: Sequence[tuple[str, str]]) -> None:
     """Log one warning, which goes to standard error, if something is not used; nothing else.
 
+    The same is not said again within the hour: of ten commands in a row, nine would say what is known.
+
     Args:
+        root: Folder of the repository.
         left_out: Key and place of each setting; the key is empty if it is the whole file or folder.
     """
     if not left_out:
         return
     names = [f"{key} ({place})" if key else place for key, place in left_out]
+    if _is_told(root, names):
+        return
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     told = f"{', '.join(names[:_SHOWN])}{more}"
     _logger.warning("%s", visible(f"not used, as this repository is not marked trusted: {told}; {ADVICE}"))
+
+
+def _is_told(root: Path, names: Sequence[str]) -> bool:
+    """Whether the same was said of the repository lately; if not, note that it is now."""
+    with suppress(OSError, RuntimeError, ConfigurationError):  # what cannot be noted is said each time
+        note = cache_folder() / "told" / _digest(str(root.resolve()))
+        said = _digest(*names).encode()
+        with suppress(FileNotFoundError):
+            age_s = time.time() - note.stat().st_mtime
+            if 0 <= age_s < _AGAIN_AFTER_S and note.read_bytes() == said:
+                return True
+        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_whole(note, [said], permissions=PRIVATE)
+    return False
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode(errors="surrogatepass")).hexdigest()

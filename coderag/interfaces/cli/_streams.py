@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and newline, marks that reverse the direction of text, and lone surrogates."""
 
+_LINE_END = re.compile(r"\r+(?=\n|\Z)")
+
 
 class ReaderGoneError(Exception):
     """Whoever reads standard output has stopped, as ``head`` does. No fault."""
@@ -30,13 +32,20 @@ class OutputError(Exception):
 
 
 def visible(text: str) -> str:
-    r"""Return `text` with harmful characters spelt out (``\x1b``), so that a repository cannot command the terminal."""
-    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
+    r"""Return `text` with harmful characters spelt out (``\x1b``), so that a repository cannot command the terminal.
+
+    A carriage return that ends a line is none, nor one at the end: lines are shown one by one, and of a file with ``\r\n``.
+    """
+    return _spelt_out(_LINE_END.sub("", text))
 
 
 def visible_line(text: str) -> str:
     """Return `text` likewise on one line, such as a path: a file's name may have a line break."""
-    return visible(text).replace("\n", "\\n")
+    return _spelt_out(text).replace("\n", "\\n")
+
+
+def _spelt_out(text: str) -> str:
+    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _json(value: Mapping[str, object], indent: int | None) -> str:
