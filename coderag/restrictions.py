@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from coderag.settings_file import SettingsFile, read_settings_files
+from coderag.settings_file import SettingsFile, read_settings_files, told_if_closed
 from coderag.settings_names import FILE_NAMES
 
 _LONGEST_SHOWN: Final = 200
@@ -149,7 +149,8 @@ def read_restricted(root: Path, model: type[BaseModel]) -> tuple[list[SettingsFi
     Raises:
         ConfigurationError: As `coderag.settings_file.read_settings_files`.
     """
-    links = [name for name in FILE_NAMES if (root / name).is_symlink()]
+    with told_if_closed(root):
+        links = [name for name in FILE_NAMES if (root / name).is_symlink()]
     found = [Restriction(name, "", str((root / name).readlink()), _LINK) for name in links]
     names = [name for name in FILE_NAMES if name not in links]
     kept = [

@@ -6,6 +6,7 @@ files ``${NAME}`` takes a value from the environment. This is the only module th
 
 import os
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -432,10 +433,7 @@ class Settings(BaseSettings):
         try:
             settings = _with_file_source(merged)(**arguments)
         except ValidationError as error:
-            raise ConfigurationError(
-                _explain(error, files, arguments),
-                hint="`coderag init` in an empty folder writes a file that explains every key.",
-            ) from error
+            raise ConfigurationError(_explain(error, files, arguments), hint=_advice(error)) from error
         except SettingsError as error:  # a list or a whole section given as broken JSON in the environment
             names = " or ".join(broken_variables(ENVIRONMENT_PREFIX))
             hint = """Lists and sections are JSON there, such as ["*.sql", "data/"]."""
@@ -517,14 +515,43 @@ def _known_names(model: type[BaseModel], prefix: str = ENVIRONMENT_PREFIX) -> se
     return names
 
 
+_FAULTS: Final = {
+    "extra_forbidden": "no such key",
+    "model_type": "expected a section, of lines 'key: value'",
+    "dict_type": "expected a section, of lines 'key: value'",
+    "tuple_type": 'expected a list, such as ["a", "b"]',
+}
+"""What is said of a fault where pydantic speaks of Python's types."""
+
+
 def _explain(error: ValidationError, files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
     """Say for each fault where it is (argument, variable, or file and line), which key it is, and what is wrong."""
     faults = []
     for fault in error.errors():
         keys = tuple(str(key) for key in fault["loc"])
-        what = "no such key" if fault["type"] == "extra_forbidden" else fault["msg"].lower()
+        what = _FAULTS.get(fault["type"]) or fault["msg"].lower()
         faults.append(f"{_place(keys, files, arguments)}: {what}")
     return "; ".join(faults)
+
+
+def _advice(error: ValidationError) -> str:
+    """Return the key that a misspelt one is most like, or where all are explained."""
+    for fault in error.errors():
+        *above, name = map(str, fault["loc"])
+        known = _keys_of(Settings, above) if fault["type"] == "extra_forbidden" else ()
+        if near := get_close_matches(name, known, n=1):
+            return f"Did you mean {'.'.join([*above, *near])}?"
+    return "`coderag init` in an empty folder writes a file that explains every key."
+
+
+def _keys_of(model: type[BaseModel], section: list[str]) -> list[str]:
+    """Return the keys that a section has; none if it is no section of fixed ones."""
+    for key in section:
+        field = model.model_fields.get(key)
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            return []
+        model = field.annotation
+    return list(model.model_fields)
 
 
 def _place(keys: tuple[str, ...], files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:

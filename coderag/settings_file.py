@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -84,7 +85,23 @@ def read_settings_files(root: Path, names: Sequence[str] = FILE_NAMES, *, fill_i
     Raises:
         ConfigurationError: One cannot be read, is not YAML or not a mapping, or names an unset variable.
     """
-    return [_read(root / name, fill_in=fill_in) for name in names if (root / name).is_file()]
+    with told_if_closed(root):
+        there = [root / name for name in names if (root / name).is_file()]
+    return [_read(path, fill_in=fill_in) for path in there]
+
+
+@contextmanager
+def told_if_closed(root: Path) -> Iterator[None]:
+    """Say of a folder whose files may not be looked up that its settings cannot be read.
+
+    Raises:
+        ConfigurationError: So it is.
+    """
+    try:
+        yield
+    except PermissionError as error:
+        message = f"the settings in {root} cannot be looked for: permission denied"
+        raise ConfigurationError(message, hint="Make the directory readable for this user.") from error
 
 
 def _text_of(path: Path) -> str:

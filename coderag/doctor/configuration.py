@@ -31,8 +31,8 @@ def settings_probes(setup: Setup) -> Iterator[Probe]:
 
 
 def _files(setup: Setup) -> Finding:
+    changed = setup.settings.model_dump(exclude_defaults=True)  # raises if they cannot be read
     found = [name for name in FILE_NAMES if (setup.root / name).is_file()]
-    changed = setup.settings.model_dump(exclude_defaults=True)
     if not found:
         return Finding("no file; some settings come from the environment" if changed else "no file: the defaults hold")
     return Finding(f"{' and '.join(found)}: all keys are known, all values can be used")

@@ -60,7 +60,9 @@ def _storage(setup: Setup) -> Finding:
             file.write(b"x")
     except OSError as error:
         message = f"{existing} cannot be written: {error.strerror or error}"
-        raise StoreError(message, hint="Make it writable, or set storage.directory to another folder.") from error
+        raise StoreError(
+            message, hint="Make it writable, or name another folder in CODERAG_STORAGE__DIRECTORY."
+        ) from error
     return Finding(f"{directory} can be written")
 
 

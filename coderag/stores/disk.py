@@ -79,7 +79,8 @@ def translated(error: BaseException, action: str, *, hint: str = "") -> StoreErr
     ):
         return StorageFullError(message, hint="Free some space and run the command again; the last index is intact.")
     if number in _DENIED or any(part in text for part in _DENIED_TEXTS):
-        return StoreError(message, hint="Check the permissions of the index's directory, or set storage.directory.")
+        hint = "Check the permissions of the index's directory, or name another in CODERAG_STORAGE__DIRECTORY."
+        return StoreError(message, hint=hint)
     return StoreError(message, hint=hint)
 
 

@@ -184,3 +184,14 @@ def test_a_trusted_repository_says_everything(tmp_path) -> None:
     (tmp_path / ".coderag.yaml").write_text("llm: {provider: ollama}")
     settings = Settings.load(tmp_path)
     assert (settings.trusted, settings.restricted, settings.llm.provider) == (True, (), "ollama")
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_folder_that_may_not_be_searched_is_a_clear_error(tmp_path, monkeypatch, trusted) -> None:
+    def forbidden(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_symlink", forbidden)
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    with pytest.raises(ConfigurationError, match="cannot be looked for: permission denied"):
+        Settings.load(tmp_path, trusted=trusted)

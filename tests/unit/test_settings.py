@@ -116,7 +116,8 @@ def test_an_empty_section_is_no_section(tmp_path, section):
         ("search:\n  fusion: best\n", r"^\.coderag\.yaml, line 2: search\.fusion: .*'scores' or 'rrf'$"),
         ("ingestion:\n  exclude:\n    - a\n    - [b]\n", r"^\.coderag\.yaml, line 4: ingestion\.exclude\.1: .*string$"),
         ("version: 2\n", r"^\.coderag\.yaml, line 1: version: .*1$"),
-        ("search: 5\n", r"^\.coderag\.yaml, line 1: search: "),
+        ("search: 5\n", r"^\.coderag\.yaml, line 1: search: expected a section"),
+        ("ingestion:\n  exclude: x\n", r"^\.coderag\.yaml, line 2: ingestion\.exclude: expected a list"),
         ("docs:\n  path: x\n", r"^\.coderag\.yaml, line 2: docs\.path: no such key$"),
         ("ingestion:\n  chunk:\n    max_tokens: 1\n", r"^\.coderag\.yaml, line 3: ingestion\.chunk\.max_tokens: "),
     ],
@@ -125,6 +126,19 @@ def test_a_fault_in_the_file_is_told_with_its_line_and_key(tmp_path, text, told)
     error = refused(tmp_path, text)
     assert re.search(told, str(error))
     assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("serch:\n  top_k: 1\n", "Did you mean search?"),
+        ("search:\n  topk: 2\n", "Did you mean search.top_k?"),
+        ("ingestion:\n  chunk:\n    max_token: 100\n", "Did you mean ingestion.chunk.max_tokens?"),
+        ("search:\n  colour: 2\n", "`coderag init` in an empty folder writes a file that explains every key."),
+    ],
+)
+def test_a_misspelt_key_is_told_with_the_one_that_was_meant(tmp_path, text, hint):
+    assert refused(tmp_path, text).hint == hint
 
 
 def test_all_faults_are_told_at_once(tmp_path):

@@ -48,9 +48,14 @@ _BUDGET_HELP = "Tokens of code, at most; from 200 on. Default: search.token_budg
 _DEBUG_HELP = "Log to standard error, and show the traceback of an error."
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY", help=_QUERY_HELP, show_default=False)]
-RepoOption = Annotated[Path | None, typer.Option("--repo", "-C", metavar="PATH", help=_REPO_HELP, show_default=False)]
+# `readable=False`: whether it can be read is said by the engine, of every folder in the same way.
+RepoOption = Annotated[
+    Path | None,
+    typer.Option("--repo", "-C", metavar="PATH", help=_REPO_HELP, show_default=False, readable=False),
+]
 FolderArgument = Annotated[
-    Path | None, typer.Argument(metavar="[PATH]", help="The repository, as with --repo.", show_default=False)
+    Path | None,
+    typer.Argument(metavar="[PATH]", help="The repository, as with --repo.", show_default=False, readable=False),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and an error, too.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help=_DEBUG_HELP)]

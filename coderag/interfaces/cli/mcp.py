@@ -23,7 +23,15 @@ def mcp(
     *,
     repo: Annotated[
         Path | None,
-        typer.Option("--repo", "-C", metavar="PATH", envvar="CLAUDE_PROJECT_DIR", help=_ROOT_HELP, show_default=False),
+        typer.Option(
+            "--repo",
+            "-C",
+            metavar="PATH",
+            envvar="CLAUDE_PROJECT_DIR",
+            help=_ROOT_HELP,
+            show_default=False,
+            readable=False,
+        ),
     ] = None,
     allow_root: Annotated[
         list[Path] | None, typer.Option("--allow-root", metavar="PATH", help=_ALLOW_HELP, show_default=False)

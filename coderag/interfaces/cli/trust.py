@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 _PATH_HELP = "The repository, or a folder with several. Default: the one of the current folder."
 
-PathArgument = Annotated[Path | None, typer.Argument(metavar="PATH", help=_PATH_HELP, show_default=False)]
+PathArgument = Annotated[
+    Path | None, typer.Argument(metavar="PATH", help=_PATH_HELP, show_default=False, readable=False)
+]
 RemoveOption = Annotated[bool, typer.Option("--remove", help="Trust it no longer.")]
 ListOption = Annotated[bool, typer.Option("--list", help="List the folders that are trusted.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

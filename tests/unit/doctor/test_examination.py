@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from importlib.metadata import Distribution
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,15 @@ def test_a_fresh_repository_fails_nothing(root, check):
     assert [one.name for one in checks.values() if one.status == "failed"] == []
     assert checks["index.generation"].status == "note"
     assert not (root / ".coderag").exists()
+
+
+def test_settings_that_may_not_be_looked_for_are_a_failed_check(root, check, monkeypatch):
+    def forbidden(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_symlink", forbidden)
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    assert check("settings")["settings.files"].error == "ConfigurationError"
 
 
 def test_settings_that_cannot_be_used_do_not_keep_the_rest_from_being_checked(root, check):
