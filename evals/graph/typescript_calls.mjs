@@ -130,7 +130,7 @@ const done = new Set();
 const covered = [];
 
 function read(fileNames, options) {
-  const program = ts.createProgram(fileNames, { ...options, noEmit: true });
+  const program = ts.createProgram(fileNames, { ...options, noEmit: true, traceResolution: false });
   const checker = program.getTypeChecker();
   for (const file of program.getSourceFiles()) {
     const path = resolve(file.fileName);
