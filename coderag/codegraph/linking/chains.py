@@ -170,12 +170,15 @@ class Chains:
         return next((one for one in found if one is not None), None)
 
     def _made(self, found: Meaning) -> Meaning | None:
-        if found.kind == "definition" and (
-            self._resolver.is_type(found)
-            or self._resolver.rules_of(found.file).makes_instances(self._resolver.definition(found))
+        if found.kind != "definition":
+            return found if found.kind == "external" else None
+        if self._resolver.rules_of(found.file).values_apart:
+            found = as_type(self._resolver, found)  # a constant makes what has its name
+        if self._resolver.is_type(found) or self._resolver.rules_of(found.file).makes_instances(
+            self._resolver.definition(found)
         ):
             return found.of_kind("instance").by("constructor", SURENESS["constructor"])
-        return found if found.kind == "external" else None
+        return None
 
     def _element(self, found: Meaning) -> Meaning | None:
         holder = self._resolver.value(found)

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from coderag.codegraph.linking.locals import Locals
 from coderag.codegraph.linking.meanings import CALLABLE, SURENESS, TYPES, Meaning
+from coderag.codegraph.linking.namesakes import as_type
 from coderag.codegraph.linking.overloads import bare, called_name, takes
 from coderag.codegraph.linking.program import MODULE, Consulted, Program
 from coderag.codegraph.linking.resolver import Resolver
@@ -212,6 +213,8 @@ class Linker:
                 value = self._resolver.value(found)
                 if value is not None and value.kind == "instance" and one.kind != "new":
                     value = self._resolver.member(value, "__call__")
+                if one.kind == "new" and (value is None or value.kind != "definition"):
+                    value = self._named_like(found)
                 if value is None or value.kind != "definition":
                     yield self._link("references", one.scope, found, one.line, file)
                     return
@@ -220,6 +223,11 @@ class Linker:
             yield self._link(relation, one.scope, called, one.line, file)
         else:
             yield self._link("references", one.scope, found, one.line, file)
+
+    def _named_like(self, constant: Meaning) -> Meaning | None:
+        """Return the type that has a constant's name, which is what it makes; None if there is none."""
+        found = as_type(self._resolver, constant) if self._resolver.rules_of(constant.file).values_apart else constant
+        return found if self._resolver.is_type(found) else None
 
     def _candidates(self, file: int, one: Reference) -> Iterator[Link]:
         """Yield what a method call may mean whose receiver is not known: the only method of its name in what is imported.

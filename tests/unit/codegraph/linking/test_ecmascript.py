@@ -543,6 +543,15 @@ def test_a_type_is_meant_where_a_value_shares_its_name():
     }
 
 
+def test_a_constant_makes_the_type_that_has_its_name():
+    program = {
+        **MAKERS,
+        "main.ts": 'import { Kind } from "./kinds";\nfunction run() { const it = new Kind(); it.name(); }\n',
+    }
+    found = {(edge.relation, edge.target) for edge in link(program) if edge.source == "main.ts:run"}
+    assert found == {("instantiates", "kinds.ts:Kind"), ("calls", "kinds.ts:Kind.name")}
+
+
 def test_a_value_beside_a_type_that_comes_later_is_found_by_an_update():
     program = {**MAKERS, "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: any) { Kind.init(it); }\n'}
     before = program | {"kinds.ts": "export interface Kind { name(): string }\n"}
