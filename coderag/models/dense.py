@@ -130,6 +130,7 @@ class EmbeddedDense:
         self._words = words
         self._terms: Sequence[str] = ()
         self._rows = np.zeros(0, np.int32)  # for each of `_terms` its row in the table, or -1
+        self._query_vector = lru_cache(_QUERIES_KEPT)(words.embed_terms)  # several nodes compare one question
 
     @property
     def info(self) -> EmbeddingInfo:
@@ -147,7 +148,7 @@ class EmbeddedDense:
     def embed_query(self, query: str, terms: Sequence[str]) -> FloatArray:
         """Return the vector of a question's terms."""
         del query
-        return self._words.embed_terms(terms)
+        return self._query_vector(tuple(terms))
 
     def _rows_of(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """Return each term's row in the table, or -1; where terms continue the last ones, only the new ones are looked up."""

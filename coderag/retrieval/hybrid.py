@@ -99,15 +99,17 @@ def make_candidates(
         values = channel.values[order if channel.level == "chunk" else files] / best
         columns.append((channel.name, values.tolist()))
     chunk_scores, file_scores = fused.chunks[order].tolist(), fused.files[files].tolist()
+    start_lines, end_lines = corpus.start_lines[order].tolist(), corpus.end_lines[order].tolist()
+    ids = corpus.column("id")
     return [
         Candidate(
-            chunk_id=corpus.value("id", row),
+            chunk_id=ids[row],
             score=chunk_scores[position],
             file_score=file_scores[position],
             channels={name: values[position] for name, values in columns if values[position] > 0},
             signals={},
-            start_line=int(corpus.start_lines[row]),
-            end_line=int(corpus.end_lines[row]),
+            start_line=start_lines[position],
+            end_line=end_lines[position],
             symbol="",
         )
         for position, row in enumerate(order)
