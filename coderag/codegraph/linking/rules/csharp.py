@@ -99,9 +99,11 @@ class CSharpRules(Rules):
         for namespace in self._namespaces_around(file):
             if (found := self._in_namespace(file, namespace, name)) is not None:
                 return found.by("package", SURENESS["package"])
-        for one in self._usings_everywhere(file):
-            target = self.module(file, one)
-            found = resolver.member(target, name) if target is not None else None
+        for target in self._used_everywhere(file):
+            if target.kind == "package":  # what most are: no other rules need be asked
+                found = self.member_of_package(resolver, target.name, name)
+            else:
+                found = resolver.member(target, name)
             if found is not None and found.kind == "definition":
                 return found.by("import", SURENESS["star"])
         return None
@@ -177,7 +179,10 @@ class CSharpRules(Rules):
     def _fits(self, resolver: "Resolver", value: Meaning, file: int, index: int) -> bool:
         """Return whether a value may be the first argument of an extension method."""
         definition = self.program.definition(file, index)
-        wanted = resolver.instance(file, index, definition.parameters, definition.start_line)
+        wanted = resolver.once(
+            ("receiver", file, index),
+            lambda: resolver.instance(file, index, definition.parameters, definition.start_line),
+        )
         if wanted is None:
             return False
         if value.kind == "instance" and wanted.kind == "instance":
@@ -199,6 +204,9 @@ class CSharpRules(Rules):
 
     def _namespaces_around(self, file: int) -> Sequence[str]:
         """Return the namespaces of a file's code and those around them, innermost first, the nameless one last."""
+        return self.program.remembered("namespaces around", file, lambda: self._find_namespaces_around(file))
+
+    def _find_namespaces_around(self, file: int) -> Sequence[str]:
         facts = self.program.interface(file).facts
         own = [facts.package, *(one.qualified_name for one in facts.definitions if one.kind == "namespace")]
         return list(
@@ -225,9 +233,20 @@ class CSharpRules(Rules):
 
     def _usings_everywhere(self, file: int) -> Sequence[str]:
         """Return the namespaces that the projects around a file use in all of their files."""
+        return self.program.remembered("usings everywhere", file, lambda: self._find_usings_everywhere(file))
+
+    def _find_usings_everywhere(self, file: int) -> Sequence[str]:
         self.program.note(_ALL_USINGS)
         path = self.program.rows[file].path
         return [name for folder, names in self._global_usings.items() if path.startswith(folder) for name in names]
+
+    def _used_everywhere(self, file: int) -> Sequence[Meaning]:
+        """Return what `_usings_everywhere` mean, without what is outside the repository."""
+        return self.program.remembered("used everywhere", file, lambda: self._find_used_everywhere(file))
+
+    def _find_used_everywhere(self, file: int) -> Sequence[Meaning]:
+        targets = (self.module(file, one) for one in self._usings_everywhere(file))
+        return [one for one in targets if one is not None and one.kind != "external"]
 
     @cached_property
     def _global_usings(self) -> dict[str, list[str]]:
@@ -263,31 +282,39 @@ class CSharpRules(Rules):
 
     def _types(self, namespace: str, name: str) -> Sequence[tuple[int, int]]:
         """Return the types of a namespace that are in no other one, by a name with the number of type parameters."""
-        key = namespace, name
-        if key not in self._known_types:
-            last, _, count = name.partition("`")
-            self._known_types[key] = [
-                (file, index)
-                for file, index, one in self._named(last)
-                if one.kind in TYPES
-                and n_type_parameters(one) == int(count or 0)
-                and (one.parent == MODULE or self.program.peek(file).definitions[one.parent].kind == "namespace")
-                and self._namespace_of(file, index) == namespace
-            ]
-        return self._known_types[key]
+        if name not in self._known_types:
+            self._known_types[name] = self._find_types(name)
+        return self._known_types[name].get(namespace, ())
+
+    def _find_types(self, name: str) -> dict[str, list[tuple[int, int]]]:
+        """Return the types that are in no other one, by their namespace."""
+        last, _, count = name.partition("`")
+        found: dict[str, list[tuple[int, int]]] = {}
+        for file, index, one in self._named(last):
+            if one.kind not in TYPES or n_type_parameters(one) != int(count or 0):
+                continue
+            if one.parent == MODULE or self.program.peek(file).definitions[one.parent].kind == "namespace":
+                found.setdefault(self._namespace_of(file, index), []).append((file, index))
+        return found
 
     @cached_property
-    def _known_types(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    def _known_types(self) -> dict[str, dict[str, list[tuple[int, int]]]]:
         return {}
 
     def _parts(self, file: int, index: int) -> Sequence[tuple[int, int]]:
         """Return the declarations of a partial type, this one too."""
         key = self._key(file, index)
-        return [
-            (other, part)
-            for other, part, one in self._named(self.program.peek(file).definitions[index].name)
-            if one.kind in TYPES and "partial" in one.modifiers.split() and self._key(other, part) == key
-        ]
+        if key not in self._known_parts:
+            self._known_parts[key] = [
+                (other, part)
+                for other, part, one in self._named(self.program.peek(file).definitions[index].name)
+                if one.kind in TYPES and "partial" in one.modifiers.split() and self._key(other, part) == key
+            ]
+        return self._known_parts[key]
+
+    @cached_property
+    def _known_parts(self) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
+        return {}
 
     def _extensions(self, name: str) -> Sequence[tuple[int, int]]:
         """Return the extension methods of a name."""
