@@ -41,6 +41,9 @@ _ROLES: Final = ("", *get_args(Role))  # none is that of what is external
 _ROLE_CODES: Final = {name: code for code, name in enumerate(_ROLES)}
 _RELATIONS: Final[tuple[str, ...]] = get_args(EdgeRelation)
 _RELATION_CODES: Final = {name: code for code, name in enumerate(_RELATIONS)}
+_TEXTS: Final = ("name", "qualified_name")
+_OWN_COLUMNS: Final = ("kind", "role", *_TEXTS, "start_line", "end_line", "parent", "type_parameters")
+"""Columns of nodes that those of one file do not share."""
 _CENTRAL: Final = ("calls", "imports", "instantiates", "inherits", "implements")
 """Relations that make what they point to more central."""
 
@@ -233,26 +236,25 @@ class Assembly:
         """Return what each node does not share with its file: slices of the last table, and what was read anew."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        names = ("kind", "role", "name", "qualified_name", "start_line", "end_line", "parent", "type_parameters")
-        old = {name: self._last.nodes[name].combine_chunks() for name in names[2:]}
+        old = {name: self._last.nodes[name].combine_chunks() for name in _OWN_COLUMNS[2:]}
         old["kind"] = pa.array(_recoded(self._last.nodes["kind"], _KINDS.index), pa.int32())
         old["role"] = pa.array(_recoded(self._last.nodes["role"], _ROLES.index), pa.int32())
-        parts: dict[str, list[pa.Array]] = {name: [] for name in names}
+        parts: dict[str, list[pa.Array]] = {name: [] for name in _OWN_COLUMNS}
         for file, end in self._runs():
             if self._old_of[file] >= 0:
                 first, last = self._old_starts[self._old_of[file]], self._old_starts[self._old_of[end - 1] + 1]
-                for name in names:
+                for name in _OWN_COLUMNS:
                     parts[name].append(old[name].slice(first, last - first))
                 moved = parts["parent"][-1].to_numpy() + (self._starts[file] - first)
                 parts["parent"][-1] = pa.array(np.where(parts["parent"][-1].to_numpy() < 0, -1, moved), pa.int32())
             else:
-                for name, column in self._read_columns(file).items():
-                    parts[name].append(column)
+                for name, values in self._read_columns(range(file, end)).items():
+                    parts[name].append(pa.array(values, pa.string() if name in _TEXTS else pa.int32()))
         externals = list(self._externals)
         zeros = pa.array([0] * len(externals), pa.int32())
         outside = {"kind": [_KINDS.index(EXTERNAL_KIND)] * len(externals), "parent": [-1] * len(externals)}
-        for name in names:
-            is_text = name in ("name", "qualified_name")
+        for name in _OWN_COLUMNS:
+            is_text = name in _TEXTS
             last_part = pa.array(externals, pa.string()) if is_text else pa.array(outside.get(name, zeros), pa.int32())
             parts[name].append(last_part)
         columns = {name: pa.concat_arrays(arrays) for name, arrays in parts.items()}
@@ -261,27 +263,28 @@ class Assembly:
         return columns
 
     def _runs(self) -> Iterator[tuple[int, int]]:
-        """Yield the first and the end of each run of files that stood behind one another before, too; linked ones alone."""
-        follows = (self._old_of[:-1] >= 0) & (np.diff(self._old_of) == 1)
+        """Yield the first and the end of each run of files: that were linked, or that stood behind one another before, too."""
+        old = self._old_of
+        follows = np.where(old[:-1] >= 0, np.diff(old) == 1, old[1:] < 0)
         breaks = np.flatnonzero(~follows) + 1
         return pairwise([0, *breaks.tolist(), len(self._old_of)] if len(self._old_of) else [])
 
-    def _read_columns(self, file: int) -> "dict[str, pa.Array]":
-        import pyarrow as pa  # noqa: PLC0415 - 0.1 s
-
-        row, definitions = self._program.rows[file], self._program.peek(file).definitions
-        roles = [self._program.role(file, index) for index in range(MODULE, len(definitions))]
-        inside = int(self._starts[file]) + 1
-        return {
-            "kind": pa.array([0, *(_KIND_CODES[one.kind] for one in definitions)], pa.int32()),
-            "role": pa.array([_ROLE_CODES[role] for role in roles], pa.int32()),
-            "name": pa.array([row.path.rpartition("/")[2], *(one.name for one in definitions)], pa.string()),
-            "qualified_name": pa.array([row.path, *(one.qualified_name for one in definitions)], pa.string()),
-            "start_line": pa.array([1, *(one.start_line for one in definitions)], pa.int32()),
-            "end_line": pa.array([max(1, row.lines), *(one.end_line for one in definitions)], pa.int32()),
-            "parent": pa.array([-1, *(inside + one.parent for one in definitions)], pa.int32()),
-            "type_parameters": pa.array([0, *map(_n_type_parameters, definitions)], pa.int32()),
-        }
+    def _read_columns(self, files: range) -> dict[str, list[Any]]:
+        """Return the same of the nodes of files that were linked, all at once: an Arrow array costs more than a file."""
+        role = self._program.role
+        columns: dict[str, list[Any]] = {name: [] for name in _OWN_COLUMNS}
+        for file in files:
+            row, definitions = self._program.rows[file], self._program.peek(file).definitions
+            inside = int(self._starts[file]) + 1
+            columns["kind"] += [0, *(_KIND_CODES[one.kind] for one in definitions)]
+            columns["role"] += [_ROLE_CODES[role(file, index)] for index in range(MODULE, len(definitions))]
+            columns["name"] += [row.path.rpartition("/")[2], *(one.name for one in definitions)]
+            columns["qualified_name"] += [row.path, *(one.qualified_name for one in definitions)]
+            columns["start_line"] += [1, *(one.start_line for one in definitions)]
+            columns["end_line"] += [max(1, row.lines), *(one.end_line for one in definitions)]
+            columns["parent"] += [-1, *(inside + one.parent for one in definitions)]
+            columns["type_parameters"] += [0, *map(_n_type_parameters, definitions)]
+        return columns
 
     # Facts
 
@@ -303,8 +306,8 @@ class Assembly:
             if self._old_of[file] >= 0:
                 parts.append(kept.slice(self._old_of[file], end - file))
             else:
-                parts.append(fresh.slice(n_fresh, 1))
-                n_fresh += 1
+                parts.append(fresh.slice(n_fresh, end - file))
+                n_fresh += end - file
         return pa.concat_tables(parts).combine_chunks()
 
     def _kept_facts(self) -> "pa.Table":
