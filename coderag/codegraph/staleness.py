@@ -46,37 +46,57 @@ def stale_files(
         program: The files as they are now.
         facts: Of the files that were read since.
     """
-    everything = Stale(range(len(program.rows)), {})
-    if not old_rows:
-        return everything
-    old_of = {row.path: number for number, row in enumerate(old_rows)}
-    removed = [number for path, number in old_of.items() if path not in program.file_of]
-    added = [row for row in program.rows if row.path not in old_of]
-    changed = {
-        number: (old_rows[number], row)
-        for row in program.rows
-        if (number := old_of.get(row.path, -1)) >= 0 and _outside(row) != _outside(old_rows[number])
-    }
-    came_or_went = [*added, *(old_rows[number] for number in removed)]
-    if any(row.configures for row in chain(came_or_went, *changed.values())):
-        return everything  # where modules are found may have changed for any file
-    changes = {number: change for number, rows in changed.items() if (change := _change(*rows))}
-    others = {number: rows for number, rows in changed.items() if number not in changes}
-    keys = {
-        *(key for row in came_or_went for key in _path_keys(row.path)),
-        *(key for row in chain(came_or_went, *others.values()) for key in _interface_keys(row)),
-        *(key for number, change in changes.items() for key in _change_keys(old_rows[number], change)),
-        *_unknown_keys(added, changed.values()),
-        *_namespace_keys(old_rows, program.rows, came_or_went, changed.values()),
-    }
+    difference = _difference(old_rows, program)
+    if not old_rows or difference.moves_modules:
+        return Stale(range(len(program.rows)), {})
+    changes = {number: change for number, rows in difference.changed.items() if (change := _change(*rows))}
     asked = _Asked(last, old_rows)
-    dependent = asked.anything({*removed, *others}, keys)
+    whole = {*difference.removed, *difference.changed}.difference(changes)
+    dependent = asked.anything(whole, _keys(difference, changes, old_rows, program.rows))
     for number, change in changes.items():
         dependent |= asked.for_names(number, change.names)
     paths = (old_rows[number].path for number in np.flatnonzero(dependent).tolist())
-    again = {*paths, *facts, *(row.path for row in added), *(row.path for _, row in changed.values())}
+    shown_anew = (row.path for row in chain(difference.added, (row for _, row in difference.changed.values())))
+    again = {*paths, *facts, *shown_anew}
     files = sorted(program.file_of[path] for path in again if path in program.file_of)
     return Stale(files, {number: change.moved for number, change in changes.items()})
+
+
+class _Difference(NamedTuple):
+    """What others may see that is different.
+
+    Attributes:
+        added: Files that are new.
+        removed: Files that are gone, by old number.
+        changed: Files that show something else, by old number: before and now.
+    """
+
+    added: Sequence[FactsRow]
+    removed: Mapping[int, FactsRow]
+    changed: Mapping[int, tuple[FactsRow, FactsRow]]
+
+    @property
+    def came_or_went(self) -> list[FactsRow]:
+        """The files that were or are there, but not both."""
+        return [*self.added, *self.removed.values()]
+
+    @property
+    def moves_modules(self) -> bool:
+        """Whether it may be another one for any file where modules are found."""
+        return any(row.configures for row in chain(self.came_or_went, *self.changed.values()))
+
+
+def _difference(old_rows: Sequence[FactsRow], program: Program) -> _Difference:
+    old_of = {row.path: number for number, row in enumerate(old_rows)}
+    return _Difference(
+        [row for row in program.rows if row.path not in old_of],
+        {number: old_rows[number] for path, number in old_of.items() if path not in program.file_of},
+        {
+            number: (old_rows[number], row)
+            for row in program.rows
+            if (number := old_of.get(row.path, -1)) >= 0 and _outside(row) != _outside(old_rows[number])
+        },
+    )
 
 
 def _change(old: FactsRow, new: FactsRow) -> InterfaceChange | None:
@@ -85,6 +105,28 @@ def _change(old: FactsRow, new: FactsRow) -> InterfaceChange | None:
         return None
     change = interface_change(unpack_interface(old.interface), unpack_interface(new.interface))
     return change if change is not None and len(change.names) <= _MOST_NAMES else None
+
+
+def _keys(
+    difference: _Difference,
+    changes: Mapping[int, InterfaceChange],
+    old_rows: Sequence[FactsRow],
+    rows: Sequence[FactsRow],
+) -> set[str]:
+    """Return the keys of all that may change, see `Program.note`.
+
+    Args:
+        changes: Of the files of which names tell what is different, by old number.
+    """
+    came_or_went, changed = difference.came_or_went, difference.changed
+    others = (pair for number, pair in changed.items() if number not in changes)
+    return {
+        *(key for row in came_or_went for key in _path_keys(row.path)),
+        *(key for row in chain(came_or_went, *others) for key in _interface_keys(row)),
+        *(key for number, change in changes.items() for key in _change_keys(old_rows[number], change)),
+        *_unknown_keys(difference.added, changed.values()),
+        *_namespace_keys(old_rows, rows, came_or_went, changed.values()),
+    }
 
 
 def _outside(row: FactsRow) -> tuple[str, str, bytes]:
