@@ -52,17 +52,15 @@ class Answers:
 
     Args:
         program: Notes what is asked for.
+
+    Attributes:
+        waiting: Questions without an answer yet, and how many waited before.
     """
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._waiting: dict[Hashable, int] = {}  # questions without an answer yet, and how many waited before
+        self.waiting: dict[Hashable, int] = {}
         self._height = 0  # of the answers to what the innermost of them asked so far
-
-    @property
-    def are_awaited(self) -> bool:
-        """Whether a question is being asked."""
-        return bool(self._waiting)
 
     def ask(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None]) -> Meaning | None:
         """Ask a question that has no answer yet, and keep the answer.
@@ -72,25 +70,25 @@ class Answers:
             key: What is asked.
             ask: Finds the answer, perhaps by way of others.
         """
-        level = len(self._waiting)
-        if (before := self._waiting.get(key)) is not None:
+        level = len(self.waiting)
+        if (before := self.waiting.get(key)) is not None:
             if before == level - 1:  # a function that calls itself says nothing by that
                 return None
             raise _CameBackError(before)
         if level >= _DEEPEST:
             raise _TooDeepError
         outer_height, self._height = self._height, 0
-        self._waiting[key] = level
+        self.waiting[key] = level
         try:
             answer = kept[key] = self._asked(kept, key, ask, level)
         finally:
-            self._waiting.pop(key, None)
+            self.waiting.pop(key, None)
             self._height = max(outer_height, self._height + 1)
         return answer.meaning
 
     def known(self, answer: Answer) -> Meaning | None:
         """Return an answer that was kept, as if it had been found just now."""
-        level = len(self._waiting)
+        level = len(self.waiting)
         if level and level + answer.height > _DEEPEST:
             raise _TooDeepError
         self._height = max(self._height, answer.height)

@@ -121,31 +121,28 @@ class Hierarchy:
         Args:
             inherited: Whether the types inside a type above may be asked, which is not so where those above are looked for.
         """
-        found: Meaning | None = None
-        for position, part in enumerate(chain.split(".")):
-            if not position:
-                own = self.own_type(file, scope) if part in self._resolver.rules_of(file).type_names else None
-                found = (
-                    own.by("self", SURENESS["self"])
-                    if own
-                    else self._declared(file, scope, part, line, inherited=inherited)
-                )
-            elif (
-                found is not None
-                and found.kind == "definition"
-                and self._resolver.definition(found).kind != "namespace"
-            ):
-                inside = self._resolver.declared_in(found.file, found.index, part)
-                inherits = inherited and self._resolver.rules_of(found.file).inherits_types
-                if inside:
-                    found = Meaning("definition", found.file, inside[0])
-                else:
-                    found = self._inherited_type(found, part) if inherits else None
-            elif found is not None:
-                found = self._resolver.member(found, part)
+        first, *parts = chain.split(".")
+        found = self._first_named(file, scope, first, line, inherited=inherited)
+        for part in parts:
+            found = found and self._named_inside(found, part, inherited=inherited)
         if found is not None and self._resolver.rules_of(file).values_apart:
             found = as_type(self._resolver, found)
         return self._through_alias(found)
+
+    def _first_named(self, file: int, scope: int, name: str, line: int, *, inherited: bool) -> Meaning | None:
+        own = self.own_type(file, scope) if name in self._resolver.rules_of(file).type_names else None
+        if own is not None:
+            return own.by("self", SURENESS["self"])
+        return self._declared(file, scope, name, line, inherited=inherited)
+
+    def _named_inside(self, owner: Meaning, name: str, *, inherited: bool) -> Meaning | None:
+        """Return what a name means behind that of a type, a namespace or a module."""
+        if owner.kind != "definition" or self._resolver.definition(owner).kind == "namespace":
+            return self._resolver.member(owner, name)
+        if inside := self._resolver.declared_in(owner.file, owner.index, name):
+            return Meaning("definition", owner.file, inside[0])
+        inherits = inherited and self._resolver.rules_of(owner.file).inherits_types
+        return self._inherited_type(owner, name) if inherits else None
 
     def _through_alias(self, found: Meaning | None) -> Meaning | None:
         """Return the type that a name is another name of."""

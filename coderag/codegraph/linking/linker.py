@@ -1,6 +1,7 @@
 """The edges that begin in one file."""
 
 from collections.abc import Iterator, Sequence, Set
+from itertools import chain
 from typing import Final, NamedTuple
 
 from coderag.codegraph.linking.locals import Locals
@@ -58,7 +59,8 @@ class Linker:
         self._program: Program = resolver.program
         self._imported_files: Sequence[int] = ()
         self._near_files: Sequence[int] = ()
-        self._known_names: tuple[Set[str], ...] = ()
+        self._own_names: Set[str] = frozenset()
+        self._declared_names: Set[str] = frozenset()
 
     def link(self, file: int) -> LinkedFile:
         """Return the edges that begin in a file."""
@@ -66,23 +68,23 @@ class Linker:
             body = self._program.body(file)
             self._near_files = ()
             rules = self._resolver.rules_of(file)
-            own_names = {one.name for one in body.bindings}.union(
+            self._own_names = {one.name for one in body.bindings}.union(
                 rules.instance_names, rules.type_names, rules.base_names, rules.made_by
             )
-            self._known_names = own_names, self._program.declared_for(rules.languages, FULLY_LINKED)
+            self._declared_names = self._program.declared_for(rules.languages, FULLY_LINKED)
             self._resolver.locals = Locals(file, body.bindings, self._program.interface(file), rules)
-            links: dict[Link, None] = {}
             facts = self._program.interface(file).facts
             imported = list(self._imports(file, facts.imports))
             self._imported_files = [link.file for link in imported if link.file >= 0]
-            for found in (
-                imported,
-                self._bases(file),
-                self._overrides(file, facts.definitions),
-                self._references(file, body.references(self._may_be_here)),
-                self._documents(body.mentions),
-            ):
-                links.update(dict.fromkeys(found))
+            links = dict.fromkeys(
+                chain(
+                    imported,
+                    self._bases(file),
+                    self._overrides(file, facts.definitions),
+                    self._references(file, body.references(self._may_be_here)),
+                    self._documents(body.mentions),
+                )
+            )
             links.update(dict.fromkeys(self._package_imports(file, facts.imports, list(links))))
             if self._program.rows[file].role == "test" or self._program.peek(file).tests:
                 links.update(dict.fromkeys(self._tests(file, list(links))))
@@ -190,13 +192,13 @@ class Linker:
                 if method is not None and method.kind == "definition":
                     yield self._link("calls", one.scope, method, one.line, file)
 
-    def _may_be_here(self, chain: str) -> bool:
+    def _may_be_here(self, written: str) -> bool:
         """Return whether a chain may mean something in the repository: whether its last name is one of a declaration.
 
         Languages of which imports are followed do not lead into one another.
         """
-        name = bare(chain[chain.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
-        if any(name in names for names in self._known_names) or not name.isidentifier():
+        name = bare(written[written.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
+        if name in self._declared_names or name in self._own_names or not name.isidentifier():
             return True
         self._program.note(f"unknown:{name}")
         return False
@@ -206,23 +208,24 @@ class Linker:
             return
         if one.kind == "read" and found.resolver == "value" and "." not in one.chain:
             return  # a variable is mentioned, not what it happens to hold
-        kind = self._program.definition(found.file, found.index).kind
-        if one.kind in ("call", "new", "decorator"):
-            called = found
-            if kind not in TYPES and kind not in CALLABLE:
-                value = self._resolver.value(found)
-                if value is not None and value.kind == "instance" and one.kind != "new":
-                    value = self._resolver.member(value, "__call__")
-                if one.kind == "new" and (value is None or value.kind != "definition"):
-                    value = self._named_like(found)
-                if value is None or value.kind != "definition":
-                    yield self._link("references", one.scope, found, one.line, file)
-                    return
-                called, kind = value, self._program.definition(value.file, value.index).kind
-            relation: EdgeRelation = "instantiates" if kind in TYPES else "calls"
-            yield self._link(relation, one.scope, called, one.line, file)
-        else:
+        called = self._called(found, one.kind) if one.kind in ("call", "new", "decorator") else None
+        if called is None:
             yield self._link("references", one.scope, found, one.line, file)
+        else:
+            kind = self._program.definition(called.file, called.index).kind
+            yield self._link("instantiates" if kind in TYPES else "calls", one.scope, called, one.line, file)
+
+    def _called(self, found: Meaning, use: str) -> Meaning | None:
+        """Return the type or function that runs where a definition is called: itself, or what a variable holds."""
+        kind = self._program.definition(found.file, found.index).kind
+        if kind in TYPES or kind in CALLABLE:
+            return found
+        value = self._resolver.value(found)
+        if value is not None and value.kind == "instance" and use != "new":
+            value = self._resolver.member(value, "__call__")
+        if value is not None and value.kind == "definition":
+            return value
+        return self._named_like(found) if use == "new" else None
 
     def _named_like(self, constant: Meaning) -> Meaning | None:
         """Return the type that has a constant's name, which is what it makes; None if there is none."""

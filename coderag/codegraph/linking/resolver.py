@@ -85,12 +85,12 @@ class Resolver:
 
     def is_type(self, meaning: Meaning) -> bool:
         """Return whether a type itself is meant."""
-        return meaning.kind == "definition" and self.definition(meaning).kind in TYPES
+        return meaning.kind == "definition" and self.program.definition(meaning.file, meaning.index).kind in TYPES
 
     @property
     def is_asked(self) -> bool:
         """Whether a question waits for an answer."""
-        return self._answers.are_awaited
+        return bool(self._answers.waiting)
 
     def once(self, key: Hashable, ask: Callable[[], Meaning | None], *, is_local: bool = False) -> Meaning | None:
         """Return a kept answer, or ask and keep it.

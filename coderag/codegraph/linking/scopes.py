@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, TYPES, Meaning
 from coderag.codegraph.linking.overloads import bare, best, fitting, nearest_above
 from coderag.codegraph.linking.program import MODULE
-from coderag.facts import Binding, Import
+from coderag.facts import Binding, Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
+    from coderag.codegraph.linking.rules.base import Rules
 
 _DESPITE_OUTSIDE: Final = 0.85
 """How surely a name is what an outer scope declares, where a type outside may have a member of it."""
@@ -34,35 +35,42 @@ class Scopes:
         """
         rules = self._resolver.rules_of(file)
         interface = self._program.interface(file)
-        plain = bare(name)
-        value_name = plain if rules.counts_arguments and not rules.methods_apart else name  # a delegate may be called
-        bindings = self._resolver.locals.bindings if file == self._resolver.locals.file else {}
-        inner = True
-        maybe_outside: Meaning | None = None
+        called_too = rules.counts_arguments and not rules.methods_apart  # a delegate may be called
+        value_name = bare(name) if called_too else name
+        outside: Meaning | None = None  # the member that a type outside may have
+        inner = True  # whether no function lies between
         while scope != MODULE:
             kind = interface.definitions[scope].kind
-            is_type = kind in TYPES
-            if not (is_type and (rules.types_are_no_scopes or (rules.scope_hides_types and not inner))):
-                if (scope, value_name) in bindings and (found := _known_at(bindings[scope, value_name], line)):
-                    return self._resolver.bound(file, _last_above(found, line), is_local=True)
-                known = interface.known.get(scope, ())
-                found_here = self.in_scope(file, scope, name, line) if name in known or plain in known else None
-                if found_here is None and rules.members_in_scope:
-                    found_here = self._member_around(file, scope, name)
-                    if found_here is not None and found_here.kind == "external":
-                        maybe_outside, found_here = maybe_outside or found_here, None
-                if found_here is not None:
-                    return found_here.by(found_here.resolver, _DESPITE_OUTSIDE) if maybe_outside else found_here
-            if scope in interface.star_scopes and (from_star := self.from_stars(file, name, scope)) is not None:
-                return from_star
+            if not _is_hidden(kind, rules, inner=inner):
+                if (local := self._local(file, scope, value_name, line)) is not None:
+                    return self._resolver.bound(file, local, is_local=True)
+                found = self.in_scope(file, scope, name, line)
+                if found is None and rules.members_in_scope:
+                    found = self._member_around(file, scope, name)
+                    if found is not None and found.kind == "external":
+                        outside, found = outside or found, None
+                if found is not None:
+                    return _despite(outside, found)
+            if scope in interface.star_scopes and (found := self.from_stars(file, name, scope)) is not None:
+                return found
             inner = inner and kind not in CALLABLE
             scope = interface.definitions[scope].parent
-        if (scope, value_name) in bindings and (found := _known_at(bindings[scope, value_name], line)):
-            return self._resolver.bound(file, _last_above(found, line), is_local=True)
-        around = self.global_name(file, name, line, values=True)
-        if around is not None and maybe_outside is not None and around.kind != "external":
-            return around.by(around.resolver, _DESPITE_OUTSIDE)
-        return around or maybe_outside
+        if (local := self._local(file, scope, value_name, line)) is not None:
+            return self._resolver.bound(file, local, is_local=True)
+        found = self.global_name(file, name, line, values=True)
+        if found is None or found.kind == "external":
+            return found or outside
+        return _despite(outside, found)
+
+    def _local(self, file: int, scope: int, name: str, line: int) -> Binding | None:
+        """Return the binding of a local name that counts at a line: the last one above it; else the first."""
+        local = self._resolver.locals
+        bound = local.bindings.get((scope, name)) if file == local.file else None
+        if not bound:
+            return None
+        known = [one for one in bound if not one.last or one.first <= line <= one.last]
+        above = [one for one in known if one.line <= line]
+        return above[-1] if above else next(iter(known), None)
 
     def global_name(self, file: int, name: str, line: int, *, values: bool) -> Meaning | None:
         """Return what a name means outside of all declarations of a file.
@@ -140,17 +148,8 @@ class Scopes:
         imported: Sequence[Import] = interface.imports.get((scope, bare(name)), ())
         if imported and not rules.passing_on_binds:
             imported = [one for one in imported if not one.exported]
-        if declared := self.declared_in(file, scope, name):
-            lines = {one.line for one in imported}  # ``const a = require("a")`` declares what it imports
-            declared = [
-                index
-                for index in declared
-                if interface.definitions[index].kind not in rules.hidden_kinds
-                and interface.definitions[index].start_line not in lines
-            ]
-        if declared:
-            if line and rules.blocks_are_scopes and len(declared) > 1:
-                declared = nearest_above(interface.definitions, declared, line)
+        declared = self.declared_in(file, scope, name)
+        if declared and (declared := _meant(declared, interface.definitions, imported, rules, line)):
             return Meaning("definition", file, best(interface.definitions, declared), "", "scope", SURENESS["scope"])
         if imported:
             if (found := self._imported(file, imported, name)) is not None:
@@ -212,12 +211,35 @@ class Scopes:
         return self.from_stars(file, name)
 
 
-def _known_at(bindings: Sequence[Binding], line: int) -> Sequence[Binding]:
-    """Return the bindings whose block a line is in."""
-    return [one for one in bindings if not one.last or one.first <= line <= one.last]
+def _meant(
+    declared: Sequence[int], definitions: Sequence[Definition], imported: Sequence[Import], rules: "Rules", line: int
+) -> Sequence[int]:
+    """Return those of the definitions of a name in a scope that a bare name may mean.
+
+    Args:
+        imported: What brings the same name.
+        line: As for `Scopes.in_scope`.
+    """
+    lines = {one.line for one in imported}  # ``const a = require("a")`` declares what it imports
+    shown = [
+        index
+        for index in declared
+        if definitions[index].kind not in rules.hidden_kinds and definitions[index].start_line not in lines
+    ]
+    if line and rules.blocks_are_scopes and len(shown) > 1:
+        return nearest_above(definitions, shown, line)
+    return shown
 
 
-def _last_above(bindings: Sequence[Binding], line: int) -> Binding:
-    """Return the last binding above a line, or at it; the first if all are below."""
-    above = [one for one in bindings if one.line <= line]
-    return above[-1] if above else bindings[0]
+def _is_hidden(kind: str, rules: "Rules", *, inner: bool) -> bool:
+    """Return whether bare names do not mean what is in a scope of some kind.
+
+    Args:
+        inner: Whether the names stand in no function inside it.
+    """
+    return kind in TYPES and (rules.types_are_no_scopes or (rules.scope_hides_types and not inner))
+
+
+def _despite(outside: Meaning | None, found: Meaning) -> Meaning:
+    """Return what is meant, less surely if a type outside may have a member of the name."""
+    return found.by(found.resolver, _DESPITE_OUTSIDE) if outside else found

@@ -129,36 +129,49 @@ class Values:
         rules = self._resolver.rules_of(file)
         if text.name.startswith("("):
             return Meaning("tuple", file, scope, text.name)
-        last = text.name.rpartition(".")[2]
-        counted = f"{text.name}`{len(text.arguments)}" if text.arguments and rules.counts_type_arguments else text.name
-        found = self._resolver.named(file, scope, counted, line) if text.name and rules.types_are_declared else None
-        if found is not None and self._resolver.is_type(found):
-            return self._unaliased(found).of_kind("instance")
-        of_first = last in rules.collections_of_first
-        if not text.name or ((of_first or last in rules.collections) and text.arguments):
-            element = (
-                self._instance(file, scope, text.arguments[0 if of_first else -1], line) if text.arguments else None
-            )
-            return (
-                element.of_kind("elements")
-                if element is not None and element.kind == "instance"
-                else Meaning("elements")
-            )
-        if last in rules.wrappers and text.arguments:
-            return self._instance(file, scope, text.arguments[0], line)
-        if last in rules.type_of and text.arguments:
-            inner = self._instance(file, scope, text.arguments[0], line)
-            if inner is None:  # the type of a value
-                return self._resolver.named(file, scope, text.arguments[0].name, line)
-            return inner.of_kind("definition") if inner.kind == "instance" else None
+        if rules.types_are_declared and (found := self._declared_instance(file, scope, text, line)) is not None:
+            return found
+        last, arguments = text.name.rpartition(".")[2], text.arguments
+        if not text.name or (arguments and last in rules.collections):
+            return self._elements(file, scope, arguments[-1:], line)
+        if arguments and last in rules.collections_of_first:
+            return self._elements(file, scope, arguments[:1], line)
+        if arguments and last in rules.wrappers:
+            return self._instance(file, scope, arguments[0], line)
+        if arguments and last in rules.type_of:
+            return self._type_of(file, scope, arguments[0], line)
         if text.name in rules.type_names and (own := self._resolver.own_type(file, scope)) is not None:
             return own.of_kind("instance")
         if rules.types_are_declared:
             return Meaning("external", name=text.name)
         found = self._resolver.named(file, scope, text.name, line)
-        if found is not None and self._resolver.is_type(found):
-            return self._unaliased(found).of_kind("instance")
-        return found if found is not None and found.kind == "external" else None
+        return found if found is not None and found.kind == "external" else self._instance_of(found)
+
+    def _declared_instance(self, file: int, scope: int, text: TypeText, line: int) -> Meaning | None:
+        """Return an instance of a type of the repository, where a declared one comes before what the language has."""
+        if not text.name:
+            return None
+        counts = self._resolver.rules_of(file).counts_type_arguments and text.arguments
+        name = f"{text.name}`{len(text.arguments)}" if counts else text.name
+        return self._instance_of(self._resolver.named(file, scope, name, line))
+
+    def _elements(self, file: int, scope: int, element: Sequence[TypeText], line: int) -> Meaning:
+        """Return a collection, whose elements are of a type if that is told."""
+        one = self._instance(file, scope, element[0], line) if element else None
+        return one.of_kind("elements") if one is not None and one.kind == "instance" else Meaning("elements")
+
+    def _type_of(self, file: int, scope: int, text: TypeText, line: int) -> Meaning | None:
+        """Return the type itself that a value is: of ``type[Foo]``, or of ``typeof foo`` what that means."""
+        instance = self._instance(file, scope, text, line)
+        if instance is None:
+            return self._resolver.named(file, scope, text.name, line)
+        return instance.of_kind("definition") if instance.kind == "instance" else None
+
+    def _instance_of(self, found: Meaning | None) -> Meaning | None:
+        """Return an instance of what is meant, if that is a type."""
+        if found is None or not self._resolver.is_type(found):
+            return None
+        return self._unaliased(found).of_kind("instance")
 
     def _unaliased(self, found: Meaning) -> Meaning:
         """Return the type that a declared alias stands for, if its text says so."""
