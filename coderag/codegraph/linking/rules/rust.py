@@ -106,7 +106,9 @@ class RustRules(Rules):
 
     def module(self, file: int, module: str) -> Meaning | None:
         """Return the module, or the type, of a path as seen from a file's own module."""
-        return self._modules.find(file, module.split("."))
+        return self.program.remembered(
+            "rust module", (file, module), lambda: self._modules.find(file, module.split("."))
+        )
 
     def is_own_module(self, one: Import) -> bool:
         """Return whether an import is ``mod name;``."""
