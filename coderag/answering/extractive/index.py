@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from coderag.answering.draft import Lines
 from coderag.errors import AmbiguousNameError, UnknownNameError
 from coderag.graph_questions import GraphQuestion, ask_graph
-from coderag.schema import NAMED_BY_FILE, RESOLVED, GraphNeighbour, Kind
+from coderag.schema import NAMED_BY_FILE, RESOLVED, EdgeRelation, GraphNeighbour, Kind
 from coderag.state import QueryContext
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece
@@ -20,7 +20,7 @@ from coderag.tokens import query_terms, raw_tokens, text_terms
 
 CALLABLE: Final = frozenset({"function", "method", "macro"})
 TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
-_CALLS: Final = ("calls", "instantiates")
+CALLS: Final[Sequence[EdgeRelation]] = ("calls", "instantiates")
 FILE: Final = "file"
 MOST_NAMED: Final = 20
 """Declarations of one name that the code graph looks at, the most used."""
@@ -72,6 +72,14 @@ class Call:
     target: Declared
     line: int
     confidence: float
+
+
+class Tie(NamedTuple):
+    """A relation between two declarations."""
+
+    source: Declared
+    relation: str
+    target: Declared
 
 
 class Index:
@@ -262,12 +270,25 @@ class Index:
     def calls(self, nodes: Collection[int], *, inwards: bool = False) -> list[Call]:
         """Return the calls that some nodes make, or those of them, by their lines; not what is outside the repository."""
         edges = self._symbols.edges_at(
-            self._symbols.positions(sorted(nodes), "in" if inwards else "out", _CALLS, RESOLVED)
+            self._symbols.positions(sorted(nodes), "in" if inwards else "out", CALLS, RESOLVED)
         )
         made = [
             Call(self.declared(edge.source), self.declared(edge.target), edge.line, edge.confidence) for edge in edges
         ]
         return sorted((call for call in made if call.target.path), key=lambda call: (call.source.path, call.line))
+
+    def ties_at(self, path: str, line: int, relations: Collection[EdgeRelation]) -> list[Tie]:
+        """Return what a line says: the relations of some kinds that it is the evidence of."""
+        file = self._symbols.file_node(path)
+        if file is None:
+            return []
+        nodes = self._symbols.nodes_of_file(file)
+        edges = self._symbols.edges_at(self._symbols.positions(nodes, "out", relations, RESOLVED))
+        return [
+            Tie(self.declared(edge.source), edge.relation, self.declared(edge.target))
+            for edge in edges
+            if edge.line == line
+        ]
 
     def acting(self, node: int) -> list[int]:
         """Return the nodes whose calls are a node's own: itself, its constructor, what is inside a function."""

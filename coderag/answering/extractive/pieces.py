@@ -1,14 +1,14 @@
 """Show a piece of code or documentation, and what it says of itself."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.excerpt import Rarities, telling
-from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.index import CALLS, Index
 from coderag.answering.extractive.writer import (
     Writer,
     code,
@@ -18,8 +18,9 @@ from coderag.answering.extractive.writer import (
     lines_of,
     prose,
     shown_name,
+    without_tags,
 )
-from coderag.schema import NAMED_BY_FILE
+from coderag.schema import NAMED_BY_FILE, EdgeRelation
 from coderag.state import QueryState
 from coderag.stores.pieces import Piece
 
@@ -135,17 +136,38 @@ _OF_FILES: Final = frozenset({"imports", "imported_by"})
 _FROM_RESULT: Final = frozenset({"callee", "imports", "base", "interface_of"})
 """Relations whose line of evidence is the result's."""
 
+_DERIVING: Final = ("inherits", "implements", "overrides")
+_SAID_BY_LINE: Final[Mapping[str, Sequence[EdgeRelation]]] = MappingProxyType(
+    {
+        "caller": CALLS,
+        "callee": CALLS,
+        "base": _DERIVING,
+        "derived": _DERIVING,
+        "interface_of": _DERIVING,
+    }
+)
+"""What a line of evidence says of its own declaration, by how the piece belongs to its result."""
+
+_VERBS: Final = MappingProxyType(
+    {
+        "calls": "calls",
+        "instantiates": "calls",
+        "inherits": "extends",
+        "implements": "implements",
+        "overrides": "overrides",
+    }
+)
+
 
 def _phrase(index: Index, piece: Piece, line: Lines | None) -> str:
-    """Return how a piece belongs to its result; of a call, what the line calls: its chunk may have other declarations."""
-    if piece.relation not in ("caller", "callee") or line is None:
+    """Return how a piece belongs to its result; what the line itself says, for chunks may have other declarations too."""
+    said = _SAID_BY_LINE.get(piece.relation or "")
+    if said is None or line is None:
         return piece.phrase
-    source = index.at(line.path, line.start_line)
-    made = index.calls(index.acting(source.node)) if source else []
-    for call in made:
-        inside = call.target.path == piece.path and piece.start_line <= call.target.start_line <= piece.end_line
-        if call.line == line.start_line and (inside or piece.relation == "caller"):
-            return f"{code(call.source.name)} calls {code(call.target.name)}"
+    for tie in index.ties_at(line.path, line.start_line, said):
+        inside = tie.target.path == piece.path and piece.start_line <= tie.target.start_line <= piece.end_line
+        if inside or piece.relation not in _FROM_RESULT:
+            return f"{code(tie.source.name)} {_VERBS[tie.relation]} {code(tie.target.name)}"
     return ""
 
 
@@ -210,9 +232,9 @@ def _line_of_name(piece: Piece, lines: Sequence[str]) -> int:
 
 
 def _paragraphs(docstring: str) -> list[str]:
-    """Return the first paragraphs of a docstring, some 600 characters."""
+    """Return the first paragraphs of a docstring, some 600 characters, without its tags."""
     shown: list[str] = []
-    for paragraph in _PARAGRAPH.split(docstring.strip()):
+    for paragraph in _PARAGRAPH.split(without_tags(docstring).strip()):
         if shown and sum(map(len, shown)) + len(paragraph) > _LONGEST_DOCUMENTATION:
             break
         if paragraph.strip():

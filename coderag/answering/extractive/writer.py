@@ -15,6 +15,15 @@ _SPACES: Final = re.compile(r"\s+")
 _MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?:\s+|$)|(?<=[。！？])|\n\s*\n")
 _HEADING: Final = re.compile(r"^\s*#+\s.*$", re.MULTILINE)
+_TAGS: Final = re.compile(
+    r"(?:^|\s)@(?:api|author|category|copyright|covers|example|group|inherit[Dd]oc|internal|license|link|method|package|param|phpstan-\w+|private"
+    r"|property|protected|psalm-\w+|public|returns?|see|since|subpackage|template|throws|var|version)\b.*",
+    re.DOTALL,
+)
+"""Where the tags of a documentation comment begin, such as ``@param``: what is before them says what a thing is for."""
+
+_INLINE_TAG: Final = re.compile(r"\{@(?:link|linkplain|code|literal|see)\s+#?([^}]+)\}")
+_HTML: Final = re.compile(r"</?(?:b|br|code|em|i|li|ol|p|pre|strong|ul)\s*/?>", re.IGNORECASE)
 _ROLE: Final = re.compile(r"(?<!\w):(?:\w+:)?\w+:`~?(?=\w)")
 """What is before a name in reStructuredText, such as ``:meth:``, with the backtick."""
 
@@ -103,12 +112,17 @@ def prose(text: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a docstring as prose."""
-    told = _HEADING.sub("", text)
+    """Return the first sentence of a docstring as prose; empty if it has nothing but tags."""
+    told = without_tags(_HEADING.sub("", text))
     sentence = next((part for part in _SENTENCE.split(told.strip()) if part.strip()), "").strip()
     if len(sentence) > _LONGEST_SENTENCE:
         sentence = f"{sentence[:_LONGEST_SENTENCE].rsplit(' ', 1)[0]} …"
     return prose(sentence)
+
+
+def without_tags(text: str) -> str:
+    """Return the words of a documentation comment, without its tags and the marks of HTML."""
+    return _HTML.sub("", _INLINE_TAG.sub(r"`\1`", _TAGS.sub("", text)))
 
 
 def kind_name(kind: str) -> str:

@@ -78,6 +78,10 @@ def test_a_long_line_of_code_is_cut():
         ("# Safety\n\nThe caller must hold the lock. Always.", "The caller must hold the lock."),
         ("これは文です。次の文。", "これは文です。"),
         ("See `a.b` for it. More.", "See `a.b` for it."),
+        ("Class Basket @package Shop\\Goods", "Class Basket"),
+        ("@param array $goods\n@return void", ""),
+        ("<p>A {@link Basket} of <i>goods</i>.", "A `Basket` of goods."),
+        ("Use @app.route to add one.", "Use @app.route to add one."),
         ("", ""),
     ],
 )
