@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from coderag.answering.extractive.excerpt import rarities_of
 from coderag.answering.extractive.failures import write_failures
 from coderag.answering.extractive.index import Index
-from coderag.answering.extractive.messages import write_messages
 from coderag.answering.extractive.pieces import also, reason, relations, show, whole
 from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
 from coderag.answering.shapes import asks_of_failure
@@ -18,9 +17,15 @@ _INDENT = "   "  # below a numbered entry
 
 
 def write_explanation(
-    writer: Writer, index: Index, state: QueryState, results: Sequence[Piece], related: Sequence[Piece]
+    writer: Writer,
+    index: Index,
+    state: QueryState,
+    results: Sequence[Piece],
+    related: Sequence[Piece],
+    *,
+    is_answered: bool = False,
 ) -> None:
-    """Write what the best results say.
+    """Write what the best results say; where they are but what is near to the answer, only what they are.
 
     Args:
         writer: Of the answer.
@@ -28,10 +33,12 @@ def write_explanation(
         state: With the analysis.
         results: At least one, best first.
         related: Code that belongs to them.
+        is_answered: Whether what answers has been written before them.
     """
-    write_messages(writer, index, state)
-    if asks_of_failure(state["query"]) and state["analysis"]["report"] is None:
-        write_failures(writer, index, state)
+    asks_of_failing = asks_of_failure(state["query"]) and state["analysis"]["report"] is None
+    if is_answered or (asks_of_failing and write_failures(writer, index, state)):
+        also(writer, index, results[: _MAIN + _MOST_ALSO], "Read next")
+        return
     main = [whole(index, piece) for piece in results[:_MAIN]]
     files = list(dict.fromkeys(code(piece.path) for piece in main))
     similar = state["analysis"]["intent"] == "find_similar"

@@ -11,6 +11,7 @@ from coderag.answering.extractive.definition import write_definition
 from coderag.answering.extractive.explanation import write_explanation
 from coderag.answering.extractive.flow_steps import write_flow
 from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.messages import find_messages, write_messages
 from coderag.answering.extractive.not_found import unknown, unknown_names, write_not_found
 from coderag.answering.extractive.occurrences import occurrences, write_occurrences, write_said_of
 from coderag.answering.extractive.usages import write_usages
@@ -40,9 +41,14 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], 
     """
     writer, index = Writer(), Index(context)
     shape = shape_of(state)
+    messages = find_messages(index, state)
+    write_messages(writer, index, messages)
     if shape == "not_found":
+        if messages:
+            return writer.draft("explanation")
         return writer.draft(shape, write_not_found(writer, index, state, results))
-    _verdict(writer, state)
+    if not messages:
+        _verdict(writer, state)
     missing = _write(writer, index, shape, state, results, related)
     if missing is None:
         missing = unknown_names(index, state)
@@ -54,7 +60,8 @@ def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], 
         ):
             shape = "explanation"
             _write_said(writer, index, state)
-            write_explanation(writer, index, state, results, related)
+            is_answered = bool(messages) and state["analysis"]["report"] is None
+            write_explanation(writer, index, state, results, related, is_answered=is_answered)
     return writer.draft(shape, missing)
 
 

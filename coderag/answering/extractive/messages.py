@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from textwrap import dedent
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import Index
-from coderag.answering.extractive.writer import Writer, code
+from coderag.answering.extractive.writer import Writer, code, counted, joined
 from coderag.schema import Role
 from coderag.state import QueryState
 from coderag.tokens import raw_tokens, text_terms
@@ -20,10 +20,15 @@ _ROLES: Final[Sequence[Role]] = ("source", "generated", "config", "vendored", "e
 
 _MOST_MESSAGES, _MOST_TRIED, _MOST_CHUNKS = 2, 4, 80
 _LONGEST_WRITTEN = 4  # lines of code that have one message
-_FEWEST_WORDS, _FEWEST_PAIRS = 3, 2  # fewer are a name, or said by many
+_FEWEST_WORDS = 2
+_FEWEST_PAIRS = 2  # fewer are said by many; in a literal they are not
+_MANY_PAIRS = 4  # fewer of a literal are looked for at its beginning, all of them
 _LEAST: Final = 0.6  # of the message's pairs of words
-_BEFORE, _AFTER = 2, 3  # lines around it that are shown
+_BEFORE, _AFTER = 6, 3  # lines around it that are shown, of the same declaration
+_MOST_OTHERS = 3  # places
 _LONGEST_LINE = 1_000  # characters; a longer one is data
+_QUOTE: Final = re.compile(r"[\"'`].*")  # the rest of a line from where a literal begins
+_COMMENT: Final = re.compile(r"^\s*(?://|#|/?\*|--)")
 _VALUE: Final = re.compile(r"\d")
 _PREFIX: Final = re.compile(r"\b[bfruBFRUL]{1,2}(?=[\"'])")  # of a literal
 _EXCEPTION: Final = re.compile(
@@ -44,53 +49,100 @@ _LOGGED: Final = re.compile(
 """A line that a program wrote."""
 
 
-def write_messages(writer: Writer, index: Index, state: QueryState) -> None:
-    """Write where the messages that a question quotes are written."""
-    found = [lines for text in _messages(state)[:_MOST_TRIED] for lines in _of_chain(index, text)]
-    for lines in list(dict.fromkeys(found))[:_MOST_MESSAGES]:
+class _Message(NamedTuple):
+    """What may be a message. What nothing but itself says to be one counts only if it is written as a literal."""
+
+    text: str
+    is_literal: bool = False
+
+
+_STATEMENT: Final = re.compile(
+    r"^(?!\s*(?:how|what|where|who|why|when|which|is|are|does|do|can|show|find|list|explain|compare|difference)\b)[^?\n]+$",
+    re.IGNORECASE,
+)
+"""A question that is none, such as a message alone."""
+
+
+def find_messages(index: Index, state: QueryState) -> list[list[Lines]]:
+    """Return where the messages that a question quotes, or consists of, are written; of each all places, the best first."""
+    found = [places for message in _messages(state)[:_MOST_TRIED] for places in _of_chain(index, message)]
+    return list({places[0]: places for places in reversed(found)}.values())[::-1][:_MOST_MESSAGES]
+
+
+def write_messages(writer: Writer, index: Index, messages: Sequence[Sequence[Lines]]) -> None:
+    """Write where messages are written, with the code around the first place of each."""
+    for lines, *others in messages:
         around = index.at(lines.path, lines.start_line)
         inside = f", in {code(around.name)}" if around and around.kind != "file" else ""
-        writer.say(f"The message is written in {writer.cite(lines)}{inside}:\n")
-        shown = index.lines(lines.path, max(lines.start_line - _BEFORE, 1), lines.end_line + _AFTER) or lines
+        more = [counted(len(others) - _MOST_OTHERS, "more place")] if len(others) > _MOST_OTHERS else []
+        elsewhere = joined([*map(writer.cite, others[:_MOST_OTHERS]), *more])
+        also = f", also in {elsewhere}" if others else ""
+        writer.say(f"The message is written in {writer.cite(lines)}{inside}{also}:\n")
+        first = max(lines.start_line - _BEFORE, 1)
+        last = lines.end_line + _AFTER
+        if around and around.kind != "file":
+            first, last = max(first, around.start_line), max(min(last, around.end_line), lines.end_line)
+        shown = index.lines(lines.path, first, last) or lines
         writer.code(dedent(shown.text).split("\n"), index.language(lines.path))
         writer.say()
 
 
-def _messages(state: QueryState) -> list[str]:
-    analysis = state["analysis"]
+def _messages(state: QueryState) -> list[_Message]:
+    analysis, question = state["analysis"], state["query"]
     if analysis["report"]:
-        return analysis["report"]["messages"]
+        return [_Message(text) for text in analysis["report"]["messages"]]
     quoted = [one["text"] for one in analysis["entities"] if one["kind"] in _QUOTING]
-    met = [met[1] for met in [_MET.search(state["query"])] if met]
-    return [*quoted, *met, *(line for line in state["query"].splitlines() if _LOGGED.match(line))]
+    met = [met[1] for met in [_MET.search(question)] if met]
+    logged = [line for line in question.splitlines() if _LOGGED.match(line)]
+    alone = [question] if analysis["intent"] == "general" and _STATEMENT.match(question) else []
+    return [*map(_Message, (*quoted, *met, *logged)), *(_Message(text, is_literal=True) for text in alone)]
 
 
-def _of_chain(index: Index, text: str) -> list[Lines]:
+def _of_chain(index: Index, message: _Message) -> list[list[Lines]]:
     """Return where a message is written, else its parts: an error is often told within what it made fail."""
-    message = _EXCEPTION.sub("", text)
-    for parts in ([message], message.split(": ")):
-        if found := [lines for part in parts if (lines := _written(index, part))]:
+    text = _EXCEPTION.sub("", message.text)
+    for parts in ([text], text.split(": ")):
+        if found := [places for part in parts if (places := _written(index, message._replace(text=part)))]:
             return found
     return []
 
 
-def _written(index: Index, message: str) -> Lines | None:
-    """Return the few lines that have most of a message, one word after the other; None if nothing has enough of it."""
-    words = _words(message)
+def _written(index: Index, message: _Message) -> list[Lines]:
+    """Return the places, of a few lines each, that have most of a message, one word after the other."""
+    words = _words(message.text)
     wanted = {pair for pair in pairwise(words) if not _VALUE.search("".join(pair))}
-    if len(set(words)) < _FEWEST_WORDS or len(wanted) < _FEWEST_PAIRS:
-        return None
-    best: tuple[float, int, int, Lines] | None = None
+    if len(set(words)) < _FEWEST_WORDS or not wanted:
+        return []
+    is_literal = message.is_literal or len(wanted) < _FEWEST_PAIRS
+    begins = words[0] if is_literal and len(wanted) < _MANY_PAIRS else ""
+    best: tuple[float, int, int] = (1.0 if begins else _LEAST, -len(_ROLES), -_LONGEST_WRITTEN)
+    places: list[Lines] = []
     for row, text in _likely(index, words):
-        lines = [line[:_LONGEST_LINE] for line in text.removesuffix("\n").split("\n")]
+        lines = text.removesuffix("\n").split("\n")
         path = index.corpus.paths[index.corpus.file_of[row]]
-        role = _ROLES.index(index.role(path))
-        for start, end, share in _windows([_words(line) for line in lines], wanted):
+        role = index.role(path)
+        if is_literal and role in ("test", "docs"):
+            continue
+        written = [_words((_literal(line) if is_literal else line)[:_LONGEST_LINE]) for line in lines]
+        for start, end, share in _windows(written, wanted):
+            rank = (share, -_ROLES.index(role), start - end)
+            if rank < best or (begins and written[start][:1] != [begins]):
+                continue
             first = int(index.corpus.start_lines[row]) + start
-            rank = (share, -role, start - end)
-            if share >= _LEAST and (best is None or rank > best[:3]):
-                best = (*rank, Lines(path, first, first + end - start, "\n".join(text.split("\n")[start : end + 1])))
-    return best[3] if best else None
+            place = Lines(path, first, first + end - start, "\n".join(lines[start : end + 1]))
+            if rank > best:
+                best, places = rank, []
+            if not any(
+                one.path == path and first <= one.end_line and one.start_line <= place.end_line for one in places
+            ):
+                places.append(place)
+    return places
+
+
+def _literal(line: str) -> str:
+    """Return a line from where its first literal begins; empty if it has none, or is a comment."""
+    found = None if _COMMENT.match(line) else _QUOTE.search(line)
+    return found[0] if found else ""
 
 
 def _likely(index: Index, words: Sequence[str]) -> Iterator[tuple[int, str]]:

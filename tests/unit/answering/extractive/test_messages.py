@@ -1,7 +1,9 @@
 import pytest
 
+from coderag.answering.extractive.extract import extract
+from coderag.stores.pieces import result_pieces
 from tests.support.corpora import make_context
-from tests.support.extracted import cited, extracted, places
+from tests.support.extracted import cited, extracted, places, state_of
 
 FILES = {
     "shop/pay.py": (
@@ -62,3 +64,35 @@ def test_the_message_of_a_report_is_found(shop):
 )
 def test_what_nothing_writes_word_for_word_is_not_said_to_be_written(shop, question):
     assert "The message is written" not in extracted(shop, question).text
+
+
+REFUSALS = {
+    "shop/pay.py": (
+        'def charge(card):\n    raise Refused("unrecognized card: %s", card)\n\n\n'
+        'def hold(card):\n    # the card limit is told by its bank\n    tell("what is left after the card limit")\n'
+    ),
+    "shop/gift.py": 'def wrap(card):\n    raise Refused("unrecognized card: %s", card)\n',
+    "tests/test_pay.py": 'def test_it():\n    assert "card was stolen" in told\n',
+}
+
+
+@pytest.mark.parametrize(
+    "question", ["unrecognized card", 'what does "unrecognized card" mean', "unrecognized card: 7"]
+)
+def test_a_short_message_is_found_where_a_literal_begins_with_it_and_all_places_are_told(question):
+    draft = extracted(make_context(REFUSALS), question)
+    assert draft.text.startswith("The message is written in `shop/")
+    assert {("shop/pay.py", 2, 2), ("shop/gift.py", 2, 2)} <= places(draft) == cited(draft)
+
+
+@pytest.mark.parametrize("question", ["card limit", "card was stolen", "charge card", "where is the unrecognized card"])
+def test_words_that_begin_no_literal_of_the_code_are_no_message(question):
+    assert "The message is written" not in extracted(make_context(REFUSALS), question).text
+
+
+@pytest.mark.parametrize("evidence", ["weak", "not_found"])
+def test_what_a_message_makes_sure_is_not_said_to_be_weak(shop, evidence):
+    state = {**state_of(shop, 'why do I get "refund of 1234 is not possible any more"'), "evidence": evidence}
+    draft = extract(shop, state, result_pieces(shop.corpus, state["results"]), [])
+    assert draft.text.startswith("The message is written in `shop/pay.py:15`")
+    assert draft.shape == "explanation"
