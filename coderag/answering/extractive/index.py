@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from coderag.answering.draft import Lines
 from coderag.errors import AmbiguousNameError, UnknownNameError
 from coderag.graph_questions import GraphQuestion, ask_graph
@@ -114,6 +116,17 @@ class Index:
         """Return one line of a file; None if the index has it not."""
         return self.lines(path, number, number)
 
+    def whole_file(self, path: str) -> list[str]:
+        """Return the lines of a file; those that are in no chunk are empty."""
+        rows = self.corpus.chunk_rows(self._files[path])
+        last = max((int(self.corpus.end_lines[row]) for row in rows), default=0)
+        found = {
+            number: line
+            for row in rows
+            for number, line in enumerate(self._text(row), int(self.corpus.start_lines[row]))
+        }
+        return [found.get(number, "") for number in range(1, last + 1)]
+
     def lines_of(self, declared: Declared) -> Lines | None:
         """Return the lines of a declaration."""
         return self.lines(declared.path, declared.start_line, declared.end_line)
@@ -193,6 +206,13 @@ class Index:
         return Declared(
             node, known.path, known.start_line, known.end_line, known.qualified_name, known.kind, known.role
         )
+
+    @cached_property
+    def central(self) -> list[Declared]:
+        """The declarations of the repository that other code rests on, those first that most does."""
+        ranks = self._symbols.centralities
+        nodes = [node for node in np.argsort(-ranks, kind="stable").tolist() if ranks[node] > 0]
+        return [self.declared(node) for node in nodes if self._symbols.kinds[node] in _DECLARED]
 
     def members(self, declared: Declared) -> list[Declared]:
         """Return what is declared right inside a declaration, or elsewhere as its member (a Go type's methods), in order."""
