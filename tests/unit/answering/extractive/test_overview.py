@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.answering.extractive.overview import asks_for_overview
+from coderag.answering.whole import asks_for_overview
 from tests.support.corpora import make_context
 from tests.support.extracted import cited, extracted, places
 
