@@ -3,7 +3,7 @@
 The code graph is a collaborator of the query; this is the one place that knows which of its methods answers ask.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -270,8 +270,18 @@ class Index:
             return ranked[0]
         wanted = set(query_terms(words))
         named = [piece for piece in results if piece.kind not in NAMED_BY_FILE]
-        best = max(named, key=lambda piece: len(wanted & set(text_terms(piece.name))), default=None)
-        return self.of_piece(best) if best and wanted & set(text_terms(best.name)) else None
+        described = {one.node: one for piece in named for one in self._around(piece)}
+        best = max(described.values(), key=lambda one: _fit(one, wanted, kinds), default=None)
+        return best if best and _fit(best, wanted, kinds)[0] else None
+
+    def _around(self, piece: Piece) -> Iterator[Declared]:
+        """Yield what a piece declares, and the declarations that it is a member of."""
+        parts = piece.name.split(".")
+        for number in range(len(parts), 0, -1):
+            name = ".".join(parts[:number])
+            declared = self._at(piece.path, piece.start_line, name)
+            if declared and declared.name in (name, piece.name):
+                yield declared
 
     def _at(self, path: str, line: int, name: str) -> Declared | None:
         """Return the declaration of a name at or right below a line, else what is around the line."""
@@ -321,3 +331,9 @@ class Index:
     def called(self, declared: Declared) -> frozenset[int]:
         """Return the nodes that a call of a declaration may name: a type by its constructors too."""
         return self.same([declared.node, *self.graph.kin.constructors(declared.node)])
+
+
+def _fit(declared: Declared, words: Collection[str], kinds: Collection[str]) -> tuple[int, bool, int]:
+    """Return how many of some words a name has, whether its kind is meant, and that the fewer other words the better."""
+    terms = set(text_terms(declared.name))
+    return len(terms.intersection(words)), declared.kind in kinds, -len(terms)

@@ -100,3 +100,13 @@ def test_constructors_are_not_told_as_what_both_have_but_methods_of_such_a_name_
     files = {f"{name}.py": f"class {name}Reader:\n{body}" for name in ("Wide", "Narrow")}
     text = extracted(make_context(files), "difference between WideReader and NarrowReader").text
     assert "- Both have the members `init` — " in text
+
+
+def test_a_side_in_words_is_the_type_and_not_one_of_its_members():
+    rows = "".join(
+        f"    def field_{number}(self):\n        return self.stored[{number}] * 7\n\n" for number in range(60)
+    )
+    original = '    def original(self):\n        """Return the gift cart as it was, for a gift cart may differ."""\n'
+    files = FILES | {"shop/gift.py": f"class GiftCartRow:\n{rows}{original}        return self.cart\n"}
+    text = extracted(make_context(files), "difference between a wish list and a gift cart").text
+    assert "**`WishList` and `GiftCartRow`**" in text
