@@ -1,12 +1,13 @@
 """Look up what the symbol table and the code graph know: definitions, users, relatives, tests, places."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.kin import DISPATCHED, FUNCTION_KINDS
+from coderag.codegraph.kin import DISPATCHED, FUNCTION_KINDS, TYPE_KINDS
 from coderag.codegraph.questions import answer
 from coderag.codegraph.relations import NOUNS
 from coderag.codegraph.symbol_graph import SymbolGraph
@@ -48,7 +49,8 @@ def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> Found:
         return _similar(corpus, analysis)
     if analysis["intent"] == "find_definition":
         at_places = [_at(corpus, location) for location in _named(analysis, _LOCATIONS)]
-        declared = [candidate for name in _named(analysis, _NAMES) for candidate in definitions(corpus, name)]
+        names = [_as_type(corpus, analysis["question"], name) for name in _named(analysis, _NAMES)]
+        declared = [candidate for name in names for candidate in definitions(corpus, name)]
         found = {
             (candidate["chunk_id"], candidate["start_line"]): candidate
             for candidate in (*at_places, *declared)
@@ -69,6 +71,14 @@ def definitions(corpus: Corpus, name: str) -> list[Candidate]:
     """Return where a name is declared, best match first."""
     matches = [match for match in corpus.symbols.find(name) if match.quality >= _SURE_ENOUGH]
     return [_declared(corpus, match) for match in matches[:_MOST]]
+
+
+def _as_type(corpus: Corpus, question: str, name: str) -> str:
+    """Return the name of the type that is meant by a word with an article, though a function or a field is called so too."""
+    capital = name.capitalize()
+    is_word = name.islower() and re.search(rf"\ban?\s+{re.escape(name)}\b", question) is not None
+    found = corpus.symbols.find(capital) if is_word else []
+    return capital if any(match.name == capital and match.kind in TYPE_KINDS for match in found) else name
 
 
 def _at(corpus: Corpus, location: str) -> Candidate | None:

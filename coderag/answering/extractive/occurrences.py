@@ -20,6 +20,7 @@ _MOST_ALIKE, _MOST_UNTIED = 6, 5
 _MOST_CHUNKS = 400  # looked through
 _LONGEST_LINE = 1_000  # a longer one is data, and patterns would take long for it
 _MOST_SAID, _MOST_TOLD = 5, 2  # lines of a name in an explanation, and those of documents
+_CHANGE_LOG: Final = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes)[^/]*$", re.IGNORECASE)
 _MOST_LINES = 4  # of one file, while others are to be shown
 
 
@@ -132,7 +133,7 @@ def write_said_of(writer: Writer, index: Index, question: str, name: str, places
         return -len(others.intersection(text_terms(f"{line.path} {index.chunk_name(line.path, line.start_line)}")))
 
     documented = [one for one in places if index.role(one.path) == "docs" and one.path not in translated]
-    told = sorted(documented, key=lambda one: (not _tells(one.text, name), near(one)))[:_MOST_TOLD]
+    told = sorted(documented, key=lambda one: (_is_change_log(one), not _tells(one.text, name), near(one)))[:_MOST_TOLD]
     written = [one for one in places if index.role(one.path) not in ("docs", "test")]
     assigned = sorted(written, key=lambda one: (not _assigns(one.text, name), near(one)))[: _MOST_SAID - len(told)]
     shown = [*told, *assigned]
@@ -142,6 +143,10 @@ def write_said_of(writer: Writer, index: Index, question: str, name: str, places
         writer.say(f"- {code_line(one.text)} — {writer.cite(one)}")
     if len(places) > len(shown):
         writer.say(f"- {search_command(name)} lists all\n")
+
+
+def _is_change_log(line: Lines) -> bool:
+    return _CHANGE_LOG.search(line.path) is not None
 
 
 def _tells(line: str, name: str) -> bool:

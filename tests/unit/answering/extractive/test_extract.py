@@ -343,3 +343,14 @@ def test_the_shape_is_the_one_that_was_written(shop):
     assert extracted(shop, "Cart vs WishList").shape == "comparison"
     alone = make_context({"a.py": "def alone():\n    return 1\n"})
     assert extracted(alone, "walk me through alone").shape == "explanation"  # it calls nothing
+
+
+@pytest.mark.parametrize(
+    ("question", "declared"), [("what is a parcel", "Parcel"), ("where is parcel defined", "parcel")]
+)
+def test_a_word_with_an_article_means_the_type_and_not_a_function_of_that_name(question, declared):
+    files = {
+        "shop/post.py": "class Parcel:\n    weight = 1\n",
+        "shop/wrap.py": "def parcel(goods):\n    return goods\n",
+    }
+    assert extracted(make_context(files), question).text.startswith(f"**`{declared}`** is declared as")

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from tests.support.corpora import make_context
@@ -63,6 +65,17 @@ def test_an_option_of_the_command_line_is_told_by_the_lines_that_write_it():
     assert "- `` - `--dry-run` shows what would be done `` — `README.md:3`" in said
     assert '- `parser.add_argument("--dry-run")` — `tool/options.py:2`' in said
     assert "\n- `coderag search --exact -- --dry-run` lists all" in said
+
+
+def test_change_logs_tell_of_an_option_only_where_no_other_document_does():
+    logs = {"CHANGELOG.md": "# 2.0\n\n- `--dry-run` is new\n\n# 1.0\n\n- `--dry-run` was planned\n"}
+    usage = {"docs/usage.md": "# Usage\n\nCall it with `--dry-run` first.\n\nThen without `--dry-run` at last.\n"}
+    told = [
+        re.split("The (?:code|text) for this", extracted(make_context(files), "what does --dry-run do").text)[0]
+        for files in (FLAGS | logs, FLAGS | logs | usage)
+    ]
+    assert ["`CHANGELOG.md:3`" in text for text in told] == [True, False]
+    assert "`docs/usage.md:3`" in told[1]
 
 
 def test_options_that_are_compared_are_no_declarations_of_such_a_name():
