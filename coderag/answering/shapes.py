@@ -45,7 +45,7 @@ _WRONG: Final = (
     r"(?:fail\w*|errors?|exceptions?|crash\w*|panic\w*|invalid|malformed|corrupt\w*|missing|unavailable|unreachable"
     r"|tim(?:es|ed|ing)?\s*-?outs?|expire[sd]?|denied|refused|rejected|abort\w*|cancel\w*|interrupt\w*|can(?:not|'t|\s+not)"
     r"|(?:could|does|do|is|are)\s*n[o']t|not|wrong|bad|exceed\w*|too\s+\w+|full|lost|dropped|unknown|duplicated?s?"
-    r"|conflict\w*|breaks?|broken|dies|down|offline|unsupported|disconnect\w*|unexpected)"
+    r"|(?:is|are|returns?|gets?|given)\s+(?:null|nil|none|undefined|empty)|conflict\w*|breaks?|broken|dies|down|offline|unsupported|disconnect\w*|unexpected)"
 )
 _FAILURES: Final = re.compile(
     rf"\b(?:what\s+(?:happens|if)|handl\w+|if|when)\b.*\b{_WRONG}\b|\b(?:errors?|exceptions?|failures?)\b.*\bhandled\b",

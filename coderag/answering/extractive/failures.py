@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from textwrap import dedent
 from typing import Final
 
@@ -15,7 +16,7 @@ from coderag.state import QueryState
 from coderag.tokens import query_terms, text_terms
 
 _MOST_CHUNKS = 60  # looked through
-_MOST_SHOWN, _MOST_OF_ONE = 4, 1  # places, and those of one declaration
+_MOST_SHOWN = 4  # places
 _BEFORE, _AFTER = 1, 4  # lines around one
 _BESIDE: Final = 0.5  # of what words count that stand next to a line, or in the name of what it is in
 _LEAST: Final = 0.6  # of the question's words, by rarity and by number
@@ -52,7 +53,7 @@ class _Place:
 
 def write_failures(writer: Writer, index: Index, state: QueryState) -> bool:
     """Write the lines that raise, handle or tell of what a question asks about; whether there are any."""
-    found = list(_shown(index, _places(index, state)))
+    found = list(islice(_shown(index, _places(index, state)), _MOST_SHOWN))
     if found:
         writer.heading("Where this seems to fail or to be handled")
     for name, lines in found:
@@ -112,17 +113,12 @@ def _of_chunk(
 
 
 def _shown(index: Index, places: Sequence[_Place]) -> Iterator[tuple[str, Lines]]:
-    """Yield the best places, each with the lines around it and what it is in."""
-    taken: dict[tuple[str, str], int] = {}
-    shown = 0
+    """Yield the best places, one of each declaration, with the lines around it and what it is in."""
+    taken: set[tuple[str, str]] = set()
     for place in places:
         path = index.corpus.paths[index.corpus.file_of[place.row]]
-        key = path, place.inside
-        if shown == _MOST_SHOWN or taken.get(key, 0) == _MOST_OF_ONE:
-            continue
         start = max(place.line - _BEFORE, int(index.corpus.start_lines[place.row]))
         end = min(place.line + _AFTER, int(index.corpus.end_lines[place.row]))
-        if lines := index.lines(path, start, end):
-            taken[key] = taken.get(key, 0) + 1
-            shown += 1
+        if (path, place.inside) not in taken and (lines := index.lines(path, start, end)):
+            taken.add((path, place.inside))
             yield place.inside, lines

@@ -53,12 +53,12 @@ def _lead(writer: Writer, index: Index, flow: Flow) -> list[str]:
     if flow.found == "meeting":
         writer.say(f"Neither of the two leads to the other by known calls. {first} leads to both.")
         return [f"No known call leads from {code(flow.asked.first)} to {code(flow.asked.last)}."] if flow.asked else []
-    writer.say(f"It begins in {first}.{_summary(index, flow)}")
-    if flow.asked:
-        sentence = f"No known calls lead from {code(flow.asked.first)} to {code(flow.asked.last)}."
-        writer.say(f"\n*{sentence} These are the nearest that the code graph has.*")
-        return [sentence]
-    return []
+    if flow.asked is None:
+        writer.say(f"It begins in {first}.{_summary(index, flow)}")
+        return []
+    sentence = f"No known calls lead from {code(flow.asked.first)} to {code(flow.asked.last)}."
+    writer.say(f"*{sentence}* The nearest that the code graph has begins in {first}.{_summary(index, flow)}")
+    return [sentence]
 
 
 def _summary(index: Index, flow: Flow) -> str:

@@ -58,6 +58,8 @@ def test_what_goes_well_is_told_as_a_flow(shop):
         "What happens when a certificate can't be obtained?",
         "how are connection errors handled",
         "what if two names conflict",
+        "what happens when a provider returns null",
+        "what happens if the list is empty",
     ],
 )
 def test_questions_of_failures_are_told(question):
