@@ -146,11 +146,13 @@ def _allowed(passage: Passage) -> list[Level]:
 
 
 def _item(passage: Passage, level: Level) -> ContextItem:
-    piece = passage.piece
+    piece, detail = passage.piece, level.detail
     if level.lines:
         text = passage.text(level.lines)
-    elif level.detail == "signature":
+    elif detail == "signature":
         text = signature_only(piece.signature or piece.name, piece.docstring)
+        if text in (piece.name, piece.name.rpartition(" > ")[2]):  # of a module or section: the title says it
+            text, detail = "", "line"
     else:
         text = piece.summary
     return ContextItem(
@@ -161,7 +163,7 @@ def _item(passage: Passage, level: Level) -> ContextItem:
         title=f"`{piece.name}` ({piece.kind})" if piece.name else piece.kind,
         text=text,
         tokens=0,
-        detail=level.detail,
+        detail=detail,
         language=piece.language,
         relation=piece.relation,
         related_to=piece.related_to,

@@ -14,6 +14,9 @@ LEAST_TOKENS = 200
 DEEPEST = 200
 """Results that a search returns, at most; pages end there."""
 
+MOST_NEIGHBOURS = 100
+"""Of a relation, in one reply, at most."""
+
 _MOST_RESULTS = 50
 _LONGEST_QUERY = 10_000
 _LONGEST_NAME = 500
@@ -120,7 +123,7 @@ class SymbolArguments(Arguments):
         ["definition", "callers", "callees", "tests"], description="impact: all that may break."
     )
     depth: int = Field(1, ge=1, le=5, description="Steps to follow.")
-    limit: int = Field(20, ge=1, le=100, description="Results a relation.")
+    limit: int = Field(20, ge=1, le=MOST_NEIGHBOURS, description="Results a relation.")
     max_tokens: MaxTokens = MOST_TOKENS
     repository: RepositoryName = ""
 

@@ -7,6 +7,7 @@ from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.places import advice, verdict_facts, verdict_line
 from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
+from coderag.retrieval.context_parts import relation_phrase
 from coderag.schema import AssembledContext, ContextItem, Omission, location_of
 
 _MOST_OMITTED = 8
@@ -58,7 +59,8 @@ def context_reply(opened: Opened, context: AssembledContext, *, max_tokens: int,
     )
     reply.more = lambda shown: f"coderag_context with file_path={_places(parts[shown:])}."
     if cleaner.secrets:
-        reply.notes.append(f"{cleaner.secrets} secrets were removed.")
+        told = "1 secret was" if cleaner.secrets == 1 else f"{cleaner.secrets} secrets were"
+        reply.notes.append(f"{told} removed.")
     return reply
 
 
@@ -80,7 +82,7 @@ def _part(item: ContextItem, section: str, cleaner: Cleaner) -> Part:
     told = f"### {place} {cleaner.line(item.title)}"
     if item.relation:
         data |= {"relation": item.relation, "related_to": cleaner.line(item.related_to)}
-        told += f" ({item.relation.replace('_', ' ')} of {span(data['related_to'])})"
+        told += f" ({relation_phrase(item)} {span(data['related_to'])})"
     if item.detail == "line":
         line = cleaner.line(item.text)
         return Part(f"{told}: {line}" if line else told, {**data, "code": line} if line else data, key=key, title=title)

@@ -1,12 +1,12 @@
 """Errors in words for a model: what is wrong, and what to do next. Never where in the code they were raised."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from pydantic import ValidationError
 
-from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
+from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError, UnknownNameError
 from coderag.schema import location_of
 
 _MOST_CANDIDATES = 12
@@ -35,16 +35,26 @@ def told_error(error: CodeRAGError) -> str:
         lines.append("Call coderag_index, then ask again.")
     elif error.hint:
         lines.append(_AS_TOOLS.get(error.hint, error.hint))
+    if isinstance(error, UnknownNameError):
+        lines.append("Else coderag_search finds it by words, or with mode exact every place where it stands.")
     if error.retryable:
         lines.append("The same call may work in a moment.")
     return "\n".join(lines)
 
 
-def told_invalid(tool: str, error: ValidationError) -> str:
-    """Return what is wrong with the arguments of a call, a line each."""
+def told_invalid(tool: str, error: ValidationError, parameters: Iterable[str] = ()) -> str:
+    """Return what is wrong with the arguments of a call, a line each.
+
+    Args:
+        tool: Its name.
+        error: What is wrong.
+        parameters: What it takes, where it may have been given something else.
+    """
     lines = [f"{tool} was not run: its arguments are not as its schema says."]
     for fault in error.errors(include_url=False, include_input=False):
         name = ".".join(str(part) for part in fault["loc"])
         what = "there is no such parameter" if fault["type"] == "extra_forbidden" else fault["msg"]
         lines.append(f"- {name}: {what}" if name else f"- {what.removeprefix('Value error, ')}")
+    if parameters and any(fault["type"] == "extra_forbidden" for fault in error.errors()):
+        lines.append(f"It takes: {', '.join(parameters)}.")
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 """What the code graph says of a name, as parts of a reply."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -34,7 +34,14 @@ class Related:
 
 
 def related_to(
-    graph: "CodeGraph", name: str, relations: Iterable[GraphQuestion], cleaner: Cleaner, *, depth: int = 1, limit: int
+    graph: "CodeGraph",
+    name: str,
+    relations: Iterable[GraphQuestion],
+    cleaner: Cleaner,
+    *,
+    depth: int = 1,
+    limit: int,
+    more: str,
 ) -> Related:
     """Return what is related to a name.
 
@@ -45,12 +52,13 @@ def related_to(
         cleaner: Of the repository.
         depth: Steps to follow.
         limit: Neighbours of a relation, at most.
+        more: What to call for those beyond the limit.
 
     Raises:
         UnknownNameError: Nothing has the name.
         AmbiguousNameError: Several declarations have it.
     """
-    told, empty = Related(), list[str]()
+    told, empty, left_out = Related(), list[str](), list[str]()
     for relation in relations:
         found = ask_graph(graph, relation, name, depth)
         if not found and (unsure := ask_graph(graph, relation, name, depth, candidates=True)):
@@ -58,13 +66,34 @@ def related_to(
             told.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
         told.counts[relation] = len(found)
         told.parts += [neighbour_part(one, relation, cleaner) for one in _inside_first(found)[:limit]]
-        if more := max(0, len(found) - limit):
-            told.notes.append(f"{more} more {relation}: give a higher limit.")
+        if len(found) > limit:
+            left_out.append(_more(len(found) - limit, relation))
         if not found:
             empty.append(relation)
+    if left_out:
+        told.notes.append(f"Left out: {', '.join(left_out)}. Next: {more}.")
     if empty:
         told.notes.append(f"None known: {', '.join(empty)}.")
     return told
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return how many neighbours there are of each relation, in words; those without any are left to the notes."""
+    return ", ".join(_number(count, relation) for relation, count in counts.items() if count)
+
+
+def _number(count: int, relation: str) -> str:
+    if relation == "impact":
+        return f"impact on {count}"
+    return f"{count} {_singular(relation) if count == 1 else relation}"
+
+
+def _more(count: int, relation: str) -> str:
+    return f"{count} more of impact" if relation == "impact" else _number(count, f"more {relation}")
+
+
+def _singular(relation: str) -> str:
+    return relation.removesuffix("es") if relation.endswith("sses") else relation.removesuffix("s")
 
 
 def _inside_first(found: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:

@@ -70,6 +70,7 @@ class ToolDefinition(Generic[_Asked]):
         structure: What it returns as data: a ``TypedDict``.
         run: Does it.
         read_only: Whether it leaves everything as it is.
+        is_listed: Whether clients are told of it. One that can only refuse answers who calls it, and costs nobody else a token.
     """
 
     name: str
@@ -79,6 +80,7 @@ class ToolDefinition(Generic[_Asked]):
     structure: Any
     run: Callable[[Call, _Asked], Awaitable[Reply]]
     read_only: bool = True
+    is_listed: bool = True
 
 
 class _Unchecked(FuncMetadata):
@@ -99,7 +101,7 @@ def make_tool(tool: ToolDefinition[Any], repositories: Repositories) -> Tool:
             asked = tool.arguments.model_validate(given)
             return (await tool.run(Call(repositories, ctx), asked)).result()
         except ValidationError as error:
-            told = told_invalid(tool.name, error)
+            told = told_invalid(tool.name, error, tool.arguments.model_fields)
         except CodeRAGError as error:
             told = told_error(error)
         return CallToolResult(content=[TextContent(text=told)], is_error=True)

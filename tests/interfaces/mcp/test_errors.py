@@ -22,6 +22,8 @@ WRONG = [
     ("coderag_explain", {"name": "a", "file_path": "b"}, "give file_path or name, one of them"),
     ("coderag_search", {"query": "(", "mode": "regex"}, "Use mode exact"),
     ("coderag_search", {"query": "cart", "topk": 5}, "topk: there is no such parameter"),
+    ("coderag_search", {"query": "cart", "path": "shop"}, "It takes: query, mode, language, file_path,"),
+    ("coderag_symbol", {"name": "no items in the cart"}, "coderag_search finds it by words"),
     ("coderag_search", {"query": "cart", "top_k": 500}, "top_k: Input should be less than or equal to 50"),
     ("coderag_search", {"query": "cart", "mode": "fuzzy"}, "'hybrid', 'exact' or 'regex'"),
     ("coderag_search", {"query": "cart", "changed_since": "no-such-branch"}, "no revision 'no-such-branch'"),

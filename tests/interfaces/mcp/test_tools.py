@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 
 from coderag.app import CodeRAG
+from coderag.workspace.results import KnownRepository
 from tests.interfaces.mcp.conftest import connected, text_of
 from tests.interfaces.mcp.fake_workspace import FakeRepository
 
@@ -19,7 +20,6 @@ CALLS = [
     ("coderag_explain", {"name": "Cart.checkout"}),
     ("coderag_symbol", {"name": "total_price", "relations": ["definition", "callers", "callees", "tests", "impact"]}),
     ("coderag_docs", {"query": "how to install the shop"}),
-    ("coderag_backlog", {"action": "search", "query": "cart"}),
     ("coderag_status", {}),
     ("coderag_index", {}),
 ]
@@ -106,6 +106,50 @@ async def test_symbol_lists_callers_with_the_line_of_the_call(shop):
     assert result.structured_content["counts"] == {"callers": 1}
 
 
+async def test_numbers_of_neighbours_are_written_as_people_write_them(shop):
+    relations = ["callers", "callees", "tests", "impact", "bases"]
+    async with connected(shop) as client:
+        given = {"name": "total_price", "relations": relations, "limit": 1, "depth": 2}
+        symbol = await client.call_tool("coderag_symbol", given)
+        explained = await client.call_tool("coderag_explain", {"name": "Cart"})
+    first, *_ = text_of(symbol).splitlines()
+    assert "3 callers, 1 callee, 1 test, impact on 3" in first
+    assert "0 " not in first
+    assert "Left out: 2 more callers, 2 more of impact. Next: a higher limit." in text_of(symbol)
+    assert "1 callers" not in text_of(explained)
+
+
+async def test_explanation_names_only_arguments_that_it_has(huge):
+    async with connected(huge) as client:
+        brief = await client.call_tool("coderag_explain", {"name": "target"})
+        schema = next(tool for tool in (await client.list_tools()).tools if tool.name == "coderag_explain").input_schema
+    (note,) = (note for note in brief.structured_content["notes"] if "more" in note)
+    assert "limit" not in schema["properties"]
+    assert note == "Left out: 1495 more callers. Next: detail_level detailed shows up to 20 of each."
+
+
+async def test_explanation_says_each_thing_once(shop):
+    async with connected(shop) as client:
+        text = text_of(await client.call_tool("coderag_explain", {"name": "total_price"}))
+    assert text.count("what all things cost together") == 1
+
+
+async def test_results_that_do_not_answer_have_no_next_page(shop):
+    async with connected(shop) as client:
+        unknown = await client.call_tool("coderag_search", {"query": "xyzzy frobnicate quantum", "top_k": 1})
+        known = await client.call_tool("coderag_search", {"query": "total_price", "top_k": 1})
+    assert unknown.structured_content["evidence"] == "not_found"
+    assert "offset" not in text_of(unknown)
+    assert "offset=1" in text_of(known)
+
+
+async def test_nothing_behind_filters_is_told_as_that(shop):
+    async with connected(shop) as client:
+        result = await client.call_tool("coderag_search", {"query": "cart", "changed_since": "HEAD"})
+    assert result.structured_content["results"] == []
+    assert "they let nothing through" in text_of(result)
+
+
 async def test_symbol_lists_what_implements_a_type(shop):
     async with connected(shop) as client:
         result = await client.call_tool("coderag_symbol", {"name": "Discount", "relations": "implementations"})
@@ -126,6 +170,13 @@ async def test_documents_come_before_code(shop):
     assert result.structured_content["results"][0]["path"] == "docs/discounts.md"
 
 
+async def test_backlog_is_not_offered_as_there_is_no_source_for_it(shop, era):
+    async with connected(shop, era=era) as client:
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+    assert "coderag_search" in listed
+    assert "coderag_backlog" not in listed
+
+
 async def test_backlog_says_that_no_source_is_configured_and_invents_nothing(shop):
     async with connected(shop) as client:
         result = await client.call_tool("coderag_backlog", {"action": "get", "id": "42"})
@@ -141,6 +192,28 @@ async def test_status_tells_what_was_skipped(shop):
     assert result.structured_content["skipped"] == {"binary file": 1}
     assert result.structured_content["languages"]["python"] == 4
     assert result.structured_content["fresh"] is True
+
+
+async def test_status_during_a_run_says_which_index_answers(shop):
+    shop.on_index = lambda repository: repository.progress("chunk", 1, 2)
+    async with connected(shop) as client:
+        shop.index()
+        text = text_of(await client.call_tool("coderag_status"))
+        shop.finish()
+        ended = text_of(await client.call_tool("coderag_status"))
+    assert "running, indexing: 32 %" in text
+    assert "the index that answers until the job ends: fresh" in text
+    assert "\nfresh" in ended
+
+
+async def test_status_of_one_repository_is_not_a_list_of_the_others(shop, monkeypatch):
+    many = [KnownRepository(f"other-{number}", f"/long/path/to/other-{number}", "", True, True) for number in range(40)]
+    async with connected(shop) as client:
+        monkeypatch.setattr(client.workspace, "known", lambda: many)
+        result = await client.call_tool("coderag_status")
+    assert result.structured_content["repositories"] == [f"other-{number}" for number in range(10)]
+    assert "other-9, and 30 more in the resource coderag://repositories." in text_of(result)
+    assert "/long/path" not in text_of(result)
 
 
 async def test_secrets_are_not_in_replies(shop):

@@ -139,6 +139,14 @@ def test_an_elided_body_keeps_the_lines_with_the_questions_words():
     assert "… " in context.text
 
 
+def test_a_name_alone_has_no_fence_of_its_own():
+    made = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
+    context = packed([made], budget=130, query="how", rarity={})
+    assert detail_of(context) == "line"
+    assert "`Guide > Limits` (section)" in context.text
+    assert fences(context.text) == []
+
+
 def test_a_signature_is_shown_with_its_documentation():
     context = packed([piece()], budget=130, query="how", rarity={})
     assert detail_of(context) == "signature"

@@ -28,4 +28,5 @@ BACKLOG = ToolDefinition(
     BacklogArguments,
     Backlog,
     backlog,
+    is_listed=False,
 )

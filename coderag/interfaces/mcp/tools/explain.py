@@ -11,7 +11,7 @@ from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.missing import as_place, path_of, refuse_path
 from coderag.interfaces.mcp.pending import pending_reply
 from coderag.interfaces.mcp.places import hit_part
-from coderag.interfaces.mcp.relations import declarations_of, definition_parts, related_to
+from coderag.interfaces.mcp.relations import counted, declarations_of, definition_parts, related_to
 from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Explained
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _OF_NAMES: Final = ("callers", "callees", "bases", "subclasses", "tests", "documents")
 _OF_FILES: Final = ("imports", "importers", "tests", "documents")
 _LIMITS: Final = {"brief": 5, "detailed": 20}
+_MORE: Final = {
+    "brief": f"detail_level detailed shows up to {_LIMITS['detailed']} of each",
+    "detailed": "coderag_symbol with one relation and a limit; imports stand at the head of the file",
+}
 _BRIEF_LINES: Final = 12
 _CODE_SHARE: Final = 0.5
 _DEEPEST: Final = 9
@@ -40,8 +44,10 @@ async def explain(call: Call, asked: ExplainArguments) -> Reply:
 
 def _of_name(opened: Opened, asked: ExplainArguments) -> Reply:
     engine, cleaner = opened.engine, opened.cleaner()
-    declared = declarations_of(engine.graph, asked.name.strip())
-    related = related_to(engine.graph, asked.name.strip(), _OF_NAMES, cleaner, limit=_LIMITS[asked.detail_level])
+    name = asked.name.strip()
+    declared = declarations_of(engine.graph, name)
+    limit, more = _LIMITS[asked.detail_level], _MORE[asked.detail_level]
+    related = related_to(engine.graph, name, _OF_NAMES, cleaner, limit=limit, more=more)
     first = declared[0]
     hit = next((one for one in engine.definition(first.qualified_name) if str(one.path) == first.path), None)
     if asked.detail_level == "detailed" or hit is None:
@@ -63,7 +69,7 @@ def _of_name(opened: Opened, asked: ExplainArguments) -> Reply:
         },
         intro=[
             f"{span(name)}, {first.kind} in {cleaner.line(first.path) or 'no file of this repository'} ({opened.name})",
-            *([summary] if (summary := _known(hit, cleaner).get("summary")) else []),
+            *_untold(_known(hit, cleaner).get("summary", ""), parts),
             _fits(related.counts, name),
         ],
         parts=[*parts, *related.parts],
@@ -82,7 +88,8 @@ def _of_file(opened: Opened, asked: ExplainArguments) -> Reply:
         refuse_path(engine, path, error)
     path = next((one.path for one in declarations_of(engine.graph, path) if one.path), path)
     hit = _hit_of_file(opened, path)
-    related = related_to(engine.graph, path, _OF_FILES, cleaner, limit=_LIMITS[asked.detail_level])
+    limit, more = _LIMITS[asked.detail_level], _MORE[asked.detail_level]
+    related = related_to(engine.graph, path, _OF_FILES, cleaner, limit=limit, more=more)
     lines = list(_outlined(entries, 0 if asked.detail_level == "brief" else _DEEPEST))
     return Reply(
         facts={
@@ -117,6 +124,11 @@ def outline_lines(graph: "CodeGraph", path: str, cleaner: Cleaner) -> list[str]:
     return [_outline_part(path, depth, entry, cleaner).text for depth, entry in entries]
 
 
+def _untold(summary: str, parts: Iterable[Part]) -> list[str]:
+    """Return a summary, unless a part that is shown has it."""
+    return [summary] if summary and not any(summary in part.shown for part in parts) else []
+
+
 def _known(hit: SearchHit | None, cleaner: Cleaner, *, is_file: bool = False) -> dict[str, str]:
     """Return what a result tells of itself; of its file, if it is only a part of that."""
     if hit is None:
@@ -136,8 +148,8 @@ def _hit_of_file(opened: Opened, path: str) -> SearchHit | None:
 
 
 def _fits(counts: dict[str, int], name: str) -> str:
-    told = [f"{count} {relation}" for relation, count in counts.items() if count]
-    return f"How it fits: {', '.join(told)}." if told else f"How it fits: nothing else is known to use {name}."
+    told = counted(counts)
+    return f"How it fits: {told}." if told else f"How it fits: nothing else is known to use {name}."
 
 
 def _outlined(entries: Iterable[OutlineEntry], most: int, depth: int = 0) -> Iterator[tuple[int, OutlineEntry]]:

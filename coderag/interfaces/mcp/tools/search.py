@@ -14,6 +14,7 @@ from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Found
 from coderag.interfaces.mcp.tool import Call, ToolDefinition
 from coderag.interfaces.mcp.tools.text_search import text_reply
+from coderag.schema import Evidence
 
 if TYPE_CHECKING:
     from coderag.workspace.results import RepositoryVerdict, WorkspaceHits
@@ -55,7 +56,7 @@ def _one(opened: Opened, asked: SearchArguments) -> Reply:
             hit_part(hit, cleaner, lines=asked.snippet_lines, number=number)
             for number, hit in enumerate(page, asked.offset + 1)
         ],
-        notes=[*advice(hits.evidence, hits.not_indexed, cleaner), *_next_page(asked, len(page))],
+        notes=[*advice(hits.evidence, hits.not_indexed, cleaner), *_beyond(asked, hits.evidence, len(page))],
     )
 
 
@@ -88,6 +89,13 @@ def _several(workspace: "Workspace", opened: Sequence[Opened], asked: SearchArgu
 
 def _told_verdict(one: "RepositoryVerdict") -> str:
     return f"{one.repository}: {one.error or f'evidence {one.evidence} (confidence {one.confidence:.2f})'}"
+
+
+def _beyond(asked: SearchArguments, evidence: Evidence, found: int) -> list[str]:
+    """Return what to do about results that do not answer: those after them will not either."""
+    if not found and not asked.offset and asked.filters:
+        return ["Nothing that the filters let through has to do with it, or they let nothing through."]
+    return [] if evidence == "not_found" else _next_page(asked, found)
 
 
 def _next_page(asked: SearchArguments, found: int) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from coderag.interfaces.mcp.arguments import StatusArguments
 from coderag.interfaces.mcp.cleaning import Cleaner
 from coderag.interfaces.mcp.following import percent_of, told
+from coderag.interfaces.mcp.notices import REPOSITORIES_URI
 from coderag.interfaces.mcp.replies import Reply
 from coderag.interfaces.mcp.structures import Status
 from coderag.interfaces.mcp.tool import Call, ToolDefinition
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from coderag.workspace.repository import OpenRepository
 
 _MOST_NAMED = 20
+_MOST_KNOWN = 10
+"""Repositories that are named: the reply is about one of them."""
 
 
 async def status(call: Call, asked: StatusArguments) -> Reply:
@@ -25,10 +28,11 @@ async def status(call: Call, asked: StatusArguments) -> Reply:
     workspace = await call.repositories.workspace()
     known = await call.run(workspace.known)
     reply = await call.run(partial(status_reply, repository))
-    names = [f"{one.name} ({one.root})" for one in known[:_MOST_NAMED]]
     if len(known) > 1:
+        names, more = [one.name for one in known[:_MOST_KNOWN]], len(known) - _MOST_KNOWN
         reply.facts["repositories"] = names
-        reply.notes.append(f"Known repositories: {'; '.join(names)}.")
+        rest = f", and {more} more in the resource {REPOSITORIES_URI}" if more > 0 else ""
+        reply.notes.append(f"Known repositories: {', '.join(names)}{rest}.")
     return reply
 
 
@@ -39,16 +43,18 @@ def status_reply(repository: "OpenRepository") -> Reply:
         facts={"repository": repository.name, "root": str(repository.root), "indexed": repository.is_indexed},
         intro=[f"{repository.name} at {cleaner.line(str(repository.root))}"],
     )
-    if repository.job is not None:
-        view = repository.job.view
+    view = repository.job.view if repository.job is not None else None
+    is_running = view is not None and view.state not in ENDED
+    if view is not None:
         reply.facts["job"] = job_record(view)
-        reply.intro.append(f"job {view.id}: {view.state}{'' if view.state in ENDED else f', {told(view)}'}")
+        reply.intro.append(f"job {view.id}: {view.state}{f', {told(view)}' if is_running else ''}")
         reply.intro += [f"{cleaner.line(view.error)} {cleaner.line(view.hint)}".strip()] if view.error else []
     if reply.facts["indexed"]:
-        _tell(reply, repository.engine.status(), cleaner)
+        _tell(reply, repository.engine.status(), cleaner, is_running=is_running)
     else:
         reply.intro.append("not indexed yet")
-        reply.notes.append("Next: coderag_index builds the index; every other tool begins it as well.")
+        what = "coderag_index waits for it" if is_running else "coderag_index builds the index"
+        reply.notes.append(f"Next: {what}; the other tools answer from a quick pass over the files meanwhile.")
     return reply
 
 
@@ -64,7 +70,7 @@ def job_record(view: JobView) -> dict[str, Any]:
     }
 
 
-def _tell(reply: Reply, known: IndexStatus, cleaner: Cleaner) -> None:
+def _tell(reply: Reply, known: IndexStatus, cleaner: Cleaner, *, is_running: bool) -> None:
     changed = [*known.added, *known.changed, *known.removed]
     counts = {
         "files": known.files,
@@ -87,6 +93,7 @@ def _tell(reply: Reply, known: IndexStatus, cleaner: Cleaner) -> None:
         **({"restricted": list(known.restricted)} if known.restricted else {}),
     }
     reply.intro += [
+        f"{'the index that answers until the job ends: ' if is_running else ''}"
         f"{'fresh' if known.fresh else 'not fresh'}, indexed {known.created} with {known.embedding}",
         ", ".join(f"{count} {what}" for what, count in counts.items()),
         f"languages: {_counted(known.languages)}",
@@ -98,7 +105,8 @@ def _tell(reply: Reply, known: IndexStatus, cleaner: Cleaner) -> None:
         names = ", ".join(map(cleaner.line, known.restricted[:_MOST_NAMED]))
         reply.notes.append(f"Settings of the repository that are not followed, as it is not marked trusted: {names}.")
     if not known.fresh:
-        reply.notes.append("Replies follow the files on disk meanwhile; coderag_index brings the index up to date.")
+        does = "waits for the job" if is_running else "brings the index up to date"
+        reply.notes.append(f"Replies follow the files on disk meanwhile; coderag_index {does}.")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

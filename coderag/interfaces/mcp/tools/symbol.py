@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from coderag.interfaces.mcp.arguments import LEAST_TOKENS, SymbolArguments
+from coderag.interfaces.mcp.arguments import LEAST_TOKENS, MOST_NEIGHBOURS, SymbolArguments
 from coderag.interfaces.mcp.missing import as_place
 from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.relations import declarations_of, definition_parts, related_to
+from coderag.interfaces.mcp.relations import counted, declarations_of, definition_parts, related_to
 from coderag.interfaces.mcp.replies import Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Symbol
@@ -27,13 +27,13 @@ def _told(opened: Opened, asked: SymbolArguments) -> Reply:
     name = as_place(opened.repository.root, asked.name)
     declared = declarations_of(graph, name)
     relations = [relation for relation in asked.relations if relation != "definition"]
-    related = related_to(graph, name, relations, cleaner, depth=asked.depth, limit=asked.limit)
+    related = related_to(graph, name, relations, cleaner, depth=asked.depth, limit=asked.limit, more=_more(asked.limit))
     parts = []
     if "definition" in asked.relations:
         share = _DEFINITION_SHARE if relations else 1.0
         parts = definition_parts(opened.engine, declared, cleaner, max(LEAST_TOKENS, int(asked.max_tokens * share)))
     first = declared[0]
-    counts = ", ".join(f"{count} {relation}" for relation, count in related.counts.items())
+    counts = counted(related.counts)
     return Reply(
         facts={
             "repository": opened.name,
@@ -48,6 +48,10 @@ def _told(opened: Opened, asked: SymbolArguments) -> Reply:
         more=lambda _: "the same call with fewer relations, a lower limit, or depth 1.",
         max_tokens=asked.max_tokens,
     )
+
+
+def _more(limit: int) -> str:
+    return "a higher limit" if limit < MOST_NEIGHBOURS else "one relation at a time, of a narrower name"
 
 
 SYMBOL = ToolDefinition(
