@@ -30,6 +30,7 @@ from coderag.restrictions import Restriction, read_restricted
 from coderag.roots import INDEX_FOLDER
 from coderag.schema import ChunkStrategy
 from coderag.settings_file import (
+    ALL_EXPLAINED,
     SettingsFile,
     broken_variables,
     check_environment,
@@ -541,7 +542,7 @@ def _advice(error: ValidationError) -> str:
         known = _keys_of(Settings, above) if fault["type"] == "extra_forbidden" else ()
         if near := get_close_matches(name, known, n=1):
             return f"Did you mean {'.'.join([*above, *near])}?"
-    return "`coderag init` in an empty folder writes a file that explains every key."
+    return ALL_EXPLAINED
 
 
 def _keys_of(model: type[BaseModel], section: list[str]) -> list[str]:

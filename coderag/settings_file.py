@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from coderag.errors import ConfigurationError
 from coderag.settings_names import FILE_NAMES
+
+ALL_EXPLAINED: Final = "`coderag init` in an empty folder writes a file that explains every key."
+"""Advice where no setting is like the one that was given."""
 
 _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -234,9 +237,11 @@ def check_environment(prefix: str, known: set[str]) -> None:
     """
     for name in sorted(os.environ):
         if name.startswith(prefix) and name not in known:
-            near = get_close_matches(name, known, n=1)
+            # Without the beginning that they all have: by that alone, each would be like each other.
+            near = get_close_matches(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], n=1)
             raise ConfigurationError(
-                f"environment variable {name}: no such setting", hint=f"Did you mean {near[0]}?" if near else ""
+                f"environment variable {name}: no such setting",
+                hint=f"Did you mean {prefix}{near[0]}?" if near else ALL_EXPLAINED,
             )
 
 

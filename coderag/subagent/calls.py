@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from coderag.app import CodeRAG
 from coderag.schema import AssembledContext, Filters, GraphNeighbour, SearchHit
@@ -60,10 +60,15 @@ class SymbolArguments(_Arguments):
     )
 
 
+def _several(value: object) -> object:
+    """Return one place as a list of it: models give one text where several are meant."""
+    return [value] if isinstance(value, str) else value
+
+
 class ReadArguments(_Arguments):
     """Arguments of ``read_code``."""
 
-    places: list[str] = Field(
+    places: Annotated[list[str], BeforeValidator(_several)] = Field(
         min_length=1, max_length=_MOST_PLACES, description="Files or lines of them, as src/a.py or src/a.py:10-42."
     )
     token_budget: int = Field(

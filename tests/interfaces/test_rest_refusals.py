@@ -64,6 +64,21 @@ def all_errors(base=CodeRAGError):
     return {base}.union(*(all_errors(child) for child in base.__subclasses__() if child.__module__ == "coderag.errors"))
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "fields"),
+    [
+        ("/search", {"querry": "x"}, "query, root, "),
+        ("/search/text", {"query": "x"}, "root, text, regex"),
+        ("/graph/cycles", {"of": "files"}, "level"),
+    ],
+)
+def test_a_field_that_there_is_not_is_told_with_those_that_there_are(rest, path, body, fields):
+    reply = rest.post(path, **body)
+    assert reply.status_code == 422
+    assert reply.json()["hint"].startswith("The body takes: ")
+    assert fields in reply.json()["hint"]
+
+
 @pytest.mark.parametrize("kind", sorted(all_errors(), key=lambda kind: kind.__name__))
 def test_an_error_is_told_with_its_class_its_status_and_its_hint(kind):
     reply = failing(kind("the disk is gone", hint="Mount it.")).post("/search", query="x")

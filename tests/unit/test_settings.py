@@ -152,6 +152,19 @@ def test_a_fault_in_the_local_file_names_that_file(tmp_path):
     assert str(error).startswith(".coderag.local.yaml, line 3: search.top_k: ")
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("CODERAG_LM__MODEL", "Did you mean CODERAG_LLM__MODEL?"),
+        ("CODERAG_SEARCH__TOPK", "Did you mean CODERAG_SEARCH__TOP_K?"),
+        ("CODERAG_UNKNOWN", "`coderag init` in an empty folder writes a file that explains every key."),
+    ],
+)
+def test_an_unknown_variable_is_told_with_one_that_it_is_like_or_where_all_are(tmp_path, monkeypatch, name, hint):
+    monkeypatch.setenv(name, "1")
+    assert refused(tmp_path, "").hint == hint
+
+
 def test_a_fault_in_the_environment_is_not_blamed_on_the_file(tmp_path, monkeypatch):
     monkeypatch.setenv("CODERAG_SEARCH__TOP_K", "many")
     error = refused(tmp_path, "search:\n  top_k: 5\n")

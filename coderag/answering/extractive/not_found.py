@@ -25,18 +25,22 @@ def write_not_found(writer: Writer, index: Index, state: QueryState, results: Se
         results: The nearest, best first; may be empty.
     """
     corpus = index.corpus
+    if not corpus.n_files:
+        return _write_empty(writer, index, state)
     writer.say(f"**Not found here.** Nothing in this index of {counted(corpus.n_files, 'file')} seems to answer this.")
-    missing = [*unknown_names(index, state), *_unknown_places(index, state)]
-    unknown = _unknown_words(index, state)
+    places = _unknown_places(index, state)
+    missing = [*unknown_names(index, state), *(f"No indexed file has the place {code(place)}." for place in places)]
+    nowhere = _unknown_words(index, state)
+    told = [*unknown(index, state), *places]
     writer.heading("What was looked for")
     for sentence in missing:
         writer.say(f"- {sentence}")
-    words = [code(word) for word in dict.fromkeys(content_words(state["analysis"]["question"])) if word not in unknown]
+    words = [code(word) for word in _words(state) if _is_known(index, word) and not any(word in one for one in told)]
     if words:
         writer.say(f"- Words that the index has somewhere, without an answer: {', '.join(words[:12])}.")
-    if unknown:
+    if nowhere:
         sentence = (
-            f"No file has the {'word' if len(unknown) == 1 else 'words'} {joined([code(word) for word in unknown])}."
+            f"No file has the {'word' if len(nowhere) == 1 else 'words'} {joined([code(word) for word in nowhere])}."
         )
         writer.say(f"- {sentence}")
         missing = missing or [sentence]
@@ -49,6 +53,16 @@ def write_not_found(writer: Writer, index: Index, state: QueryState, results: Se
     writer.say("- Use words that the code would use: a name, a file, a message that it prints.")
     writer.say(f"- {code('coderag search --regex PATTERN')} looks through the text of all indexed files.")
     return missing or ["Nothing in the index answers the question."]
+
+
+def _write_empty(writer: Writer, index: Index, state: QueryState) -> list[str]:
+    """Write that there is nothing to look in, and return that."""
+    missing = "No file of this repository is in the index."
+    writer.say(f"**Not found here.** {missing}")
+    _not_indexed(writer, index, state)
+    writer.heading("What to try")
+    writer.say(f"- {code('coderag index --plan')} says which files are left out and by which rule.")
+    return [missing]
 
 
 def unknown_names(index: Index, state: QueryState) -> list[str]:
@@ -77,7 +91,7 @@ def unknown(index: Index, state: QueryState) -> list[str]:
 def _unknown_places(index: Index, state: QueryState) -> list[str]:
     entities = [] if state["analysis"]["report"] else state["analysis"]["entities"]
     places = [one["text"] for one in entities if one["kind"] in ("path", "location")]
-    return [f"No indexed file has the place {code(place)}." for place in places if not _is_place(index, place)]
+    return [place for place in places if not _is_place(index, place)]
 
 
 def _is_place(index: Index, place: str) -> bool:
@@ -89,13 +103,15 @@ def _is_place(index: Index, place: str) -> bool:
 def _unknown_words(index: Index, state: QueryState) -> list[str]:
     """Return the words of a question of which the index has no form."""
     names = {one["text"] for one in state["analysis"]["entities"]}
-    words = dict.fromkeys(content_words(state["analysis"]["question"]))
-    return [
-        word
-        for word in words
-        if not any(word in name for name in names)
-        and not any(len(index.corpus.chunks_with(term)) for term in query_terms(word))
-    ]
+    return [word for word in _words(state) if not any(word in name for name in names) and not _is_known(index, word)]
+
+
+def _words(state: QueryState) -> list[str]:
+    return list(dict.fromkeys(content_words(state["analysis"]["question"])))
+
+
+def _is_known(index: Index, word: str) -> bool:
+    return any(len(index.corpus.chunks_with(term)) for term in query_terms(word))
 
 
 def _filters(writer: Writer, state: QueryState) -> None:

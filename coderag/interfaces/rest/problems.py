@@ -9,6 +9,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
@@ -95,13 +96,22 @@ async def _expected(_: Request, error: Exception) -> Response:
     return reply_of(problem_of(error))
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     faults = error.errors()
+    is_unknown = any(fault["type"] in ("extra_forbidden", "missing") for fault in faults)
+    taken = _fields_of(request) if is_unknown else []
     told = "; ".join(map(_fault, faults[:_MOST_FAULTS]))
     if len(faults) > _MOST_FAULTS:
         told += f"; and {len(faults) - _MOST_FAULTS} more"
-    return reply_of(_request_problem(422, told))
+    return reply_of(_request_problem(422, told, f"The body takes: {', '.join(taken)}." if taken else ""))
+
+
+def _fields_of(request: Request) -> list[str]:
+    """Return the fields that the body of a request may have."""
+    route = request.scope.get("route")
+    bodies = route.dependant.body_params if isinstance(route, APIRoute) else []
+    return [name for body in bodies for name in getattr(body.field_info.annotation, "model_fields", {})]
 
 
 async def _refused(_: Request, error: Exception) -> Response:
@@ -113,8 +123,8 @@ async def _internal(_: Request, error: Exception) -> Response:
     return reply_of(internal_problem(error))
 
 
-def _request_problem(status: int, detail: str) -> Problem:
-    hint = "GET /openapi.json describes every request."
+def _request_problem(status: int, detail: str, advice: str = "") -> Problem:
+    hint = f"{advice} GET /openapi.json describes every request.".lstrip()
     return Problem(INVALID_REQUEST, HTTPStatus(status).phrase, status, detail, hint)
 
 

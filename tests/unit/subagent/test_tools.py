@@ -106,8 +106,9 @@ def test_a_name_that_much_calls_does_not_flood_the_model(unindexed):
     assert len(message.artifact["called_by"]) == 25
 
 
-def test_places_can_be_read(repository):
-    message = called(tool_named(repository, "read"), places=["auth/session.py:7-8"])
+@pytest.mark.parametrize("places", [["auth/session.py:7-8"], "auth/session.py:7-8"])
+def test_places_can_be_read(repository, places):
+    message = called(tool_named(repository, "read"), places=places)
     assert "def login(self, name, secret):" in message.content
     assert "self.open(name)" not in message.content
 

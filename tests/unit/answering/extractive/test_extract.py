@@ -70,6 +70,22 @@ def test_an_answer_without_results_says_what_was_looked_for(shop):
     assert draft.claims == []
 
 
+def test_a_name_that_nothing_has_is_not_told_as_a_word_that_the_index_has(shop):
+    state = {**state_of(shop, "who calls cart_launcher"), "results": [], "related": [], "evidence": "not_found"}
+    text = extract(shop, state, [], []).text
+    assert "Nothing is called `cart_launcher`." in text
+    assert "without an answer: `cart_launcher`" not in text
+
+
+def test_an_empty_index_is_told_as_that():
+    empty = make_context({})
+    state = {**state_of(empty, "who calls round_up"), "results": [], "related": [], "evidence": "not_found"}
+    text = extract(empty, state, [], []).text
+    assert text.startswith("**Not found here.** No file of this repository is in the index.")
+    assert "`coderag index --plan`" in text
+    assert "round_up" not in text
+
+
 def test_weak_evidence_is_said_before_anything_else(shop):
     state = {**state_of(shop, "how does rounding of a total work"), "evidence": "weak"}
     assert extract(shop, state, _pieces(shop, state), []).text.startswith("*The evidence is weak")
