@@ -111,21 +111,25 @@ def pieces_of_lines(corpus: Corpus, path: str, start_line: int, end_line: int) -
     inside = [row for row in rows if corpus.start_lines[row] <= end_line and start_line <= corpus.end_lines[row]]
     if not inside:
         raise InvalidQueryError(f"{path} has {corpus.end_lines[rows[-1]]} lines, none of them from {start_line} on")
-    return result_pieces(
-        corpus,
-        [
-            Candidate(
-                chunk_id=corpus.value("id", row),
-                score=0.0,
-                file_score=0.0,
-                channels={},
-                signals={},
-                start_line=max(start_line, int(corpus.start_lines[row])),
-                end_line=min(end_line, int(corpus.end_lines[row])),
-                symbol="",
-            )
-            for row in inside
-        ],
+    return result_pieces(corpus, [_lines_of(corpus, row, start_line, end_line) for row in inside])
+
+
+def _lines_of(corpus: Corpus, row: int, start_line: int, end_line: int) -> Candidate:
+    """Return those of some lines that a chunk has, called like what they declare if the chunk is called like something else."""
+    first, last = int(corpus.start_lines[row]), int(corpus.end_lines[row])
+    start, end, symbol = max(start_line, first), min(end_line, last), ""
+    if (start, end) != (first, last):
+        declared = corpus.symbols.declared_in(row, start, end)
+        symbol = "" if corpus.value("qualified_name", row) in declared else next(iter(declared), "")
+    return Candidate(
+        chunk_id=corpus.value("id", row),
+        score=0.0,
+        file_score=0.0,
+        channels={},
+        signals={},
+        start_line=start,
+        end_line=end,
+        symbol=symbol,
     )
 
 

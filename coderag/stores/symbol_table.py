@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.schema import SymbolRecord
-from coderag.stores.spellings import Spelling, Spellings
+from coderag.stores.spellings import SIMILAR, Spelling, Spellings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +21,7 @@ _LESS_MEANT: Final = frozenset({"key", "rule", "section", "impl"})
 """Kinds that are meant less often than others of the name: a function ``store`` rather than a service of that name in a
 configuration file, a type rather than what is implemented for it elsewhere."""
 _LESS_MEANT_FACTOR = 0.9
+_MUCH_LESS_LIKE = 0.08  # of quality, to the likeliest: a letter of ten more that is another one
 _REMEMBERED = 64  # names whose declarations are kept
 _EXACT, EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
 
@@ -139,9 +140,20 @@ class SymbolTable:
                     return record["kind"]
         return ""
 
+    def declared_in(self, row: int, start_line: int, end_line: int) -> list[str]:
+        """Return the qualified names of what a chunk declares in some of its lines, as they stand there."""
+        records = self._records.take(np.flatnonzero(self._rows == row)).to_pylist()
+        inside = [one for one in records if one["start_line"] <= end_line and start_line <= one["end_line"]]
+        return [one["qualified_name"] for one in sorted(inside, key=lambda one: (one["start_line"], -one["end_line"]))]
+
     def similar(self, name: str, limit: int = 3) -> list[str]:
-        """Return the declared names that may be meant by one that is not declared, the likeliest first."""
-        return [near.word for near in self.near(name, limit)]
+        """Return the declared names that may be meant by one that is not declared, the likeliest first.
+
+        Beside one that is spelt nearly so, others that are much less like it are not.
+        """
+        found = self.near(name, limit)
+        least = found[0].quality - _MUCH_LESS_LIKE if found and found[0].quality >= SIMILAR else 0.0
+        return [near.word for near in found if near.quality >= least]
 
     def near(self, name: str, limit: int = 3) -> list[Spelling]:
         """Return the declared names that differ from a name in a few letters, else those that it is short for.

@@ -35,8 +35,8 @@ def told_error(error: CodeRAGError) -> str:
         lines.append("Call coderag_index, then ask again.")
     elif error.hint:
         lines.append(_AS_TOOLS.get(error.hint, error.hint))
-    if isinstance(error, UnknownNameError):
-        lines.append("Else coderag_search finds it by words, or with mode exact every place where it stands.")
+    if isinstance(error, UnknownNameError) and not error.hint.startswith("Did you mean"):
+        lines.append("coderag_search finds it by words, or with mode exact every place where it stands.")
     if error.retryable:
         lines.append("The same call may work in a moment.")
     return "\n".join(lines)

@@ -3,7 +3,7 @@ from typing import get_args
 import pytest
 
 from coderag.schema import Relation
-from coderag.stores.pieces import related_pieces, result_pieces
+from coderag.stores.pieces import pieces_of_lines, related_pieces, result_pieces
 from tests.support.candidates import candidate
 from tests.support.corpora import make_corpus, row_named
 from tests.support.pieces import piece
@@ -44,6 +44,21 @@ def test_a_member_is_shown_with_its_own_lines_kind_and_signature(corpus):
     assert shown.text.endswith("return 1")
     assert (shown.kind, shown.signature, shown.looked_up) == ("method", "def total(self):", True)
     assert "Holds items" not in shown.docstring + shown.summary
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "kind"),
+    [
+        ((1, 2), "pay", "function"),
+        ((5, 6), "refund", "function"),
+        ((5, 5), "refund", "function"),
+        ((1, 6), "pay", "function"),
+    ],
+)
+def test_some_lines_of_a_chunk_are_called_like_what_they_declare(lines, name, kind):
+    text = "def pay():\n    return 1\n\n\ndef refund():\n    return -1\n"
+    (shown,) = pieces_of_lines(make_corpus({"till.py": text}, merged=True), "till.py", *lines)
+    assert (shown.name, shown.kind) == (name, kind)
 
 
 def test_related_code_says_how_it_belongs_to_its_result(corpus):

@@ -123,6 +123,11 @@ def test_a_misspelt_name_is_near_to_the_right_one(table, name, near):
     assert near in table.similar(name)
 
 
+def test_beside_a_name_that_is_nearly_so_none_is_a_far_guess():
+    table = SymbolTable(symbol_lists([[symbol("set_art"), symbol("__setattr__"), symbol("start")]]), lambda _: ())
+    assert table.similar("set_artt") == ["set_art", "__setattr__"]
+
+
 @pytest.mark.parametrize(("name", "near"), [("sess", "Session"), ("mxsz", "max_size"), ("Session.logi", "login")])
 def test_a_shortened_name_is_near_to_the_whole_one(table, name, near):
     assert near in table.similar(name)
