@@ -16,7 +16,7 @@ import pytest
 
 CLIENTS = Path(__file__).parents[1] / "mcp_clients"
 CODERAG = [sys.executable, "-m", "coderag"]
-TOOLS = ["search", "context", "explain", "symbol", "docs", "status", "index"]
+TOOLS = ["search", "context", "explain", "symbol", "docs", "backlog", "status", "index"]
 TRACEBACK = 'Traceback (most recent call last):\n  File "cart.py", line 11, in checkout\nTypeError: no items'
 
 pytestmark = [
@@ -57,6 +57,7 @@ def drive(environment: Mapping[str, str], **options: Any) -> dict[str, Any]:
         "coderag_explain": {"name": "checkout"},
         "coderag_symbol": {"name": "checkout"},
         "coderag_docs": {"query": "how to pay"},
+        "coderag_backlog": {"action": "list"},
         "coderag_status": {},
         "coderag_index": {},
     }

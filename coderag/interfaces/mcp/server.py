@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult, Resource, Tool
+from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult, Resource
 
 from coderag import __version__
 from coderag.interfaces.mcp.completion import add_completion
@@ -19,7 +19,7 @@ from coderag.interfaces.mcp.prompts import add_prompts
 from coderag.interfaces.mcp.repositories import Repositories
 from coderag.interfaces.mcp.resources import add_resources
 from coderag.interfaces.mcp.texts import INSTRUCTIONS, SINGLE_INSTRUCTIONS
-from coderag.interfaces.mcp.tool import ToolDefinition, make_tool
+from coderag.interfaces.mcp.tool import make_tool
 from coderag.interfaces.mcp.tools.backlog import BACKLOG
 from coderag.interfaces.mcp.tools.context import CONTEXT
 from coderag.interfaces.mcp.tools.docs import DOCS
@@ -69,7 +69,6 @@ class CodeRAGServer(MCPServer[None]):
             subscriptions=notices,
         )
         self._repositories = repositories
-        self._tools: tuple[ToolDefinition[Any], ...] = _TOOLS[profile]
         # Transports make their options without arguments, and would not say that lists change (mcp 2.3).
         told = partial(self.lowlevel.create_initialization_options, NotificationOptions(resources_changed=True))
         self.lowlevel.create_initialization_options = told  # type: ignore[method-assign]
@@ -78,11 +77,6 @@ class CodeRAGServer(MCPServer[None]):
     def lowlevel(self) -> Server[Any]:
         """The server below, which transports run: ``lowlevel.run(read, write, lowlevel.create_initialization_options())``."""
         return self._lowlevel_server
-
-    async def list_tools(self) -> list[Tool]:
-        """Return the tools that clients are told of."""
-        listed = {tool.name for tool in self._tools if tool.is_listed}
-        return [tool for tool in await super().list_tools() if tool.name in listed]
 
     async def list_resources(self) -> list[Resource]:
         """Return the resources that a client may read without knowing a name: of each repository its status and map."""

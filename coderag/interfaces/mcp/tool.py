@@ -70,7 +70,6 @@ class ToolDefinition(Generic[_Asked]):
         structure: What it returns as data: a ``TypedDict``.
         run: Does it.
         read_only: Whether it leaves everything as it is.
-        is_listed: Whether clients are told of it. One that can only refuse answers who calls it, and costs nobody else a token.
     """
 
     name: str
@@ -80,7 +79,6 @@ class ToolDefinition(Generic[_Asked]):
     structure: Any
     run: Callable[[Call, _Asked], Awaitable[Reply]]
     read_only: bool = True
-    is_listed: bool = True
 
 
 class _Unchecked(FuncMetadata):

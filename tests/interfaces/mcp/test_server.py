@@ -15,7 +15,7 @@ from coderag.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected
 from tests.interfaces.mcp.fake_workspace import FakeWorkspace
 
-MOST_TOKENS = 3_100
+MOST_TOKENS = 3_500
 
 
 async def tools_of(profile="all"):

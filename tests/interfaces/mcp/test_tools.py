@@ -20,6 +20,7 @@ CALLS = [
     ("coderag_explain", {"name": "Cart.checkout"}),
     ("coderag_symbol", {"name": "total_price", "relations": ["definition", "callers", "callees", "tests", "impact"]}),
     ("coderag_docs", {"query": "how to install the shop"}),
+    ("coderag_backlog", {"action": "search", "query": "cart"}),
     ("coderag_status", {}),
     ("coderag_index", {}),
 ]
@@ -168,13 +169,6 @@ async def test_documents_come_before_code(shop):
     async with connected(shop) as client:
         result = await client.call_tool("coderag_docs", {"query": "discount lowers the price", "top_k": 2})
     assert result.structured_content["results"][0]["path"] == "docs/discounts.md"
-
-
-async def test_backlog_is_not_offered_as_there_is_no_source_for_it(shop, era):
-    async with connected(shop, era=era) as client:
-        listed = [tool.name for tool in (await client.list_tools()).tools]
-    assert "coderag_search" in listed
-    assert "coderag_backlog" not in listed
 
 
 async def test_backlog_says_that_no_source_is_configured_and_invents_nothing(shop):

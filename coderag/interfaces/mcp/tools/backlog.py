@@ -28,5 +28,4 @@ BACKLOG = ToolDefinition(
     BacklogArguments,
     Backlog,
     backlog,
-    is_listed=False,
 )
