@@ -1,6 +1,7 @@
 """List where a name is written: of values, whose uses the code graph does not know, and of names that nothing declares."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import groupby
@@ -22,6 +23,7 @@ _LONGEST_LINE = 1_000  # a longer one is data, and patterns would take long for 
 _MOST_SAID, _MOST_TOLD = 5, 2  # lines of a name in an explanation, and those of documents
 _CHANGE_LOG: Final = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes)[^/]*$", re.IGNORECASE)
 _MOST_LINES = 4  # of one file, while others are to be shown
+_MOST_OF_THE_SAME = 3  # lines
 
 
 def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> list[Lines]:
@@ -166,8 +168,11 @@ def _last(name: str) -> str:
 
 
 def _spread(places: Sequence[Lines]) -> list[Lines]:
-    """Return the first places, of each file a few."""
+    """Return the first places, of each file a few, and few of what stands in many files, such as pages of a manual."""
     shown: list[Lines] = []
+    seen: Counter[str] = Counter()
     for _, group in groupby(places, key=lambda one: one.path):
-        shown += list(group)[:_MOST_LINES]
+        for one in list(group)[:_MOST_LINES]:
+            seen[one.text.strip()] += 1
+            shown += [one] if seen[one.text.strip()] <= _MOST_OF_THE_SAME else []
     return shown[:_MOST_SHOWN]

@@ -49,7 +49,9 @@ def write_overview(writer: Writer, index: Index, state: QueryState, project: str
 def _folders(writer: Writer, index: Index) -> None:
     """Write the folders with code, each with what is used most of it, and which others there are."""
     roles = dict(zip(index.corpus.paths, index.corpus.file_roles, strict=True))
-    sources = [path for path, role in roles.items() if role == "source" and not path.startswith(".")]
+    data = {index.corpus.paths[file] for file in index.corpus.data_files.tolist()}
+    source = [path for path, role in roles.items() if role == "source" and path not in data]
+    sources = [path for path in source if not path.startswith(".")]
     above = _common_folder(sources)
     by_folder = _files_by_folder(above, sources)
     for folder in [folder for folder, count in by_folder.items() if folder and count > _MANY * len(sources)]:

@@ -87,3 +87,12 @@ def test_options_that_are_compared_are_no_declarations_of_such_a_name():
 
 def test_a_name_that_is_declared_has_no_such_list(shop):
     assert "is written in" not in extracted(shop, "how does clean() work").text
+
+
+def test_a_line_that_stands_in_many_files_leaves_room_for_others():
+    pages = {f"man/page-{number}.txt": "The key is taken from SHOP_KEY_FILE.\n" for number in range(30)}
+    context = make_context({**pages, "zoo.txt": "Never commit SHOP_KEY_FILE to a repository.\n"})
+    answer = extracted(context, "where is SHOP_KEY_FILE read").text
+    assert "Never commit" in answer
+    assert answer.count("is taken from") == 3
+    assert "and 27 more" in answer

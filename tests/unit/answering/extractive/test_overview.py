@@ -19,6 +19,7 @@ FILES = {
         "from shop.goods.cheese import Cheese\n\n\ndef charge():\n    return Cheese().weigh()\n\n\n"
         "def main():\n    charge()\n"
     ),
+    "news/1.0/issue-17": "A till counts what it takes now.\n",
     "tests/test_pay.py": "from shop.till.pay import charge\n\n\ndef test_it():\n    assert charge() == 1\n",
 }
 
