@@ -164,6 +164,7 @@ def test_what_a_stranger_may_not_set_is_warned_of_once(
     through = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
     caplog.clear()
     as_user.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    as_user.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # where it is noted that it was said within the hour
     told("search", "login", "-C", str(root))
     assert through == [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
     assert len(through) == 1
