@@ -197,12 +197,11 @@ class QueryRuns:
 
 def _writer_around() -> Callable[[Any], None]:
     """Return what writes to the stream of the graph that this is called in; if there is none, it does nothing."""
-    from langgraph.config import get_stream_writer  # noqa: PLC0415  # only who asks needs it
-
-    try:
-        return get_stream_writer()
-    except RuntimeError:
+    if not _is_in_a_graph():
         return lambda _: None
+    from langgraph.config import get_stream_writer  # noqa: PLC0415  # loaded already
+
+    return get_stream_writer()
 
 
 def _is_in_a_graph() -> bool:

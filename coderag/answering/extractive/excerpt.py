@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.index import LONGEST_LINE, Index
 from coderag.state import QueryState
 
 _HEAD = 2  # lines that say what the piece is, before those that answer
 _ENOUGH: Final = 0.7  # of what the best lines have of the question: then the first lines are as good, and read better
 _TOGETHER: Final = 0.5  # of what one line has, against words that are spread over several
-_LONGEST_LINE = 1_000  # characters; a longer one is data
 
 Rarities = Mapping[str, float]
 """How telling each term of a question is, above 0."""
@@ -36,7 +35,7 @@ def telling(lines: Sequence[str], longest: int, rarities: Rarities, first: int =
     if len(lines) - longest <= 1:
         return [range(len(lines))]
     top = range(first, min(first + longest, len(lines)))
-    terms = [{term for term in rarities if term in line[:_LONGEST_LINE].lower()} for line in lines]
+    terms = [{term for term in rarities if term in line[:LONGEST_LINE].lower()} for line in lines]
     length = max(longest - _HEAD, 1)
     starts = range(first, len(lines) - length + 1)
     values = [_value(terms[start : start + length], rarities) for start in starts]

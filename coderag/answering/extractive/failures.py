@@ -7,10 +7,8 @@ from itertools import islice
 from textwrap import dedent
 from typing import Final
 
-import numpy as np
-
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.index import CALLABLE, Index
+from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code
 from coderag.state import QueryState
 from coderag.tokens import query_terms, text_terms
@@ -21,7 +19,6 @@ _BEFORE, _AFTER = 1, 4  # lines around one
 _BESIDE: Final = 0.5  # of what words count that stand next to a line, or in the name of what it is in
 _LEAST: Final = 0.6  # of the question's words, by rarity and by number
 _FOUND: Final = 1.25  # for what the search found as well
-_LONGEST_LINE = 1_000  # characters; a longer one is data
 _SAID_APART: Final = re.compile(r"\btim(?:e[sd]?|ing)\s+out\b", re.IGNORECASE)  # one word in code
 _ASKING: Final = re.compile(
     r"\b(?:happen\w*|handl\w*|fail\w*|errors?|exceptions?|crash\w*|panic\w*|cannot|can't|could\s*n[o']t)\b",
@@ -67,12 +64,8 @@ def _places(index: Index, state: QueryState) -> list[_Place]:
     """Return the lines that fail or handle, those first that have most of the question's words."""
     rarities = _rarities(index, state)
     corpus = index.corpus
-    scores = np.zeros(corpus.n_chunks, np.float32)
-    for term, rarity in rarities.items():
-        scores[corpus.chunks_with(term)] += rarity
     results = [corpus.row_of[one["chunk_id"]] for one in state["results"]]
-    scores[results] += max(rarities.values(), default=0.0)
-    rows = [int(row) for row in np.argsort(-scores, kind="stable")[: 2 * _MOST_CHUNKS] if scores[row] > 0]
+    rows = index.chunks_by_words(rarities, 2 * _MOST_CHUNKS, results)
     about_tests = state["analysis"]["about_tests"]
     wanted = ("source", "test") if about_tests else ("source",)
     rows = [row for row in rows if corpus.file_roles[corpus.file_of[row]] in wanted][:_MOST_CHUNKS]
@@ -96,7 +89,7 @@ def _of_chunk(
     """Yield the lines of a chunk that fail or handle, each with how much of the question it has."""
     corpus = index.corpus
     first, path = int(corpus.start_lines[row]), corpus.paths[corpus.file_of[row]]
-    lines = [line[:_LONGEST_LINE] for line in text.removesuffix("\n").split("\n")]
+    lines = [line[:LONGEST_LINE] for line in text.removesuffix("\n").split("\n")]
     terms = [set(text_terms(line)) & rarities.keys() for line in lines]
     for number, line in enumerate(lines if rarities else ()):
         if not _FAILS.search(line) or _NO_STATEMENT.match(line) or _DECLARES.match(line):

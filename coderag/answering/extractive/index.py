@@ -3,7 +3,7 @@
 The code graph is a collaborator of the query; this is the one place that knows which of its methods answers ask.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +24,9 @@ CALLABLE: Final = frozenset({"function", "method", "macro"})
 TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
 CALLS: Final[Sequence[EdgeRelation]] = ("calls", "instantiates")
 FILE: Final = "file"
+LONGEST_LINE: Final = 1_000
+"""Characters of a line that is looked through; a longer one is data, and patterns would take long for it."""
+
 MOST_NAMED: Final = 20
 """Declarations of one name that the code graph looks at, the most used."""
 
@@ -126,6 +129,20 @@ class Index:
             for number, line in enumerate(self._text(row), int(self.corpus.start_lines[row]))
         }
         return [found.get(number, "") for number in range(1, last + 1)]
+
+    def chunks_by_words(self, weights: Mapping[str, float], limit: int, found: Sequence[int] = ()) -> list[int]:
+        """Return the rows of the chunks that have most of some terms, best first; none that has none of them.
+
+        Args:
+            weights: Of the terms.
+            limit: Number of chunks, at most.
+            found: Rows that the search found: they count as if they had the weightiest term once more.
+        """
+        scores = np.zeros(self.corpus.n_chunks, np.float32)
+        for term, weight in weights.items():
+            scores[self.corpus.chunks_with(term)] += weight
+        scores[list(found)] += max(weights.values(), default=0.0)
+        return [int(row) for row in np.argsort(-scores, kind="stable")[:limit] if scores[row] > 0]
 
     def lines_of(self, declared: Declared) -> Lines | None:
         """Return the lines of a declaration."""

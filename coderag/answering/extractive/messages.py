@@ -6,10 +6,8 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.index import Index
+from coderag.answering.extractive.index import LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code, counted, joined
 from coderag.schema import Role
 from coderag.state import QueryState
@@ -26,7 +24,6 @@ _MANY_PAIRS = 4  # fewer of a literal are looked for at its beginning, all of th
 _LEAST: Final = 0.6  # of the message's pairs of words
 _BEFORE, _AFTER = 6, 3  # lines around it that are shown, of the same declaration
 _MOST_OTHERS = 3  # places
-_LONGEST_LINE = 1_000  # characters; a longer one is data
 _QUOTE: Final = re.compile(r"[\"'`].*")  # the rest of a line from where a literal begins
 _COMMENT: Final = re.compile(r"^\s*(?://|#|/?\*|--)")
 _VALUE: Final = re.compile(r"\d")
@@ -123,7 +120,7 @@ def _written(index: Index, message: _Message) -> list[Lines]:
         role = index.role(path)
         if is_literal and role in ("test", "docs"):
             continue
-        written = [_words((_literal(line) if is_literal else line)[:_LONGEST_LINE]) for line in lines]
+        written = [_words((_literal(line) if is_literal else line)[:LONGEST_LINE]) for line in lines]
         for start, end, share in _windows(written, wanted):
             rank = (share, -_ROLES.index(role), start - end)
             if rank < best or (begins and written[start][:1] != [begins]):
@@ -148,10 +145,8 @@ def _literal(line: str) -> str:
 def _likely(index: Index, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the chunks that have most of some words, with their text."""
     corpus = index.corpus
-    scores = np.zeros(corpus.n_chunks, np.float32)
-    for term in dict.fromkeys(term for word in words for term in text_terms(word)):
-        scores[corpus.chunks_with(term)] += corpus.rarity(term)
-    rows = [int(row) for row in np.argsort(-scores, kind="stable")[:_MOST_CHUNKS] if scores[row] > 0]
+    rarities = {term: corpus.rarity(term) for word in words for term in text_terms(word)}
+    rows = index.chunks_by_words(rarities, _MOST_CHUNKS)
     yield from zip(rows, corpus.texts(rows), strict=True)
 
 

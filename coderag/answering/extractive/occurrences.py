@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from coderag.answering.draft import Lines
-from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
+from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, TYPES, Declared, Index
 from coderag.answering.extractive.writer import Writer, code, code_line, counted, search_command
 from coderag.stores.symbol_table import split_qualified
 from coderag.tokens import query_terms, text_terms
@@ -19,7 +19,6 @@ _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored",
 _MOST_SHOWN = 20
 _MOST_ALIKE, _MOST_UNTIED = 6, 5
 _MOST_CHUNKS = 400  # looked through
-_LONGEST_LINE = 1_000  # a longer one is data, and patterns would take long for it
 _MOST_SAID, _MOST_TOLD = 5, 2  # lines of a name in an explanation, and those of documents
 _CHANGE_LOG: Final = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release[-_]?notes)[^/]*$", re.IGNORECASE)
 _MOST_LINES = 4  # of one file, while others are to be shown
@@ -60,7 +59,7 @@ def _lines_with(index: Index, name: str) -> Iterator[Lines]:
         path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
         if lines := index.lines(path, first, end):
             numbered = enumerate(lines.text.split("\n"), first)
-            yield from (Lines(path, at, at, text) for at, text in numbered if len(text) <= _LONGEST_LINE)
+            yield from (Lines(path, at, at, text) for at, text in numbered if len(text) <= LONGEST_LINE)
 
 
 def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[Lines]:

@@ -13,8 +13,10 @@ from coderag.state import QueryState
 
 _MOST_FOLDERS, _MOST_USED, _MOST_MAINS, _MOST_DOCUMENTS = 10, 6, 3, 6
 _MOST_OF_FOLDER = 2  # declarations
+_MOST_OTHERS = 4  # folders of a kind
 _NEARLY_ALL, _MANY = 0.8, 0.5  # of the files with code: then the folders below that one are told, instead or too
 
+_OTHERS: Final = (("test", "tests"), ("example", "examples"), ("docs", "documents"))
 _TO_READ: Final = re.compile(
     r"contribut|architect|overview|getting[-_ ]?started|quick[-_ ]?start|tutorial|guide|intro|develop|design|internals|hacking",
     re.IGNORECASE,
@@ -40,6 +42,7 @@ def write_overview(writer: Writer, index: Index, state: QueryState, project: str
     for one in told:
         writer.say(f"> {prose(one.text)}\n>\n> — {writer.cite(one.lines)}\n")
     _folders(writer, index)
+    _other_folders(writer, index)
     _most_used(writer, index)
     _mains(writer, index)
     _documents(writer, index)
@@ -47,11 +50,9 @@ def write_overview(writer: Writer, index: Index, state: QueryState, project: str
 
 
 def _folders(writer: Writer, index: Index) -> None:
-    """Write the folders with code, each with what is used most of it, and which others there are."""
-    roles = dict(zip(index.corpus.paths, index.corpus.file_roles, strict=True))
+    """Write the folders with code, each with what is used most of it."""
     data = {index.corpus.paths[file] for file in index.corpus.data_files.tolist()}
-    source = [path for path, role in roles.items() if role == "source" and path not in data]
-    sources = [path for path in source if not path.startswith(".")]
+    sources = [path for path in _visible(index) if index.role(path) == "source" and path not in data]
     above = _common_folder(sources)
     by_folder = _files_by_folder(above, sources)
     for folder in [folder for folder, count in by_folder.items() if folder and count > _MANY * len(sources)]:
@@ -71,16 +72,20 @@ def _folders(writer: Writer, index: Index) -> None:
         writer.say(f"- {code(folder)}: {counted(by_folder[folder], 'file')}{f', with {named}' if named else ''}")
     if left := len([folder for folder in by_folder if folder]) - len(shown):
         writer.say(f"- and {counted(left, 'more folder')}")
-    others: dict[str, list[str]] = {}
-    seen = ((_below("", path), role) for path, role in roles.items() if "/" in path and not path.startswith("."))
-    for folder, role in dict.fromkeys(seen):
-        others.setdefault(role, []).append(code(folder))
-    told = [f"{title} in {joined(others[role][:4])}" for role, title in _OTHERS if role in others]
-    if told:
+
+
+def _other_folders(writer: Writer, index: Index) -> None:
+    """Write which folders have tests, examples and documents."""
+    folders: dict[str, list[str]] = {}
+    for folder, role in dict.fromkeys((_below("", path), index.role(path)) for path in _visible(index) if "/" in path):
+        folders.setdefault(role, []).append(code(folder))
+    if told := [f"{title} in {joined(folders[role][:_MOST_OTHERS])}" for role, title in _OTHERS if role in folders]:
         writer.say(f"\nThere are {joined(told)}.")
 
 
-_OTHERS: Final = (("test", "tests"), ("example", "examples"), ("docs", "documents"))
+def _visible(index: Index) -> list[str]:
+    """Return the paths of the files that are not hidden."""
+    return [path for path in index.corpus.paths if not path.startswith(".")]
 
 
 def _common_folder(paths: Sequence[str]) -> str:

@@ -16,7 +16,6 @@ _HEADING: Final = re.compile(r"^\s*#+\s+(.*)$")
 _UNDERLINE: Final = re.compile(r"^\s*(?:={3,}|-{3,}|~{3,})\s*$")
 _FENCE: Final = re.compile(r"^\s*(?:```|~~~)")
 _NO_PROSE: Final = re.compile(r"^\s*(?:[|>]|\.\.\s|[-*+]\s|\d+[.)]\s|\[[^\]]+\]:|\s{4})")
-_DIRECTIVE: Final = re.compile(r"^\s*(?:\.\.|:|---|\w+:\s)")  # of reStructuredText, and the head of a Markdown file
 _IMAGE: Final = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
 _LINK: Final = re.compile(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _HTML: Final = re.compile(r"<[^>]*>")
