@@ -5,24 +5,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.chat import Approval, Chat
+    from coderag.config.settings import Settings
+    from coderag.engine.chat import Approval, Chat
     from coderag.errors import CodeRAGError
-    from coderag.index_plan import IndexPlan
-    from coderag.schema import (
-        Answer,
-        AnswerEvent,
-        AssembledContext,
-        Citation,
-        Filters,
-        IndexReport,
-        IndexStatus,
-        SearchHit,
-    )
-    from coderag.settings import Settings
-    from coderag.subagent.node import as_node
-    from coderag.subagent.retriever import as_retriever
-    from coderag.subagent.state import CodeState
-    from coderag.subagent.tools import as_tool, as_tools
+    from coderag.integrations.node import as_node
+    from coderag.integrations.retriever import as_retriever
+    from coderag.integrations.state import CodeState
+    from coderag.integrations.tools import as_tool, as_tools
+    from coderag.schema.answers import Answer, AnswerEvent, Citation
+    from coderag.schema.context import AssembledContext
+    from coderag.schema.index_plan import IndexPlan
+    from coderag.schema.indexing import IndexReport, IndexStatus
+    from coderag.schema.search import Filters, SearchHit
 
 __version__ = "0.1.0"
 
@@ -50,22 +44,31 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Approval": "coderag.chat",
-    "Chat": "coderag.chat",
+    "Answer": "coderag.schema.answers",
+    "AnswerEvent": "coderag.schema.answers",
+    "Approval": "coderag.engine.chat",
+    "AssembledContext": "coderag.schema.context",
+    "Chat": "coderag.engine.chat",
+    "Citation": "coderag.schema.answers",
     "CodeRAG": "coderag.app",
     "CodeRAGError": "coderag.errors",
-    "IndexPlan": "coderag.index_plan",
-    "Settings": "coderag.settings",
-    "CodeState": "coderag.subagent.state",
-    "as_node": "coderag.subagent.node",
-    "as_retriever": "coderag.subagent.retriever",
-    "as_tool": "coderag.subagent.tools",
-    "as_tools": "coderag.subagent.tools",
+    "CodeState": "coderag.integrations.state",
+    "Filters": "coderag.schema.search",
+    "IndexPlan": "coderag.schema.index_plan",
+    "IndexReport": "coderag.schema.indexing",
+    "IndexStatus": "coderag.schema.indexing",
+    "SearchHit": "coderag.schema.search",
+    "Settings": "coderag.config.settings",
+    "as_node": "coderag.integrations.node",
+    "as_retriever": "coderag.integrations.retriever",
+    "as_tool": "coderag.integrations.tools",
+    "as_tools": "coderag.integrations.tools",
 }
+"""Module that defines each public name."""
 
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used: the heavy libraries behind some of them take seconds to import."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "coderag.schema")), name)
+    return getattr(import_module(_HOMES[name]), name)

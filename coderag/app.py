@@ -12,58 +12,54 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
+from coderag.config.sections import LEAST_TOKENS, MOST_TOKENS, SearchSettings
+from coderag.config.settings import Settings
+from coderag.engine.open_index import OpenIndex
+from coderag.engine.query_input import make_query_input, resolve_filters, within
+from coderag.engine.query_runs import MOST_ROUNDS, QueryRuns, answer_of, judged
+from coderag.engine.telemetry import make_tracer
 from coderag.errors import ConfigurationError
-from coderag.event_loops import run_anywhere
-from coderag.index_plan import IndexPlan
 from coderag.ingestion.files.scanner import check_root
 from coderag.models.dense import DenseModel, ProviderDense
 from coderag.models.llms.chosen import LanguageModels
+from coderag.models.protocols import LanguageModel
 from coderag.models.providers import make_dense_model
 from coderag.models.redacting import without_secrets
-from coderag.open_index import OpenIndex
-from coderag.query_input import make_query_input, resolve_filters, within
-from coderag.query_runs import MOST_ROUNDS, QueryRuns, answer_of, judged
-from coderag.records import context_from_record
+from coderag.question.places import paths_of_places
 from coderag.retrieval.files_behind import files_behind
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import make_hits
-from coderag.retrieval.places import paths_of_places
+from coderag.retrieval.query_context import QueryContext
 from coderag.retrieval.shown import remembered
 from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
-from coderag.schema import (
-    Answer,
-    AnswerEvent,
-    AssembledContext,
-    ContextFormat,
-    Filters,
-    GraphNeighbour,
-    IndexProgress,
-    IndexReport,
-    IndexStatus,
-    SearchHit,
-    SearchHits,
-)
-from coderag.settings import LEAST_TOKENS, MOST_TOKENS, SearchSettings, Settings
-from coderag.state import FilterValues, Goal, LanguageModel, QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.schema.answers import Answer, AnswerEvent
+from coderag.schema.context import AssembledContext
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.index_plan import IndexPlan
+from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.query import FilterValues, Goal, QueryInput, QueryOutput, QueryState
+from coderag.schema.records import context_from_record
+from coderag.schema.search import Filters, SearchHit, SearchHits
+from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.chat_memory import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
 from coderag.stores.index_folder import index_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
-from coderag.telemetry import make_tracer
+from coderag.system.event_loop import run_anywhere
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from llama_index.core.graph_stores.types import PropertyGraphStore
     from llama_index.core.llms import LLM
 
-    from coderag.chat import Chat, ChatThreads
-    from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState
+    from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState
     from coderag.codegraph.export.writing import ExportFormat
     from coderag.codegraph.graph import CodeGraph
     from coderag.codegraph.property_graph.store import Loaded, ServerKind
     from coderag.codegraph.scip.importing import ScipReport
-    from coderag.enrichment import Summaries
+    from coderag.engine.chat import Chat, ChatThreads
+    from coderag.engine.enrichment import Summaries
     from coderag.ingestion.indexer import Indexer
     from coderag.ingestion.summaries.results import EnrichProgress, EnrichReport
     from coderag.retrieval.explanation import Explanation
@@ -228,7 +224,7 @@ class CodeRAG:
     @property
     def summaries(self) -> "Summaries":
         """The summaries of this repository: to plan them, to take some that were written elsewhere, to follow the edits."""
-        from coderag.enrichment import Summaries  # noqa: PLC0415  # as above
+        from coderag.engine.enrichment import Summaries  # noqa: PLC0415  # as above
 
         models, counts = self._language_models, self._runs.counts
         return Summaries(self.root, self.settings, self._store, self._dense_model, models, self._opened, counts)
@@ -415,19 +411,19 @@ class CodeRAG:
         Raises:
             InvalidQueryError: The id cannot be one.
         """
-        from coderag.chat import Chat  # noqa: PLC0415  # loads LangGraph
+        from coderag.engine.chat import Chat  # noqa: PLC0415  # loads LangGraph
 
         return Chat(thread, self._chats, self.chat_context, load_chat_graph)
 
     def chat_threads(self) -> "ChatThreads":
         """Return the conversations of this repository: to list, to export and to delete."""
-        from coderag.chat import ChatThreads  # noqa: PLC0415  # as above
+        from coderag.engine.chat import ChatThreads  # noqa: PLC0415  # as above
 
         return ChatThreads(self._chats)
 
     def chat_context(self) -> "ChatContext":
         """Return what the chat graph works with, for a program that runs the graph itself. Raises as `search`."""
-        from coderag.chat import make_chat_context  # noqa: PLC0415  # loads LangGraph
+        from coderag.engine.chat import make_chat_context  # noqa: PLC0415  # loads LangGraph
 
         query = self._opened.context(self.settings.search, sweep="unless watched")
         return make_chat_context(query, self._runs.arun, self.settings)
@@ -521,7 +517,7 @@ class CodeRAG:
             ConfigurationError: ``graph.url`` is not set, or the extra for the server is not installed.
             StoreError: The server cannot be reached, or refuses.
         """
-        from coderag.graph_exchange import send_graph  # noqa: PLC0415  # an extra
+        from coderag.engine.graph_exchange import send_graph  # noqa: PLC0415  # an extra
 
         return send_graph(self._store, self._project, to, self.settings.graph)
 
@@ -537,7 +533,7 @@ class CodeRAG:
             ConfigurationError: ``graph.url`` is not set, or the extra is not installed.
             StoreError: The database cannot be opened, or the server cannot be reached.
         """
-        from coderag.graph_exchange import property_graph  # noqa: PLC0415  # an extra
+        from coderag.engine.graph_exchange import property_graph  # noqa: PLC0415  # an extra
 
         return property_graph(self._store, self._project, path, self.settings.graph)
 
@@ -548,7 +544,7 @@ class CodeRAG:
             InvalidQueryError: The file is damaged, no SCIP index, or about none of the files here.
             StoreError: It cannot be read, or the index cannot be written.
         """
-        from coderag.graph_exchange import import_scip  # noqa: PLC0415  # only this verb needs it
+        from coderag.engine.graph_exchange import import_scip  # noqa: PLC0415  # only this verb needs it
 
         report = import_scip(self._store, self.root, path)
         self.index()
@@ -560,7 +556,7 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        from coderag.status import index_status  # noqa: PLC0415  # only this verb needs it
+        from coderag.engine.index_status import index_status  # noqa: PLC0415  # only this verb needs it
 
         return index_status(self.root, self.settings, self._store.open())
 

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coderag.graph_results import Declaration
+    from coderag.schema.graph import Declaration
 
 
 class CodeRAGError(Exception):

@@ -15,7 +15,7 @@ from typing import Any, Final
 import yaml
 
 from coderag.errors import ConfigurationError
-from coderag.schema import ModelPrompt
+from coderag.schema.prompts import ModelPrompt
 
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n(.*)\Z", re.DOTALL)
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from coderag.schema import Answer, SymbolRecord, location_of
+from coderag.schema.answers import Answer
+from coderag.schema.chunks import SymbolRecord, location_of
 
 from .repository import Repository
 

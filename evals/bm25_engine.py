@@ -6,7 +6,7 @@ import numpy as np
 
 from coderag import __version__
 from coderag.stores.lexical import K1, B, bm25_weights
-from coderag.tokens import query_terms
+from coderag.text.tokenizer import query_terms
 
 from .engines import Look
 from .packing import pack
@@ -20,7 +20,7 @@ _COLUMNS = ("path", "qualified_name", "start_line", "end_line")
 class Bm25Engine:
     """BM25 over the text of CodeRAG's chunks: no names, paths, summaries, vectors or ranking signals.
 
-    Its terms are those of `coderag.tokens` (identifiers whole and in parts, stemmed, stop words of questions left out), so
+    Its terms are those of `coderag.text.tokenizer` (identifiers whole and in parts, stemmed, no stop words), so
     that it is as good as BM25 over functions gets.
     """
 

@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from coderag import CodeRAG
 from coderag.errors import IngestionError
 from coderag.retrieval.evidence import Calibration
-from coderag.schema import Evidence
+from coderag.schema.vocabulary import Evidence
 
 from .golden import load_golden
 from .sources import lay_out, load_sources

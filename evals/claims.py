@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from coderag.config.settings import Settings
 from coderag.models.llms.providers import make_language_model
+from coderag.models.protocols import LanguageModel
 from coderag.prompting import load_prompt
-from coderag.schema import Answer, ModelPrompt
-from coderag.settings import Settings
-from coderag.state import LanguageModel
-from coderag.tokens import content_words, expand, text_terms
+from coderag.schema.answers import Answer
+from coderag.schema.prompts import ModelPrompt
+from coderag.text.tokenizer import content_words, expand, text_terms
 
 from .answer_evidence import evidence_of
 from .repository import Repository

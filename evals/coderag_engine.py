@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from coderag import __version__
+from coderag.config.sections import SWITCHED
 from coderag.errors import InvalidQueryError
-from coderag.schema import Answer, AssembledContext
-from coderag.settings import SWITCHED
+from coderag.schema.answers import Answer
+from coderag.schema.context import AssembledContext
 
 from .engines import Look
 from .metrics import Shown

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from coderag.errors import InvalidQueryError
-from coderag.schema import Evidence
+from coderag.schema.vocabulary import Evidence
 
 from .metrics import Shown
 from .repository import Repository

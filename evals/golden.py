@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from coderag.errors import InvalidQueryError
-from coderag.schema import Intent
+from coderag.schema.vocabulary import Intent
 
 
 class GoldenSetError(InvalidQueryError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 
 from .metrics import Shown
 from .repository import Repository

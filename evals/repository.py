@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from coderag.app import CodeRAG
-from coderag.indexed_text import indexed_text
 from coderag.ingestion.files.git_repository import find_repository, run_git
-from coderag.schema import FileRecord, IndexProgress, SymbolRecord
+from coderag.schema.chunks import FileRecord, SymbolRecord
+from coderag.schema.indexing import IndexProgress
 from coderag.stores.index_store import IndexStore, Snapshot
 from coderag.stores.symbol_table import split_qualified
+from coderag.text.indexed_text import indexed_text
 
 from .golden import GoldenSet, Question, Target
 from .runs import StaleAnswer

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Final
 
+from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
 from coderag.errors import InvalidQueryError
-from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
 
 from .claims import AnswerChecker, make_judge
 from .coderag_engine import CoderagEngine

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coderag.errors import InvalidQueryError
-from coderag.schema import Evidence, Intent
+from coderag.schema.vocabulary import Evidence, Intent
 
 from .golden import Target, faults
 from .metrics import latency

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
+from coderag.config.sections import WEIGHTED, SearchSettings
 from coderag.errors import InvalidQueryError
-from coderag.schema import SearchHit
-from coderag.settings import WEIGHTED, SearchSettings
+from coderag.schema.search import SearchHit
 
 from .golden import GoldenSet, Question
 from .metrics import hit, is_declaration, ndcg

@@ -5,7 +5,7 @@ from typing import Literal
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState
+from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState
 from coderag.nodes.approve import approve
 from coderag.nodes.ask import ask
 from coderag.nodes.remember import remember

@@ -7,10 +7,11 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from coderag.nodes.steps import FIRST, NEXT, NODES
-from coderag.state import QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.query import QueryInput, QueryOutput, QueryState
 
 # A parent with the durability "sync" hands that down, and LangGraph 1.2.22 then waits for a checkpoint that this graph does
-# not make (AttributeError: _put_checkpoint_fut). The name is private to LangGraph; `tests/unit/subagent` runs all three.
+# not make (AttributeError: _put_checkpoint_fut). The name is private to LangGraph; `tests/unit/integrations` runs all three.
 _WITHOUT_CHECKPOINTS: Final[RunnableConfig] = {"configurable": {"__pregel_durability": "async"}}
 
 

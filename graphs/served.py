@@ -15,12 +15,12 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from coderag.app import CodeRAG
+from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
 from coderag.errors import CodeRAGError, InvalidQueryError
+from coderag.integrations.repository import hints_told
 from coderag.retrieval.filters import NO_FILTERS
-from coderag.schema import ContextFormat
-from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
-from coderag.state import Goal, QueryInput, QueryOutput
-from coderag.subagent.repository import hints_told
+from coderag.schema.query import Goal, QueryInput, QueryOutput
+from coderag.schema.vocabulary import ContextFormat
 
 _OPEN_REPOSITORIES = 8
 
@@ -30,7 +30,7 @@ class ServedError(RuntimeError):
 
 
 class ServedFilters(TypedDict, total=False):
-    """What may be a result, as `coderag.state.FilterValues`; what is left out is any."""
+    """What may be a result, as `coderag.schema.query.FilterValues`; what is left out is any."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]  # how pydantic says it of a TypedDict
 
@@ -47,7 +47,7 @@ class ServedInput(TypedDict):
 
     Attributes:
         repository: Its folder; by default the one that the server runs in.
-        goal: By default ``answer``. The others are as of `coderag.state.QueryInput`.
+        goal: By default ``answer``. The others are as of `coderag.schema.query.QueryInput`.
     """
 
     query: Annotated[str, Field(min_length=1), EphemeralValue]

@@ -14,8 +14,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict  # the server's schemas take no other before Python 3.12
 
+from coderag.answering.chat.state import ChatInput, Exchange
 from coderag.app import CodeRAG, load_chat_graph
-from coderag.chat_state import ChatInput, Exchange
 from coderag.errors import CodeRAGError
 
 _OPEN_REPOSITORIES = 8
@@ -33,7 +33,7 @@ class ServedChatInput(TypedDict):
 
 
 class ServedChatOutput(TypedDict):
-    """The conversation, and its last answer: a `coderag.schema.Answer` as a plain dict."""
+    """The conversation, and its last answer: a `coderag.schema.answers.Answer` as a plain dict."""
 
     exchanges: list[Exchange]
     answer: dict[str, Any]

@@ -13,8 +13,11 @@ from coderag.answering.generated.evidence_text import Evidence, numbered_evidenc
 from coderag.answering.generated.generate import Emit, generate
 from coderag.answering.generated.statements import with_places
 from coderag.answering.shapes import shape_of
-from coderag.schema import Answer, AnswerClaim, AnswerShape, Citation
-from coderag.state import LanguageModel, QueryContext, QueryState
+from coderag.models.protocols import LanguageModel
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.answers import Answer, AnswerClaim, Citation
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import AnswerShape
 from coderag.stores.pieces import context_pieces, related_pieces, result_pieces
 
 _CHANGED: Final = " *(not verified: changed since it was indexed)*"

@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 
 from coderag.answering.draft import Lines
-from coderag.indexed_text import indexed_text
-from coderag.schema import Citation, FileRecord
+from coderag.schema.answers import Citation
+from coderag.schema.chunks import FileRecord
+from coderag.text.indexed_text import indexed_text
 
 _TELLING = 12
 """Characters that a single line needs to be found again elsewhere, white space aside: a ``}`` is everywhere."""

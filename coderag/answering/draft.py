@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coderag.schema import AnswerShape, location_of
+from coderag.schema.chunks import location_of
+from coderag.schema.vocabulary import AnswerShape
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, PERHAPS, Call, Declared, Index
 from coderag.answering.extractive.reach import Reach, Steps
 from coderag.answering.shapes import Ends, flow_ends
-from coderag.mermaid import label
-from coderag.schema import GraphNeighbour
-from coderag.state import QueryContext, QueryState
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.query import QueryState
 from coderag.stores.pieces import Piece
+from coderag.text.mermaid import label
 
 _MEETING_DEPTH = 3  # calls from what leads to both ends to either
 _LONGEST_LABEL = 60

@@ -12,7 +12,7 @@ from typing import Final
 
 from coderag.answering.addressing import addressed
 from coderag.answering.hidden_text import removed_hidden, show_hidden
-from coderag.fences import fence_for
+from coderag.text.code_fences import fence_for
 
 HIDDEN: Final = "hides characters"
 TURN: Final = "imitates a turn of the conversation"

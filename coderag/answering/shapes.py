@@ -3,8 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
-from coderag.schema import AnswerShape, Intent
-from coderag.state import QueryState
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import AnswerShape, Intent
 
 _LISTED: Final[frozenset[Intent]] = frozenset({"find_usage", "hierarchy", "find_tests"})
 _COMPARABLE: Final[frozenset[Intent]] = frozenset({"understand_module", "find_definition", "general"})

@@ -18,8 +18,8 @@ from coderag.codegraph.linking.meanings import TYPES
 from coderag.codegraph.linking.overloads import n_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.walks import centrality
-from coderag.facts import Definition
-from coderag.schema import RESOLVED, EdgeRelation, Kind, Role
+from coderag.schema.facts import Definition
+from coderag.schema.vocabulary import RESOLVED, EdgeRelation, Kind, Role
 from coderag.stores.graph_tables import (
     EXTERNAL_KIND,
     FILE_KIND,

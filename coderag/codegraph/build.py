@@ -5,12 +5,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coderag.collector import collector_paused
-from coderag.process_messages import Helpers
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.disk import replace_file, storage_errors
 from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.graph_tables import GraphTables
+from coderag.system.gc_tuning import collector_paused
+from coderag.system.process_messages import Helpers
 
 if TYPE_CHECKING:
     from coderag.codegraph.scip.imported import ImportedEdges

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
-from coderag.schema import MODULE_OF, RESOLVED
+from coderag.schema.vocabulary import MODULE_OF, RESOLVED
 
 Level = Literal["files", "symbols"]
 

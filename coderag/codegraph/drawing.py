@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from coderag.graph_results import GraphCycle, OutlineEntry
-from coderag.mermaid import label, printable
-from coderag.schema import RESOLVED, GraphNeighbour, GraphRelation
+from coderag.schema.graph import GraphCycle, GraphNeighbour, OutlineEntry
+from coderag.schema.vocabulary import RESOLVED, GraphRelation
 from coderag.stores.graph_tables import FILE_KIND
+from coderag.text.mermaid import label, printable
 
 MOST_NODES: Final = 60
 """Nodes of a drawing, by default; one with more cannot be read."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from coderag.codegraph.relations import NOUNS
 from coderag.codegraph.symbol_graph import DIRECTIONS, GraphNode, SymbolGraph
-from coderag.schema import GraphRelation
+from coderag.schema.vocabulary import GraphRelation
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 
 _PHRASES: Final[Mapping[GraphRelation, str]] = MappingProxyType(

@@ -16,8 +16,8 @@ from coderag.codegraph.symbol_graph import Direction, SymbolGraph
 from coderag.codegraph.targets import MODULE_KINDS, Targets
 from coderag.codegraph.walks import Routes, StandIns, Step, breadth_first, shortest_path
 from coderag.errors import InvalidQueryError, UnknownNameError
-from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
-from coderag.schema import RESOLVED, GraphNeighbour, Kind
+from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.vocabulary import RESOLVED, Kind
 from coderag.stores.graph_tables import FILE_KIND
 
 _CALLABLE = FUNCTION_KINDS | TYPE_KINDS
@@ -35,7 +35,7 @@ class CodeGraph:
     end of one; a module's dotted name; a package; ``path:line``; or ``path::name``. Overloads, and a declaration with its
     header or stub, count as one. Results come nearest first; of equally near ones tests, examples, generated and vendored code
     last, and the surest first. With ``candidates`` what is not resolved is listed too, and less sure than
-    `coderag.schema.RESOLVED`.
+    `coderag.schema.vocabulary.RESOLVED`.
 
     Every method that takes a name raises `UnknownNameError` if nothing has it, and `AmbiguousNameError` if several
     declarations have it that could be meant; `permissive` takes all of them, and finds nothing where there is none.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.table import FULLY_LINKED
-from coderag.facts import MODULE_SCOPE, Base, Definition, FileFacts, line_order
+from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, line_order
 
 _WORD: Final = re.compile(r"\w+")
 _UNWRITTEN: Final = frozenset(

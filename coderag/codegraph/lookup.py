@@ -11,12 +11,13 @@ from coderag.codegraph.kin import DISPATCHED, FUNCTION_KINDS, TYPE_KINDS
 from coderag.codegraph.questions import answer
 from coderag.codegraph.relations import NOUNS
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.schema import RESOLVED, GraphNeighbour, GraphRelation
-from coderag.state import Analysis, Candidate
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.query import Analysis, Candidate
+from coderag.schema.vocabulary import RESOLVED, GraphRelation
 from coderag.stores.corpus import Corpus
 from coderag.stores.graph_tables import FILE_KIND
 from coderag.stores.symbol_table import SymbolMatch
-from coderag.tokens import text_terms
+from coderag.text.tokenizer import text_terms
 
 _MOST = 50  # results of one look-up
 _MOST_NAMES = 3

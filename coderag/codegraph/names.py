@@ -10,7 +10,7 @@ import numpy as np
 
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import UnknownNameError
-from coderag.schema import module_of
+from coderag.schema.chunks import module_of
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 

@@ -14,7 +14,7 @@ from coderag.codegraph.columns import IntArray
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.relations import NOUNS
 from coderag.codegraph.symbol_graph import Direction
-from coderag.schema import GraphRelation, Relation
+from coderag.schema.vocabulary import GraphRelation, Relation
 from coderag.stores.corpus import Corpus
 from coderag.stores.graph_tables import FILE_KIND
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.kin import DISPATCHED
-from coderag.schema import GraphNeighbour
-from coderag.state import Analysis
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.query import Analysis
 
 _HIERARCHY_DEPTH, _IMPACT_DEPTH = 4, 3
 _TEST_DEPTH = 2  # a test and what helps it

@@ -7,11 +7,11 @@ from coderag.codegraph.linking.parallel import link_files
 from coderag.codegraph.linking.program import FactsRow, Program, declared_names, extended_names, namespace_names
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
 from coderag.codegraph.staleness import Stale, stale_files
-from coderag.facts import FileFacts
-from coderag.process_messages import Helpers
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
+from coderag.schema.facts import FileFacts
 from coderag.stores.facts_bytes import PackedFacts, pack_facts, unpack_interface
 from coderag.stores.graph_tables import GraphTables
+from coderag.system.process_messages import Helpers
 
 
 def build_graph(

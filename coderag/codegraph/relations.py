@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.codegraph.symbol_graph import Direction
-from coderag.schema import EdgeRelation, GraphRelation
+from coderag.schema.vocabulary import EdgeRelation, GraphRelation
 
 NOUNS: Final[Mapping[tuple[str, Direction], GraphRelation]] = MappingProxyType(
     {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from coderag.codegraph.interface_change import InterfaceChange, interface_change
 from coderag.codegraph.linking.overloads import bare
 from coderag.codegraph.linking.program import FactsRow, Program
-from coderag.facts import Base, Definition
+from coderag.schema.facts import Base, Definition
 from coderag.stores.facts_bytes import PackedFacts, unpack_interface
 
 if TYPE_CHECKING:

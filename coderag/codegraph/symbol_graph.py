@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.codegraph.columns import FloatArray, IntArray, Words, floats_of, numbers_of, whole, words_of
-from coderag.schema import RESOLVED
+from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND, GraphTables
 
 if TYPE_CHECKING:

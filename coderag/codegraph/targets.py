@@ -9,7 +9,7 @@ from coderag.codegraph.names import Named, NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.codegraph.walks import breadth_first
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
-from coderag.graph_results import Declaration
+from coderag.schema.graph import Declaration
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 from coderag.stores.symbol_table import fold, split_qualified
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.columns import FloatArray, IntArray
 from coderag.codegraph.symbol_graph import DIRECTIONS, Direction, GraphEdge, SymbolGraph
-from coderag.schema import RESOLVED
+from coderag.schema.vocabulary import RESOLVED
 
 StandIns = Callable[[int], Iterable[tuple[int, float]]]
 """For a node, others whose edges count as its own, and how surely, 0 to 1: the methods that a method overrides, say."""

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from coderag.config.index_origin import came_with_repository
+from coderag.config.repository_root import INDEX_FOLDER
 from coderag.ingestion.files.git_repository import is_bare, shared_git_directory
-from coderag.own_folder import came_with_repository
-from coderag.roots import INDEX_FOLDER
 
 
 def cache_directory(root: Path, index_directory: Path) -> Path:

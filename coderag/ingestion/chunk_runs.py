@@ -5,13 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from coderag.config.settings import Settings
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
 from coderag.ingestion.pipeline_version import PIPELINE_VERSION
 from coderag.ingestion.summaries.kept import KeptSentences, SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import DenseModel
-from coderag.settings import Settings
 
 
 def run_settings(

@@ -11,8 +11,8 @@ from coderag.ingestion.summaries.kept import SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import Batch, BatchVectors, DenseModel
-from coderag.privacy import PathMask
 from coderag.stores.field_counts import FieldCounts
+from coderag.text.path_masking import PathMask
 
 if TYPE_CHECKING:
     import pyarrow as pa

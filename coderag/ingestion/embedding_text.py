@@ -5,8 +5,9 @@ from typing import cast
 from llama_index.core.schema import BaseNode, MetadataMode
 
 from coderag.ingestion.parsing.summaries import summarize
-from coderag.privacy import PathMask
-from coderag.schema import NAMED_BY_FILE, ChunkMetadata, module_of
+from coderag.schema.chunks import ChunkMetadata, module_of
+from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.text.path_masking import PathMask
 
 _NO_NAME = "this file"  # a token is no word, and a summary takes names apart into words
 

@@ -6,7 +6,7 @@ of them together (19.5 MB) and a million lines. Times are processor time of one 
 nothing else runs; memory is the most that was resident.
 """
 
-from coderag.index_plan import Estimate
+from coderag.schema.index_plan import Estimate
 
 _CHUNKS_A_KB = 1.1, 2.1  # of text, by the default settings
 _TOKENS_A_BYTE = 0.30, 0.46  # of text, with what is said of each chunk; cl100k_base

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.config.settings import Settings
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.files.changes import Changes, batched, find_changes
 from coderag.ingestion.files.rescan import rescan
@@ -21,8 +22,8 @@ from coderag.ingestion.summaries.kept import KeptSentences
 from coderag.ingestion.summaries.overviews import Overviews
 from coderag.ingestion.workers.worker_pool import number_of_workers, shared_pool
 from coderag.models.dense import DenseModel, ProviderDense
-from coderag.schema import FileRecord, IndexProgress, IndexReport
-from coderag.settings import Settings
+from coderag.schema.chunks import FileRecord
+from coderag.schema.indexing import IndexProgress, IndexReport
 from coderag.stores.graph_tables import GraphTables
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter

@@ -15,7 +15,8 @@ from coderag.ingestion.parsing.chunking import MAX_TOKENS, MIN_TOKENS, PARSE_TIM
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedFile, chunk_ids
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS
-from coderag.schema import ChunkMetadata, ChunkStrategy
+from coderag.schema.chunks import ChunkMetadata
+from coderag.schema.vocabulary import ChunkStrategy
 
 _EMBEDDED: Final = frozenset({"path", "context", "qualified_name", "docstring", "summary"})
 _SHOWN: Final = frozenset({"path", "kind", "qualified_name", "context", "start_line", "end_line", "summary"})

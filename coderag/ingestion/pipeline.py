@@ -13,6 +13,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, TransformComponent
 
+from coderag.config.sections import IngestionSettings
 from coderag.errors import ConfigurationError
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_columns
 from coderag.ingestion.embedding_text import embedding_text
@@ -22,7 +23,6 @@ from coderag.ingestion.summaries.overviews import Sentences
 from coderag.ingestion.summaries.transform import ChunkSummarizer
 from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.models.dense import DenseModel
-from coderag.settings import IngestionSettings
 from coderag.stores.arrow import node_columns
 
 

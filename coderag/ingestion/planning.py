@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
-from coderag.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.ingestion import estimates
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.files.changes import Changes, find_changes
@@ -18,8 +19,8 @@ from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.dense import ProviderDense
 from coderag.models.providers import configured_embedding, make_dense_model, model_name
 from coderag.models.redacting import without_secrets
-from coderag.schema import FileRecord
-from coderag.settings import EmbeddingSettings, Settings
+from coderag.schema.chunks import FileRecord
+from coderag.schema.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.stores.content_cache import FILE_NAME, ContentCache
 from coderag.stores.index_store import IndexStore
 from coderag.stores.manifest import Manifest, manifest_of

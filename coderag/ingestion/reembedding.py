@@ -12,9 +12,9 @@ from coderag.errors import StoreError
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_batch, make_batch, texts_to_embed
 from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.models.dense import Batch, DenseModel
-from coderag.privacy import PathMask
 from coderag.stores.arrow import METADATA_COLUMNS
 from coderag.stores.snapshot import Snapshot
+from coderag.text.path_masking import PathMask
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Sequence
 
+from coderag.config.settings import Settings
 from coderag.ingestion.files.changes import content_digest
 from coderag.ingestion.pipeline_version import PIPELINE_VERSION
-from coderag.privacy import PathMask
-from coderag.schema import FileRecord
-from coderag.settings import Settings
+from coderag.schema.chunks import FileRecord
 from coderag.stores.pointer import Pointer
+from coderag.text.path_masking import PathMask
 
 
 def make_root_hash(settings_fingerprint: str, records: Sequence[FileRecord], linking: str) -> str:

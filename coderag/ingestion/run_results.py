@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from coderag.ingestion.files.changes import Changes, count_renames
-from coderag.schema import FileRecord, IndexReport
+from coderag.schema.chunks import FileRecord
+from coderag.schema.indexing import IndexReport
 
 
 class FileOutcomes:

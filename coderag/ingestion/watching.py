@@ -7,10 +7,10 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
+from coderag.config.repository_root import INDEX_FOLDER
 from coderag.errors import IndexLockedError, IngestionError
 from coderag.ingestion.files.scanner import Scan
-from coderag.roots import INDEX_FOLDER
-from coderag.schema import IndexReport
+from coderag.schema.indexing import IndexReport
 
 if TYPE_CHECKING:
     from coderag.ingestion.indexer import Indexer

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import ModelError
-from coderag.token_counts import estimate_tokens
+from coderag.text.token_counts import estimate_tokens
 
 FloatArray = NDArray[np.float32]
 Vectors = Sequence[Sequence[float]]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError
 from coderag.models.word_vectors import Field, WordVectors
-from coderag.privacy import MaskedPaths, PathMask
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo
+from coderag.text.path_masking import MaskedPaths, PathMask
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

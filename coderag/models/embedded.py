@@ -7,7 +7,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from coderag.models.word_vectors import ASSET, WordVectors
-from coderag.tokens import query_terms, text_terms
+from coderag.text.tokenizer import query_terms, text_terms
 
 _BATCH_SIZE = 512
 

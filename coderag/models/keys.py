@@ -9,11 +9,12 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from coderag.addresses import OWN_ADDRESSES, is_same_server, server_address
+from coderag.config.environment import environment_key
+from coderag.config.sections import EmbeddingSettings, LLMSettings
+from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server, server_address
+from coderag.config.settings_file import is_readable_by_others
 from coderag.errors import ConfigurationError, ModelAuthenticationError
 from coderag.models.remote_errors import Remote
-from coderag.settings import EmbeddingSettings, LLMSettings, environment_key
-from coderag.settings_file import is_readable_by_others
 
 KEY_VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "ollama": (),

@@ -6,11 +6,11 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from coderag.config.sections import EmbeddingSettings
 from coderag.errors import ModelError
 from coderag.models.batched_embedding import BatchedEmbedding, ModelIdentity, RequestLimits, Vectors, sendable
 from coderag.models.model_folders import model_folder, prompts_of_folder
 from coderag.models.prefixes import Prefixes, configured_prefixes
-from coderag.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from coderag.settings import EmbeddingSettings
+from coderag.config.sections import EmbeddingSettings
 
 
 @dataclass(frozen=True, slots=True)

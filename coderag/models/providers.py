@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from coderag.addresses import OWN_ADDRESSES, is_same_server, is_this_machine
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server, is_this_machine
 from coderag.errors import ConfigurationError
 from coderag.models.batched_embedding import ModelIdentity, RequestLimits
 from coderag.models.dense import DenseModel, EmbeddedDense, ProviderDense
@@ -25,7 +26,6 @@ from coderag.models.remote_embedding import RemoteEmbedding
 from coderag.models.remote_errors import Remote
 from coderag.models.text_window import MAX_TEXT_TOKENS, CountedWindow, TextWindow, TokenizerWindow
 from coderag.models.word_vectors import WordVectors
-from coderag.settings import EmbeddingSettings
 from coderag.stores.pointer import EmbeddingInfo
 
 if TYPE_CHECKING:

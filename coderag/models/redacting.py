@@ -1,11 +1,11 @@
-"""Embedding models and rerankers on servers that are sent no secrets: `coderag.redaction` around them."""
+"""Embedding models and rerankers on servers that are sent no secrets: `coderag.models.redaction` around them."""
 
 from collections.abc import Iterator, Sequence
 
 from coderag.models.dense import FloatArray, TextEmbedder
+from coderag.models.protocols import Reranker, Rescored
+from coderag.models.redaction import redactor
 from coderag.models.remote_embedding import RemoteEmbedding
-from coderag.redaction import redactor
-from coderag.state import Reranker, Rescored
 
 
 class RedactingEmbedder:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from coderag.errors import ConfigurationError
 from coderag.models.extras import require_extra
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

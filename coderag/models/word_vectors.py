@@ -1,7 +1,7 @@
 """Word vectors for code: a text's vector is a weighted sum over its terms, so embedding is one sparse-dense product.
 
-The table has an int8 row for each known term of `coderag.tokens` and how much the term weighs in code and in questions. A
-text's vector is ``sum of log(1 + count) * weight * row``, of length 1; the order of words is not looked at. All of it is
+The table has an int8 row for each known term of `coderag.text.tokenizer` and how much the term weighs in code and in questions.
+A text's vector is ``sum of log(1 + count) * weight * row``, of length 1; the order of words is not looked at. All of it is
 done in whole numbers until the last division, so that the same text has the same vector, bit by bit, on every platform.
 Nothing here imports LlamaIndex, which takes seconds: `coderag.models.embedded` puts its interface around this.
 ``tools/embedding`` makes the vectors.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import ModelError
-from coderag.tokens import TOKENIZER_VERSION
+from coderag.text.tokenizer import TOKENIZER_VERSION
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -1,11 +1,12 @@
 """Node ``analyze``: what does the question ask for?"""
 
 from coderag.errors import ModelError
-from coderag.observability import Step
-from coderag.retrieval.analysis import analyze as analyze_query
-from coderag.retrieval.rewriting import rewrite, with_rewritten
-from coderag.retrieval.spelling import corrected
-from coderag.state import Analysis, QueryContext, QueryRuntime, QueryState, QueryUpdate
+from coderag.nodes.trace import Step
+from coderag.question.analysis import analyze as analyze_query
+from coderag.question.rewriting import rewrite, with_rewritten
+from coderag.question.spelling import corrected
+from coderag.retrieval.query_context import QueryContext, QueryRuntime
+from coderag.schema.query import Analysis, QueryState, QueryUpdate
 
 _REWRITTEN = frozenset({"general", "understand_module"})  # the others name what they want
 

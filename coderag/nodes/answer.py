@@ -1,14 +1,15 @@
 """Node ``answer``: the answer, with every citation checked against the files on disk."""
 
-from coderag.observability import Step
-from coderag.records import record_of
-from coderag.state import QueryState, QueryUpdate, StreamingRuntime
+from coderag.nodes.trace import Step
+from coderag.retrieval.query_context import StreamingRuntime
+from coderag.schema.query import QueryState, QueryUpdate
+from coderag.schema.records import record_of
 
 
 async def answer(state: QueryState, runtime: StreamingRuntime) -> QueryUpdate:
     """Write the answer from the evidence, with a language model if one is configured.
 
-    What is written is streamed as dicts with ``kind`` (``draft`` or ``text``) and ``text``, see `coderag.schema.AnswerEvent`.
+    The text is streamed as dicts with ``kind`` (``draft`` or ``text``) and ``text``, see `AnswerEvent`.
     """
     from coderag.answering.answers import write_answer  # noqa: PLC0415  # 0.1 s, which a search need not take
 

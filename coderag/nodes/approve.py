@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from coderag.chat_state import ChatContext, ChatState, ChatUpdate
+from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
 
 
 def approve(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:

@@ -7,10 +7,11 @@ from langgraph.runtime import Runtime
 
 from coderag.answering.chat.approval import PromptTooLongError, limited
 from coderag.answering.chat.history import history_text, share_window
-from coderag.chat_state import ChatContext, ChatState, ChatUpdate
-from coderag.settings import MOST_RESULTS
-from coderag.state import LanguageModel, QueryInput
-from coderag.token_counts import count_tokens
+from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
+from coderag.config.sections import MOST_RESULTS
+from coderag.models.protocols import LanguageModel
+from coderag.schema.query import QueryInput
+from coderag.text.token_counts import count_tokens
 
 _NAMES = frozenset({"identifier", "qualified_name", "path"})
 DECLINED = "*Made from the evidence without the language model, as you chose.*\n\n"

@@ -2,9 +2,10 @@
 
 from functools import partial
 
-from coderag.observability import Step
-from coderag.records import record_of
-from coderag.state import QueryRuntime, QueryState, QueryUpdate
+from coderag.nodes.trace import Step
+from coderag.retrieval.query_context import QueryRuntime
+from coderag.schema.query import QueryState, QueryUpdate
+from coderag.schema.records import record_of
 
 
 def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:

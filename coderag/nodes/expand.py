@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from functools import partial
 
-from coderag.observability import Step
+from coderag.nodes.trace import Step
 from coderag.retrieval.expansion import NeighbourTuple, Seed
 from coderag.retrieval.expansion import expand as expand_results
 from coderag.retrieval.filters import NO_FILTERS, related_mask
-from coderag.state import QueryRuntime, QueryState, QueryUpdate
+from coderag.retrieval.query_context import QueryRuntime
+from coderag.schema.query import QueryState, QueryUpdate
 
 _SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
 

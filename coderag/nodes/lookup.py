@@ -1,8 +1,9 @@
 """Node ``lookup``: what the symbol table and the code graph know for certain."""
 
 from coderag.codegraph.lookup import look_up
-from coderag.observability import Step
-from coderag.state import QueryRuntime, QueryState, QueryUpdate
+from coderag.nodes.trace import Step
+from coderag.retrieval.query_context import QueryRuntime
+from coderag.schema.query import QueryState, QueryUpdate
 
 
 def lookup(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:

@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from coderag.answering.chat.focus import cited_places, focus_of, shown_focus
-from coderag.chat_state import ChatContext, ChatState, ChatUpdate, Exchange
+from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate, Exchange
 
 
 def remember(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from coderag.observability import Step
+from coderag.nodes.trace import Step
 from coderag.retrieval.evidence import judge
 from coderag.retrieval.explaining import with_ranks
 from coderag.retrieval.filters import NO_FILTERS
+from coderag.retrieval.query_context import QueryRuntime
 from coderag.retrieval.ranking import narrow_to_kinds, rank
 from coderag.retrieval.reranking import apply_model
-from coderag.state import Candidate, QueryRuntime, QueryState, QueryUpdate
+from coderag.schema.query import Candidate, QueryState, QueryUpdate
 
 _CONTEXT_CANDIDATES = 40  # ten results are often too small to fill a context
 

@@ -2,7 +2,7 @@
 
 from coderag.answering.chat.follow_ups import make_standalone
 from coderag.answering.chat.references import resolve_references
-from coderag.chat_state import ChatState, ChatUpdate
+from coderag.answering.chat.state import ChatState, ChatUpdate
 
 
 def resolve(state: ChatState) -> ChatUpdate:

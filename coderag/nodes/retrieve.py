@@ -1,11 +1,12 @@
 """Node ``retrieve``: the dense, lexical and symbol channels, fused."""
 
-from coderag.observability import Step
-from coderag.retrieval.analysis import meant_terms
+from coderag.nodes.trace import Step
+from coderag.question.analysis import meant_terms
 from coderag.retrieval.filters import NO_FILTERS, passing
 from coderag.retrieval.hybrid import merge
 from coderag.retrieval.hybrid import retrieve as retrieve_hybrid
-from coderag.state import QueryRuntime, QueryState, QueryUpdate
+from coderag.retrieval.query_context import QueryRuntime
+from coderag.schema.query import QueryState, QueryUpdate
 
 
 def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:

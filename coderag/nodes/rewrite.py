@@ -6,9 +6,9 @@ from langgraph.runtime import Runtime
 
 from coderag.answering.chat.history import history_text
 from coderag.answering.chat.rewriting import HISTORY_TOKENS, rewriting_prompt, usable
-from coderag.chat_state import ChatContext, ChatState, ChatUpdate
-from coderag.schema import ModelPrompt
-from coderag.token_counts import count_tokens
+from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
+from coderag.schema.prompts import ModelPrompt
+from coderag.text.token_counts import count_tokens
 
 
 async def rewrite(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:

@@ -5,11 +5,11 @@ from pathlib import Path
 from langgraph.runtime import Runtime
 
 from coderag.answering.chat.shown import remark_answer, shown_answer, whole_lines
+from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
 from coderag.answering.citations import CitationChecker
-from coderag.chat_state import ChatContext, ChatState, ChatUpdate
-from coderag.records import record_of
+from coderag.question.places import parse_place
 from coderag.retrieval.packing import pack_places
-from coderag.retrieval.places import parse_place
+from coderag.schema.records import record_of
 from coderag.stores.pieces import pieces_of_lines
 
 

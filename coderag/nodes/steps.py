@@ -13,7 +13,8 @@ from coderag.nodes.lookup import lookup
 from coderag.nodes.rerank import rerank
 from coderag.nodes.retrieve import retrieve
 from coderag.nodes.widen import widen
-from coderag.state import QueryContext, QueryInput, QueryOutput, QueryState
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.query import QueryInput, QueryOutput, QueryState
 
 LOOKUP_INTENTS: Final = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests", "find_similar"})
 """Intents that the symbol table or the code graph may answer; hybrid retrieval adds the rest."""

@@ -1,8 +1,9 @@
 """Node ``widen``: one more try with near spellings and words of the trade, when the evidence is weak."""
 
-from coderag.observability import Step
-from coderag.retrieval.widening import widen as widen_terms
-from coderag.state import QueryRuntime, QueryState, QueryUpdate
+from coderag.nodes.trace import Step
+from coderag.question.widening import widen as widen_terms
+from coderag.retrieval.query_context import QueryRuntime
+from coderag.schema.query import QueryState, QueryUpdate
 
 
 def widen(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:

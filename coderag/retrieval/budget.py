@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from coderag.question.places import fetching_call
 from coderag.retrieval.context_formats import WRITERS
 from coderag.retrieval.context_parts import EVIDENCE_NOTES, ContextParts, heading
 from coderag.retrieval.passages import Passage, make_passages
-from coderag.retrieval.places import fetching_call
 from coderag.retrieval.selection import Selection
 from coderag.retrieval.shown import ShownLines, remembered, shown_keys
-from coderag.schema import AssembledContext, ContextFormat, ContextSection, Evidence, Intent, Omission
+from coderag.schema.context import AssembledContext, ContextSection, Omission
+from coderag.schema.vocabulary import ContextFormat, Evidence, Intent
 from coderag.stores.pieces import Piece
-from coderag.token_counts import estimate_tokens
+from coderag.text.token_counts import estimate_tokens
 
 _TITLES: Final = tuple(ContextSection(name, (), 0) for name in ("primary", "related", "graph"))
 _LISTED: Final = (10, 5, 3, 1, 0)  # of what is not shown, tried in turn until the list fits

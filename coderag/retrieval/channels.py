@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.retrieval.entities import names_in
-from coderag.retrieval.intents import ABOUT_ONE_NAME
-from coderag.state import Analysis
+from coderag.question.entities import names_in
+from coderag.question.intents import ABOUT_ONE_NAME
+from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus, dot_products
 from coderag.stores.symbol_table import SymbolMatch
 

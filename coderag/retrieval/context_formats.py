@@ -8,7 +8,7 @@ from coderag.retrieval.context_json import JsonWriter
 from coderag.retrieval.context_markdown import MarkdownWriter
 from coderag.retrieval.context_parts import ContextWriter
 from coderag.retrieval.context_xml import XmlWriter
-from coderag.schema import ContextFormat
+from coderag.schema.vocabulary import ContextFormat
 
 WRITERS: Final[Mapping[ContextFormat, ContextWriter]] = MappingProxyType(
     {"markdown": MarkdownWriter(), "xml": XmlWriter(), "json": JsonWriter()}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from coderag.retrieval.context_parts import SECTION_NAMES, ContextParts, told_of
-from coderag.schema import ContextItem
+from coderag.schema.context import ContextItem
 
 _COMMA: Final = ",\n"
 

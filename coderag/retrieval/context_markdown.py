@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from coderag.fences import fence_for
 from coderag.retrieval.context_parts import ContextParts, one_line, relation_phrase
-from coderag.schema import ContextItem
+from coderag.schema.context import ContextItem
+from coderag.text.code_fences import fence_for
 
 _TITLES: Final = {"primary": "Results", "related": "Related code", "graph": "How they relate"}
 

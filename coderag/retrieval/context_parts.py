@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from coderag.schema import ContextItem, ContextSection, Evidence, Omission, Relation
+from coderag.schema.context import ContextItem, ContextSection, Omission
+from coderag.schema.vocabulary import Evidence, Relation
 
 SECTION_NAMES: Final = {"primary": "results", "related": "related", "graph": "relations"}
 """What the sections are called in formats for programs and models."""

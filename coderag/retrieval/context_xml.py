@@ -8,7 +8,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from coderag.retrieval.context_parts import SECTION_NAMES, ContextParts, one_line, told_of
-from coderag.schema import ContextItem
+from coderag.schema.context import ContextItem
 
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAGS: Final = re.compile(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coderag.schema import SymbolRecord
+from coderag.schema.chunks import SymbolRecord
 from coderag.stores.protocols import IndexSnapshot
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from coderag.retrieval.channels import find_symbols
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.unindexed import unindexed_about
-from coderag.schema import RESOLVED, Evidence
-from coderag.state import Analysis, Candidate, Judgement
+from coderag.schema.query import Analysis, Candidate, Judgement
+from coderag.schema.vocabulary import RESOLVED, Evidence
 from coderag.stores.corpus import Corpus
 
 FEATURES = ("words_in_files", "words_in_results", "likeness", "unknown_words", "smallness")

@@ -20,8 +20,8 @@ from coderag.retrieval.filters import NO_FILTERS, check_present, path_matcher
 from coderag.retrieval.live_files import LiveFile, read_live
 from coderag.retrieval.needles import Needle, exact_needle, is_word, places, regex_needle, spaced_needle, words_of
 from coderag.retrieval.text_matches import MOST_COUNTED, TextMatch, TextMatches, TextMode
-from coderag.schema import FileRecord, SymbolRecord
-from coderag.state import FilterValues
+from coderag.schema.chunks import FileRecord, SymbolRecord
+from coderag.schema.query import FilterValues
 from coderag.stores.protocols import IndexSnapshot
 
 LONGEST_QUERY: Final = 100_000

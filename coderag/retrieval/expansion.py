@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from coderag.schema import Relation
-from coderag.state import RelatedChunk
+from coderag.schema.query import RelatedChunk
+from coderag.schema.vocabulary import Relation
 
 RELATION_WEIGHTS: dict[Relation, float] = {
     "callee": 1.0, "contained_by": 0.9, "caller": 0.9, "base": 0.9, "interface_of": 0.9, "contains": 0.8, "derived": 0.8,

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from coderag.retrieval.analysis import meant_terms
+from coderag.question.analysis import meant_terms
 from coderag.retrieval.filters import NO_FILTERS, chunk_mask
 from coderag.retrieval.hybrid import run_channels
-from coderag.state import Candidate, QueryContext, QueryState
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.query import Candidate, QueryState
 
 
 def with_ranks(context: QueryContext, state: QueryState, results: Sequence[Candidate]) -> list[Candidate]:

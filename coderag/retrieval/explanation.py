@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from coderag.records import context_from_record
-from coderag.schema import AssembledContext, ContextItem, Evidence, Intent, Omission
-from coderag.state import Candidate, QueryOutput, RelatedChunk
+from coderag.schema.context import AssembledContext, ContextItem, Omission
+from coderag.schema.query import Candidate, QueryOutput, RelatedChunk
+from coderag.schema.records import context_from_record
+from coderag.schema.vocabulary import Evidence, Intent
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece, related_pieces, result_pieces
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.path_globs import PathGlobs
-from coderag.schema import Filters
-from coderag.state import Candidate, FilterValues
+from coderag.schema.query import Candidate, FilterValues
+from coderag.schema.search import Filters
 from coderag.stores.corpus import Corpus
 
 NO_FILTERS = FilterValues(languages=[], kinds=[], paths=[], roles=[])

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from coderag.schema import SearchHit
-from coderag.state import Candidate
+from coderag.schema.query import Candidate
+from coderag.schema.search import SearchHit
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import result_pieces
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.config.sections import SearchSettings
 from coderag.retrieval.channels import Channel, find_symbols, search_channels, symbol_scores
 from coderag.retrieval.filters import chunk_mask
 from coderag.retrieval.fusion import FusedScores, fuse_ranks, fuse_scores
 from coderag.retrieval.report_retrieval import fuse_report, report_channels
 from coderag.retrieval.shapes import shape_of
 from coderag.retrieval.written_names import written_scores
-from coderag.settings import SearchSettings
-from coderag.state import Analysis, Candidate, FilterValues
+from coderag.schema.query import Analysis, Candidate, FilterValues
 from coderag.stores.corpus import Corpus
 from coderag.stores.path_index import question_words
 

@@ -6,9 +6,9 @@ import stat
 from dataclasses import dataclass
 from functools import cached_property
 
-from coderag.indexed_text import indexed_text
-from coderag.notebooks import SUFFIX
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
+from coderag.text.indexed_text import indexed_text
+from coderag.text.notebooks import SUFFIX
 
 _OPEN_FLAGS = (
     os.O_RDONLY

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from coderag.state import Candidate
+from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
 
 POOL: Final = 3

@@ -5,13 +5,14 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
+from coderag.question.places import parse_place
 from coderag.retrieval.budget import ContextRequest, assemble
-from coderag.retrieval.places import parse_place
-from coderag.schema import AssembledContext, ContextFormat
-from coderag.state import Analysis, QueryState
+from coderag.schema.context import AssembledContext
+from coderag.schema.query import Analysis, QueryState
+from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece, context_pieces, pieces_of_lines
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 
 Excerpt = Callable[[Iterable[tuple[str, str, int, int]]], list[str]]
 """Gives the lines of the map for declarations by their path, qualified name, first and last line."""

@@ -7,9 +7,9 @@ from typing import Final, Literal, NamedTuple
 
 from coderag.retrieval.elision import Line, elide, head_length, weigh, written
 from coderag.retrieval.shown import ShownLines
-from coderag.schema import Detail
+from coderag.schema.vocabulary import Detail
 from coderag.stores.pieces import Piece
-from coderag.token_counts import estimate_tokens
+from coderag.text.token_counts import estimate_tokens
 
 RANK_OFFSET: Final = 2.0
 """A result is worth 1 / (its rank from 0 + this): what was read off golden sets, see ``docs/context.md``."""

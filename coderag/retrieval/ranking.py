@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.config.sections import SearchSettings
 from coderag.retrieval.merging import POOL, merge_results
 from coderag.retrieval.report_ranking import report_scores
 from coderag.retrieval.shapes import REPORT, Scored, Shape, shape_of
 from coderag.retrieval.signals import Question, file_scores
-from coderag.settings import SearchSettings
-from coderag.state import Analysis, Candidate
+from coderag.schema.query import Analysis, Candidate
 from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]

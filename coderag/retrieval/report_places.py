@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from coderag.state import ReportFrame
+from coderag.schema.query import ReportFrame
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import split_qualified
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.shapes import REPORT, Scored
 from coderag.retrieval.signals import file_factors
-from coderag.state import Analysis, Candidate, ReportQuery
+from coderag.schema.query import Analysis, Candidate, ReportQuery
 from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]

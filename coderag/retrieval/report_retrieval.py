@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from coderag.retrieval.channels import Channel, standing_out
 from coderag.retrieval.fusion import FusedScores, normalise
 from coderag.retrieval.report_places import Called, Places
-from coderag.state import Analysis, ReportQuery
+from coderag.schema.query import Analysis, ReportQuery
 from coderag.stores.corpus import Corpus, dot_products
 from coderag.stores.lexical import LexicalIndex
 from coderag.stores.path_index import question_words

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from coderag.privacy import MaskedPaths
-from coderag.state import Candidate, Reranker
+from coderag.models.protocols import Reranker
+from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece, result_pieces
+from coderag.text.path_masking import MaskedPaths
 
 
 def apply_model(

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from coderag.retrieval.elision import Line, signature_only
 from coderag.retrieval.knapsack import steps
 from coderag.retrieval.passages import Level, Passage, in_reading_order
-from coderag.schema import ContextItem, ContextSection
+from coderag.schema.context import ContextItem, ContextSection
 
 SHARES: Final[Mapping[str, float]] = {"primary": 0.9, "related": 0.3, "graph": 0.1}
 """The largest share of the budget of each section, before what one leaves goes to the others: results get 60 %, and of the

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.schema import Intent
-from coderag.settings import SearchSettings
-from coderag.state import Candidate
+from coderag.config.sections import SearchSettings
+from coderag.schema.query import Candidate
+from coderag.schema.vocabulary import Intent
 from coderag.stores.corpus import Corpus
 
 FloatArray = NDArray[np.float32]

@@ -11,11 +11,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.question.entities import names_in
+from coderag.question.hints import hint_factors
 from coderag.retrieval.channels import find_symbols, symbol_scores
-from coderag.retrieval.entities import names_in
-from coderag.retrieval.hints import hint_factors
 from coderag.retrieval.written_names import written_scores
-from coderag.state import Analysis
+from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.stores.path_index import question_words
 from coderag.stores.symbol_table import split_qualified

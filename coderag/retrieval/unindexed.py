@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from coderag.schema import FileRecord
-from coderag.state import Analysis
+from coderag.schema.chunks import FileRecord
+from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
-from coderag.tokens import text_terms
+from coderag.text.tokenizer import text_terms
 
 MOST_NAMED = 5
 

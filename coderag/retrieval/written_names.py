@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.retrieval.entities import names_in
-from coderag.schema import VALUES, Intent
-from coderag.state import Analysis
+from coderag.question.entities import names_in
+from coderag.schema.query import Analysis
+from coderag.schema.vocabulary import VALUES, Intent
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import EXACT_OTHER_SCOPE, SymbolMatch, split_qualified
 

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from coderag.config.file_names import FILE_NAMES
 from coderag.errors import CodeRAGError
 from coderag.service.client import REPOSITORY_PATH, ServiceClient
 from coderag.service.discovery import find_service
 from coderag.service.environment import digest_of
 from coderag.service.remote import RemoteCodeRAG
-from coderag.settings_names import FILE_NAMES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG

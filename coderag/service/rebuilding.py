@@ -5,19 +5,13 @@ from dataclasses import fields
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
-from coderag.records import answer_from_record, context_from_record
 from coderag.retrieval.text_matches import TextMatch, TextMatches
-from coderag.schema import (
-    Answer,
-    AssembledContext,
-    GraphNeighbour,
-    IndexProgress,
-    IndexReport,
-    IndexStatus,
-    SearchHit,
-    SearchHits,
-)
+from coderag.schema.answers import Answer
+from coderag.schema.context import AssembledContext
+from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.records import answer_from_record, context_from_record
+from coderag.schema.search import SearchHit, SearchHits
 
 Record = Mapping[str, Any]
 

@@ -15,18 +15,11 @@ from coderag.errors import (
     ServiceError,
 )
 from coderag.retrieval.text_matches import MOST_MATCHES
-from coderag.schema import (
-    Answer,
-    AnswerEvent,
-    AssembledContext,
-    ContextFormat,
-    Filters,
-    IndexProgress,
-    IndexReport,
-    IndexStatus,
-    SearchHit,
-    SearchHits,
-)
+from coderag.schema.answers import Answer, AnswerEvent
+from coderag.schema.context import AssembledContext
+from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.search import Filters, SearchHit, SearchHits
+from coderag.schema.vocabulary import ContextFormat
 from coderag.service import rebuilding
 from coderag.service.client import API, ServiceClient, error_of
 from coderag.service.remote_graph import RemoteGraph

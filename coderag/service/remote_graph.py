@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from coderag.errors import ServiceError
-from coderag.graph_questions import GraphQuestion, ask_graph
-from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
-from coderag.schema import GraphNeighbour
+from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.graph_queries import GraphQuestion, ask_graph
 from coderag.service import rebuilding
 
 if TYPE_CHECKING:

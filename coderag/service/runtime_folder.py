@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from coderag.config.user_folders import folder_of_caches
 from coderag.errors import ConfigurationError, ServiceError
-from coderag.user_folders import folder_of_caches
-from coderag.whole_files import PRIVATE, replace_whole
+from coderag.system.atomic_write import PRIVATE, replace_whole
 
 _NAME: Final = "coderag"
 _HINT: Final = "Set XDG_RUNTIME_DIR to a folder that only you may enter."

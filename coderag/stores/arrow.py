@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.schema import ChunkMetadata, FileRecord
+from coderag.schema.chunks import ChunkMetadata, FileRecord
 from coderag.stores.disk import utf8
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from coderag.stores.lexical import DOCS_WEIGHT, K1, NAMES_WEIGHT, B, LexicalInde
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.snapshot import CHUNK_COLUMNS
 from coderag.stores.text_nodes import table_to_nodes
-from coderag.tokens import query_terms
+from coderag.text.tokenizer import query_terms
 
 
 class LexicalRetriever(BM25Retriever):
-    """Retrieves chunks by BM25 over the terms of `coderag.tokens`, which understand identifiers, and over their fields.
+    """Retrieves chunks by BM25 over the terms of `coderag.text.tokenizer`, which understand identifiers, and over their fields.
 
     The base class tokenises texts with a regular expression and builds its own index; here both come from the index on
     disk, and its ``bm25s`` object holds our weights.

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from coderag.config.sections import ChatSettings
 from coderag.errors import InvalidQueryError, StoreError
-from coderag.settings import ChatSettings
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

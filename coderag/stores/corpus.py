@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from coderag.schema import SymbolRecord
+from coderag.schema.chunks import SymbolRecord
 from coderag.stores.lexical import DOCS_WEIGHT, NAMES_WEIGHT, LexicalIndex, bm25_weights
 from coderag.stores.overviews import unpack_overviews
 from coderag.stores.path_index import PathIndex
@@ -22,7 +22,7 @@ from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.spellings import Spellings
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 from coderag.stores.translations import translated
-from coderag.tokens import expand, path_terms, text_terms
+from coderag.text.tokenizer import expand, path_terms, text_terms
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from coderag.config.index_origin import claim
+from coderag.config.repository_root import INDEX_FOLDER
 from coderag.errors import CodeRAGError, StorageFullError, StoreError
-from coderag.own_folder import claim
-from coderag.roots import INDEX_FOLDER
-from coderag.whole_files import replace_whole
+from coderag.system.atomic_write import replace_whole
 
 _SYNC_THREADS = 16
 
@@ -126,7 +126,7 @@ def sync_all(paths: Iterable[Path]) -> None:
 def make_own_directory(path: Path) -> None:
     """Make a directory of the index that git leaves alone: with an ignore file, before there is anything to commit.
 
-    It is marked as this user's own, unless it has come from elsewhere (`coderag.own_folder`).
+    It is marked as this user's own, unless it has come from elsewhere (`coderag.config.index_origin`).
     """
     if path.parent.name == INDEX_FOLDER:  # a part of an index may be made before it
         make_own_directory(path.parent)

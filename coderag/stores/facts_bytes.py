@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from coderag.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference, line_order
+from coderag.schema.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference, line_order
 
 Fact = TypeVar("Fact", Definition, Import, Base, Binding, Reference, Mention)
 

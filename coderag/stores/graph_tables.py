@@ -35,7 +35,7 @@ def empty_graph() -> GraphTables:
 def node_schema() -> "pa.Schema":
     """Return the columns of the nodes.
 
-    ``kind`` is ``file``, ``external`` or one of `coderag.schema.Kind`; ``path`` is empty for what is external, whose names
+    ``kind`` is ``file``, ``external`` or one of `Kind`; ``path`` is empty for what is external, whose names
     are those of a package or module; ``role`` is the file's, but ``test`` for what only tests have in the midst of a source
     file; lines are 1-based and inclusive, 0 for what is external; ``parent`` is the row of the declaration around it, else of
     its file, and -1 for files and what is external; ``type_parameters`` is the number of a type's, in languages that tell types
@@ -64,8 +64,8 @@ def node_schema() -> "pa.Schema":
 def edge_schema() -> "pa.Schema":
     """Return the columns of the edges.
 
-    ``relation`` is one of `coderag.schema.EdgeRelation`; ``source`` and ``target`` are rows of nodes; ``resolver`` says who
-    resolved it and ``confidence``, 0 to 1, how surely; below `coderag.schema.RESOLVED` it is one of several candidates.
+    ``relation`` is one of `EdgeRelation`; ``source`` and ``target`` are rows of nodes; ``resolver`` says who
+    resolved it and ``confidence``, 0 to 1, how surely; below `RESOLVED` it is one of several candidates.
     ``line`` is that of the evidence, in the file of the source.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
@@ -89,7 +89,7 @@ def facts_schema() -> "pa.Schema":
     ``package`` is the one that the file declares; ``configures``, whether it says where modules are found; ``declares``, the
     names by which something in it may be known to others; ``extends``, the names of what its types extend and implement;
     ``namespaces``, its namespace blocks, with ``*`` if it passes on all of another module. ``interface`` and ``body`` are the
-    two halves of `coderag.facts.FileFacts` as bytes: what other files may see, and what only matters inside; ``digest`` is a
+    two halves of `FileFacts` as bytes: what other files may see, and what only matters inside; ``digest`` is a
     hash of what others may see, without line numbers. ``consulted`` are the rows of the files whose interface decided one of
     its edges, ``names`` the other things asked for: packages, names.
     """

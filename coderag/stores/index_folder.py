@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from coderag.roots import INDEX_FOLDER
-from coderag.settings import Settings, StorageSettings
+from coderag.config.repository_root import INDEX_FOLDER
+from coderag.config.sections import StorageSettings
+from coderag.config.settings import Settings
 
 
 def index_folder(root: Path, settings: StorageSettings) -> Path:

@@ -21,7 +21,7 @@ from coderag.stores.field_counts import FieldCounts
 from coderag.stores.index_writer import IndexWriter
 from coderag.stores.pointer import REBUILD_HINT, EmbeddingInfo, Pointer, read_pointer
 from coderag.stores.snapshot import Snapshot
-from coderag.tokens import TOKENIZER_VERSION
+from coderag.text.tokenizer import TOKENIZER_VERSION
 
 __all__ = ["EmbeddingInfo", "FieldCounts", "IndexStore", "IndexWriter", "Pointer", "Snapshot"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError, IndexVersionError, StoreError
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores import arrow
 from coderag.stores.disk import make_own_directory, storage_errors, sync_all
 from coderag.stores.field_counts import FieldCounts
@@ -36,7 +36,7 @@ from coderag.stores.retention import arrays_name, next_generation, retained_afte
 from coderag.stores.snapshot import Snapshot, table_path
 from coderag.stores.tables import LanceTable
 from coderag.stores.writer_lock import WriterLock
-from coderag.tokens import TOKENIZER_VERSION
+from coderag.text.tokenizer import TOKENIZER_VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -52,7 +52,7 @@ Value = str | int | float | list[str] | list[int] | list[float] | None
 class ChunkVectorStore(LanceDBVectorStore):
     """Chunks with their vectors in LanceDB, searched by cosine.
 
-    A chunk's metadata is a `coderag.schema.ChunkMetadata`: other keys are refused, missing ones become empty. A file is
+    A chunk's metadata is a `coderag.schema.chunks.ChunkMetadata`: other keys are refused, missing ones become empty. A file is
     a document whose id is its path.
 
     Args:

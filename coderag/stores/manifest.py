@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.disk import replace_file
 from coderag.stores.pointer import FORMAT_DIRECTORY, Pointer
 from coderag.stores.snapshot import Snapshot

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.graph_tables import GraphTables, empty_graph

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coderag.stores.corpus import Corpus
 from coderag.stores.overlaid import OverlaidSnapshot
-from coderag.tokens import path_terms
+from coderag.text.tokenizer import path_terms
 
 FloatArray = NDArray[np.float32]
 

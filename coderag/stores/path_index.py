@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.stores.symbol_table import fold
-from coderag.tokens import content_words, raw_tokens, split_identifier, stem
+from coderag.text.tokenizer import content_words, raw_tokens, split_identifier, stem
 
 _SHORTEST_PREFIX = 3
 _FOLDERS = 2  # only the nearest folders say something about a file

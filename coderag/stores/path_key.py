@@ -7,11 +7,11 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from coderag.config.sections import PrivacySettings
 from coderag.errors import ConfigurationError
-from coderag.privacy import PathMask
-from coderag.settings import PrivacySettings
 from coderag.stores.disk import make_own_directory, storage_errors
-from coderag.whole_files import make_private
+from coderag.system.atomic_write import make_private
+from coderag.text.path_masking import PathMask
 
 KEY_FILE: Final = "privacy.key"
 

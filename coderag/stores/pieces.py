@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from coderag.errors import InvalidQueryError
-from coderag.schema import Relation
-from coderag.state import Candidate, QueryState, RelatedChunk
+from coderag.schema.query import Candidate, QueryState, RelatedChunk
+from coderag.schema.vocabulary import Relation
 from coderag.stores.corpus import Corpus
 
 _PHRASES: dict[Relation, str] = {

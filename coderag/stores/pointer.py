@@ -65,7 +65,7 @@ class Pointer:
     Attributes:
         tables: Version of each Lance table.
         lexical: Name of the directory with the generation's arrays.
-        tokenizer: `coderag.tokens.TOKENIZER_VERSION` of the terms.
+        tokenizer: `coderag.text.tokenizer.TOKENIZER_VERSION` of the terms.
         created: When it was committed, ISO 8601 in UTC.
         repository: Name of the indexed repository.
         root_hash: Digest of what the index is made from; empty if the writer gave none.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.graph_tables import GraphTables

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from coderag.stores.disk import make_own_directory
 
 if TYPE_CHECKING:
-    from coderag.state import Candidate
+    from coderag.schema.query import Candidate
     from coderag.stores.corpus import Corpus
 
 _FILE: Final = "returned.jsonl"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores import arrow, lexical_files, tables
 from coderag.stores.disk import storage_errors
 from coderag.stores.field_counts import FieldCounts

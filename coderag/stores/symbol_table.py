@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.schema import SymbolRecord
+from coderag.schema.chunks import SymbolRecord
 from coderag.stores.spellings import SIMILAR, Spelling, Spellings
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from coderag.own_folder import came_with_repository
-from coderag.roots import INDEX_FOLDER
-from coderag.settings_names import FILE_NAMES
+from coderag.config.file_names import FILE_NAMES
+from coderag.config.index_origin import came_with_repository
+from coderag.config.repository_root import INDEX_FOLDER
 from coderag.stores.index_folder import index_folder
 
 if TYPE_CHECKING:

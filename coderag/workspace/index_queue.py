@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.errors import CodeRAGError, IndexLockedError, IngestionError, ServiceError
-from coderag.schema import IndexReport
+from coderag.schema.indexing import IndexReport
 from coderag.workspace.jobs import ENDED, IndexJob
 from coderag.workspace.writer import Writer, WriterProcess
 from coderag.workspace.writer_messages import IndexTask

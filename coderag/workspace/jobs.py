@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from coderag.errors import CodeRAGError
-from coderag.schema import IndexProgress, IndexReport
+from coderag.schema.indexing import IndexProgress, IndexReport
 from coderag.workspace.listeners import Listeners
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]

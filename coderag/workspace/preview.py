@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from coderag.config.sections import MOST_RESULTS, IngestionSettings
+from coderag.engine.query_input import within
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.scanner import Candidate, scan
 from coderag.ingestion.files.source import Source, read_regular, read_source
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import TEXT, detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, place_file
-from coderag.query_input import within
-from coderag.retrieval.question_text import check_question
-from coderag.schema import SearchHit
-from coderag.settings import MOST_RESULTS, IngestionSettings
+from coderag.question.question_text import check_question
+from coderag.schema.search import SearchHit
 from coderag.workspace.preview_words import (
     OTHER_ROLE,
     ROLE_FACTORS,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.tokens import content_words, expand, text_terms
+from coderag.text.tokenizer import content_words, expand, text_terms
 
 _K1: Final = 1.2
 _B: Final = 0.5  # of the length: long files are usual, and their best piece is what is shown

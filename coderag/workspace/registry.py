@@ -13,12 +13,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
+from coderag.config.repository_root import INDEX_FOLDER
+from coderag.config.user_folders import data_folder
 from coderag.errors import CodeRAGError, StoreError
-from coderag.roots import INDEX_FOLDER
 from coderag.stores.disk import storage_errors
 from coderag.stores.pointer import read_pointer
-from coderag.user_folders import data_folder
-from coderag.whole_files import replace_whole
+from coderag.system.atomic_write import replace_whole
 
 MOST_ENTRIES: Final = 500
 """More repositories than that are not kept: those that are gone are forgotten first, then the least recently used."""

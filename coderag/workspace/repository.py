@@ -10,9 +10,9 @@ from typing import Final
 
 from coderag.app import CodeRAG
 from coderag.errors import CodeRAGError, ServiceError, StoreError
-from coderag.schema import SearchHit
+from coderag.schema.search import SearchHit
 from coderag.stores.pointer import Pointer, read_pointer
-from coderag.tokens import TOKENIZER_VERSION
+from coderag.text.tokenizer import TOKENIZER_VERSION
 from coderag.workspace.edit_gatherer import LONGEST_S, QUIET_S, EditGatherer
 from coderag.workspace.engines import EngineStamp, index_directory
 from coderag.workspace.index_queue import IndexQueue, Order

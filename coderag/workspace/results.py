@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coderag.schema import Evidence, SearchHit
+from coderag.schema.search import SearchHit
+from coderag.schema.vocabulary import Evidence
 
 
 @dataclass(frozen=True, slots=True)

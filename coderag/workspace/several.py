@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from coderag.errors import CodeRAGError, RetrievalError
-from coderag.schema import SearchHits
+from coderag.schema.search import SearchHits
 from coderag.workspace.results import RepositoryHit, RepositoryVerdict
 
 LIMIT_S: Final = 30.0

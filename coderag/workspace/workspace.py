@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from coderag.config.trust import is_trusted
+from coderag.engine.query_input import make_query_input
 from coderag.errors import CodeRAGError, IngestionError, ServiceError, StoreError
-from coderag.query_input import make_query_input
 from coderag.retrieval.filters import filter_values
-from coderag.schema import Filters
-from coderag.trust import is_trusted
+from coderag.schema.search import Filters
 from coderag.workspace.allowed_roots import check_allowed
 from coderag.workspace.engines import EngineStamp, OpenEngine, index_directory, open_engine
 from coderag.workspace.index_queue import IndexQueue

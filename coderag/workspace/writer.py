@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import IO, Final, Protocol, cast
 
 from coderag.errors import CodeRAGError, IngestionError
-from coderag.own_processes import python_command, python_environment, told_end
-from coderag.schema import IndexProgress, IndexReport
+from coderag.schema.indexing import IndexProgress, IndexReport
+from coderag.system.subprocesses import python_command, python_environment, told_end
 from coderag.workspace.writer_messages import IndexTask, reply_of, write_task
 
 _COMMAND: Final = "from coderag.workspace.writer_process import main; main()"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 from coderag.errors import CodeRAGError, error_class
-from coderag.schema import IndexProgress, IndexReport
+from coderag.schema.indexing import IndexProgress, IndexReport
 
 
 @dataclass(frozen=True, slots=True)

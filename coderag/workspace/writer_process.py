@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from coderag.errors import CodeRAGError, IngestionError
-from coderag.process_memory import bound_heaps, give_back
-from coderag.schema import IndexProgress, IndexReport
-from coderag.standard_streams import take_streams
+from coderag.schema.indexing import IndexProgress, IndexReport
+from coderag.system.process_memory import bound_heaps, give_back
+from coderag.system.standard_streams import take_streams
 from coderag.workspace.engines import EngineStamp, open_engine
 from coderag.workspace.writer_messages import IndexTask, Reply, task_of, write_reply
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 
 from ..golden import Target  # noqa: TID252  # installed, it has another name
 from .grepping import Files

@@ -4,7 +4,7 @@ import re
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from coderag.tokens import STOP_WORDS, stem
+from coderag.text.tokenizer import STOP_WORDS, stem
 
 MOST_WORDS: Final = 8
 _SHORTEST = 3

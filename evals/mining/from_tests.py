@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.codegraph.symbol_graph import GraphNode, SymbolGraph
-from coderag.tokens import split_identifier, text_terms
+from coderag.text.tokenizer import split_identifier, text_terms
 
 from ..golden import Question, Target  # noqa: TID252  # installed, it has another name
 from ..repository import Repository  # noqa: TID252

@@ -7,7 +7,7 @@ from typing import Final
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
-from coderag.schema import ChunkMetadata, SymbolRecord
+from coderag.schema.chunks import ChunkMetadata, SymbolRecord
 
 from .history import Hunk
 

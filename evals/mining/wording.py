@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from coderag.tokens import content_words, query_terms, split_identifier, text_terms
+from coderag.text.tokenizer import content_words, query_terms, split_identifier, text_terms
 
 FEWEST_WORDS = 3
 _LONGEST = 300  # characters

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from coderag.schema import RESOLVED, SearchHit
+from coderag.schema.search import SearchHit
+from coderag.schema.vocabulary import RESOLVED
 
 from .answers import Answer
 from .questions import Question

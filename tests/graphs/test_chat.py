@@ -7,8 +7,8 @@ from typing import get_type_hints
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState, ChatUpdate
 from coderag.app import load_chat_graph, load_query_graph
-from coderag.chat_state import ChatContext, ChatInput, ChatOutput, ChatState, ChatUpdate
 from tests.support.chats import SHOP
 from tests.support.corpora import make_context
 

@@ -10,10 +10,10 @@ import pytest
 from coderag.app import CodeRAG, load_query_graph
 from coderag.errors import InvalidQueryError
 from coderag.nodes.steps import walk
-from coderag.records import answer_from_record, context_from_record
-from coderag.retrieval.analysis import analyze
-from coderag.schema import Intent
-from coderag.state import QueryOutput
+from coderag.question.analysis import analyze
+from coderag.schema.query import QueryOutput
+from coderag.schema.records import answer_from_record, context_from_record
+from coderag.schema.vocabulary import Intent
 from tests.support.candidates import names_of, paths_of
 from tests.support.corpora import make_context, write_files
 from tests.support.graphs import run, steps

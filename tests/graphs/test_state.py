@@ -1,6 +1,6 @@
 """What callers give and get, what the nodes share and what they return stay one set of keys."""
 
-from coderag.state import QueryInput, QueryOutput, QueryState, QueryUpdate
+from coderag.schema.query import QueryInput, QueryOutput, QueryState, QueryUpdate
 
 GIVEN_ONLY = {"query", "goal", "top_k", "token_budget", "filters", "explain", "shown", "format", "history"}
 SHARED_ONLY = {"candidates", "to_read", "widened"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.trust import trust
+from coderag.config.trust import trust
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from coderag import CodeRAG
 from coderag.errors import IndexNotFoundError, ModelError
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.schema import Filters
+from coderag.schema.search import Filters
 from tests.support.corpora import write_files
 
 FILES = {

@@ -20,8 +20,8 @@ from coderag import (
     Settings,
 )
 from coderag.errors import ConfigurationError, IndexNotFoundError, IngestionError, InvalidQueryError, UnknownNameError
-from coderag.schema import GraphNeighbour
-from coderag.token_counts import count_tokens
+from coderag.schema.graph import GraphNeighbour
+from coderag.text.token_counts import count_tokens
 
 REPOSITORIES = Path(__file__).parents[1] / "fixtures" / "repos"
 HASHING = '''"""Passwords."""

@@ -10,10 +10,10 @@ import sys
 import pytest
 
 from coderag.app import CodeRAG
-from coderag.chat import Approval
+from coderag.engine.chat import Approval
 from coderag.errors import InvalidQueryError, ModelError, StoreError
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 from tests.support.chats import answer_in, events_of, make_shop
 
 REWRITING = "The question that stands alone:"

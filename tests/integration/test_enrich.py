@@ -19,7 +19,7 @@ from coderag.errors import (
 )
 from coderag.ingestion.summaries.enriching import Limits
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.tokens import query_terms
+from coderag.text.tokenizer import query_terms
 from tests.loopback.ollama_server import OllamaServer
 from tests.support.indexes import assert_same_index
 from tests.support.summaries import pieces_of, sentence_on, write_files, write_sentences, writing_model
@@ -450,7 +450,7 @@ def test_progress_tells_pieces_tokens_and_cost(root):
 
 
 def test_following_writes_again_when_the_index_changed(root, monkeypatch):
-    monkeypatch.setattr("coderag.enrichment._LOOK_S", 0.01)
+    monkeypatch.setattr("coderag.engine.enrichment._LOOK_S", 0.01)
     rag = indexed(root, model := writing_model())
     stop = threading.Event()
     reports = rag.summaries.follow(Limits(), stop=stop)
@@ -465,8 +465,8 @@ def test_following_writes_again_when_the_index_changed(root, monkeypatch):
 
 
 def test_following_waits_for_a_model_that_became_unreachable(root, monkeypatch):
-    monkeypatch.setattr("coderag.enrichment._LOOK_S", 0.01)
-    monkeypatch.setattr("coderag.enrichment._PAUSE_S", 0.01)
+    monkeypatch.setattr("coderag.engine.enrichment._LOOK_S", 0.01)
+    monkeypatch.setattr("coderag.engine.enrichment._PAUSE_S", 0.01)
 
     def reply(prompt):
         if len(model.prompts) in (5, 6, 7):  # of the second run

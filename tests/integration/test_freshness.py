@@ -12,7 +12,7 @@ import pytest
 from coderag import CodeRAG
 from coderag.errors import InvalidQueryError, ModelError
 from coderag.ingestion.live import file_watch, rechunking
-from coderag.schema import ModelPrompt
+from coderag.schema.prompts import ModelPrompt
 from tests.support.summaries import writing_model
 
 DEADLINE_S = 60

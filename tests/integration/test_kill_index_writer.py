@@ -25,7 +25,7 @@ import json, os, random, sys
 from pathlib import Path
 from types import SimpleNamespace
 import filelock, lance, lance.fragment, numpy as np, pyarrow.compute, scipy.sparse as sp
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores import index_writer, tables
 from coderag.stores.arrow import node_columns
 from coderag.stores.graph_tables import empty_graph, node_schema

@@ -7,7 +7,7 @@ import pytest
 
 from coderag import CodeRAG
 from coderag.errors import IndexNotFoundError, InvalidQueryError
-from coderag.schema import Filters
+from coderag.schema.search import Filters
 
 FILES = {
     "shop/cart.py": "class Cart:\n    def total(self):\n        return sum(self.items)\n",

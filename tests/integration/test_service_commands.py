@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from coderag.app import CodeRAG
+from coderag.config.trust import trust
 from coderag.interfaces.cli.main import app
-from coderag.trust import trust
 from tests.integration.service_machine import Machine, write_repository
 
 

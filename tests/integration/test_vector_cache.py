@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.settings import Settings
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.indexer import Indexer
 from coderag.models.providers import make_dense_model
-from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.index_store import IndexStore
 from tests.loopback import Reply

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from coderag.config.trust import trust
 from coderag.interfaces.cli import _app
 from coderag.interfaces.cli.main import app
-from coderag.trust import trust
 from tests.interfaces.fake_app import FakeCodeRAG
 
 CHECKOUT = Path(__file__).parents[2]

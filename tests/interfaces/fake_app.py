@@ -11,26 +11,15 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING
 
+from coderag.config.sections import IngestionSettings, ServiceSettings, StorageSettings
 from coderag.errors import IndexLockedError, IndexNotFoundError, InvalidQueryError, ModelError
-from coderag.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
 from coderag.retrieval.explanation import ExplainedPiece, Explanation
 from coderag.retrieval.text_matches import TextMatch, TextMatches
-from coderag.schema import (
-    Answer,
-    AnswerEvent,
-    AssembledContext,
-    Citation,
-    ContextItem,
-    ContextSection,
-    Filters,
-    IndexProgress,
-    IndexReport,
-    IndexStatus,
-    Omission,
-    SearchHit,
-    SearchHits,
-)
-from coderag.settings import IngestionSettings, ServiceSettings, StorageSettings
+from coderag.schema.answers import Answer, AnswerEvent, Citation
+from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
+from coderag.schema.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
+from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
+from coderag.schema.search import Filters, SearchHit, SearchHits
 from tests.interfaces.fake_graph import FakeGraph
 
 if TYPE_CHECKING:

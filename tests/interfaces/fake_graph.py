@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from coderag.errors import AmbiguousNameError, UnknownNameError
-from coderag.graph_results import Declaration, GraphCycle, Hotspot, OutlineEntry
-from coderag.schema import GraphNeighbour
+from coderag.schema.graph import Declaration, GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 
 HOSTILE = 'f\x1b[2J"]; n1 --> n2\n%%<b>&amp;'
 

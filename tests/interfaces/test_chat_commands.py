@@ -9,7 +9,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-from coderag.chat import ChatTurn
+from coderag.engine.chat import ChatTurn
 from coderag.errors import ConfigurationError, InvalidQueryError
 from coderag.interfaces.cli._chat_commands import COMMANDS, is_command, run_command
 from coderag.interfaces.cli._chat_completion import Beginnings, ChatCompleter

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coderag.schema import Filters
+from coderag.schema.search import Filters
 from tests.interfaces.fake_app import FakeCodeRAG, make_hit
 
 HIT_KEYS = [

@@ -8,7 +8,7 @@ import pytest
 
 from coderag.interfaces.cli._answer import AnswerPrinter, file_of, finished_blocks, notes, verdict_text
 from coderag.interfaces.cli._streams import Output
-from coderag.schema import Answer, AnswerClaim, AnswerEvent, Citation
+from coderag.schema.answers import Answer, AnswerClaim, AnswerEvent, Citation
 from tests.interfaces.test_cli_terminal import Screen, Terminal
 
 

@@ -256,7 +256,7 @@ def test_a_model_that_is_down_is_an_error_of_each_question(shop, piped) -> None:
 def test_the_help_imports_nothing_heavy(environment) -> None:
     script = """
 import atexit, sys
-heavy = ("langgraph", "llama_index", "prompt_toolkit", "rich", "pydantic", "numpy", "coderag.chat")
+heavy = ("langgraph", "llama_index", "prompt_toolkit", "rich", "pydantic", "numpy", "coderag.engine.chat")
 atexit.register(lambda: print("HEAVY", [name for name in heavy if name in sys.modules], file=sys.stderr))
 sys.argv = ["coderag", "chat", "--help"]
 from coderag.interfaces.cli.main import run

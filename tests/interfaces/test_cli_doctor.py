@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from coderag.doctor.report import Check, DoctorReport
+from coderag.engine.doctor.report import Check, DoctorReport
 from coderag.interfaces.cli.doctor import exit_code
 from tests.loopback.ollama_server import OllamaServer
 

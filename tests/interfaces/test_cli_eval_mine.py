@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from coderag.config.settings import Settings
 from coderag.interfaces.cli._eval_tune import seconds
 from coderag.interfaces.cli.main import app
-from coderag.settings import Settings
 from evals.golden import load_golden
 
 ANIMALS = [

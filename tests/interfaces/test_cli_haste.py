@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
-from coderag import collector
+from coderag.config.sections import IngestionSettings
+from coderag.config.settings import Settings
 from coderag.interfaces.cli import _haste
-from coderag.settings import IngestionSettings, Settings
 from coderag.stores import no_pandas
+from coderag.system import gc_tuning
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def own(monkeypatch: pytest.MonkeyPatch) -> None:
 def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done in haste."""
     done: list[str] = []
-    monkeypatch.setattr(collector, "collect_seldom", lambda: done.append("collector"))
+    monkeypatch.setattr(gc_tuning, "collect_seldom", lambda: done.append("collector"))
     monkeypatch.setattr(no_pandas, "spare_pandas", lambda: done.append("pandas"))
     return done
 
@@ -48,12 +49,12 @@ def test_transformations_of_the_user_have_pandas(done: list[str]) -> None:
 
 def test_the_collector_looks_seldom_and_not_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     at_exit: list[object] = []
-    monkeypatch.setattr(collector.atexit, "register", at_exit.append)
+    monkeypatch.setattr(gc_tuning.atexit, "register", at_exit.append)
     before = gc.get_threshold()
     try:
-        collector.collect_seldom()
+        gc_tuning.collect_seldom()
         assert gc.isenabled()
-        assert gc.get_threshold() == (collector._SELDOM, *before[1:])
+        assert gc.get_threshold() == (gc_tuning._SELDOM, *before[1:])
     finally:
         gc.set_threshold(*before)
     assert at_exit == [gc.freeze]

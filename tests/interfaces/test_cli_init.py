@@ -12,11 +12,11 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from coderag.config.settings import Settings
 from coderag.interfaces.cli import init as module
 from coderag.interfaces.cli._init_ollama import _with_port
 from coderag.interfaces.cli.init import settings_template
 from coderag.interfaces.cli.main import app
-from coderag.settings import Settings
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
 

@@ -7,7 +7,7 @@ import pytest
 from coderag.interfaces.cli._hits import print_hits
 from coderag.interfaces.cli._matches import _cut, _Line
 from coderag.interfaces.cli._streams import Output
-from coderag.schema import Filters
+from coderag.schema.search import Filters
 from tests.interfaces.fake_app import make_hit
 
 PLAIN = """\

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from coderag.index_plan import Estimate
 from coderag.interfaces.cli import _plan
+from coderag.schema.index_plan import Estimate
 
 
 def test_plan_prints_what_would_be_done(coderag, tmp_path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from coderag.config.user_folders import cache_folder
 from coderag.interfaces.cli._restricted import warn_of_restrictions
-from coderag.user_folders import cache_folder
 
 LEFT_OUT = [("llm.provider", ".coderag.yaml, line 2")]
 

@@ -12,7 +12,7 @@ import pytest
 from coderag.interfaces._plain import as_mapping
 from coderag.interfaces.cli._options import KindOption, RoleOption
 from coderag.interfaces.cli._streams import Output, set_encodings, visible, visible_line
-from coderag.schema import Citation
+from coderag.schema.answers import Citation
 
 
 @pytest.mark.parametrize(

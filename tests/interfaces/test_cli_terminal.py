@@ -7,7 +7,7 @@ import pytest
 
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli.main import app
-from coderag.schema import IndexProgress
+from coderag.schema.indexing import IndexProgress
 
 
 class Terminal(io.StringIO):

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from coderag.config.trust import is_trusted, trust_file
 from coderag.interfaces.cli.main import app
 from coderag.interfaces.cli.status import status_rows
-from coderag.trust import is_trusted, trust_file
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
 

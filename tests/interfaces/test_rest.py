@@ -7,7 +7,7 @@ import pytest
 
 from coderag import CodeRAG
 from coderag.interfaces.rest.app import make_app
-from coderag.schema import Filters, SearchHits
+from coderag.schema.search import Filters, SearchHits
 from coderag.service import rebuilding
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from tests.interfaces.rest_server import API, RestClient, events_of

@@ -9,11 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.graph_questions import ONE_STEP, GraphQuestion
 from coderag.interfaces._errors import ERROR_TABLE
 from coderag.interfaces.cli._graph_questions import QUESTIONS
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.description import split_description
+from coderag.schema.graph_queries import ONE_STEP, GraphQuestion
 from tests.interfaces.rest_server import FakeWorkspace
 
 

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from coderag.config.settings import Settings
 from coderag.errors import AmbiguousNameError, CodeRAGError
-from coderag.graph_results import Declaration
 from coderag.interfaces._errors import ERROR_TABLE
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.strict import MOST_BODY_BYTES
-from coderag.schema import SearchHits
-from coderag.settings import Settings
+from coderag.schema.graph import Declaration
+from coderag.schema.search import SearchHits
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from tests.interfaces.rest_server import API, FakeWorkspace, RestClient
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from coderag.config.settings import Settings
 from coderag.errors import IndexLockedError, ModelUnavailableError
 from coderag.interfaces.rest.app import make_app
-from coderag.schema import Answer, AnswerEvent, IndexProgress, IndexReport
-from coderag.settings import Settings
+from coderag.schema.answers import Answer, AnswerEvent
+from coderag.schema.indexing import IndexProgress, IndexReport
 from coderag.workspace.jobs import IndexJob
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from tests.interfaces.rest_server import API, FakeWorkspace, RestClient, events_of

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from coderag.config.sections import EmbeddingSettings
 from coderag.models.dense import Batch, ProviderDense
 from coderag.models.providers import make_dense_model
-from coderag.settings import EmbeddingSettings
 from coderag.stores.field_counts import FieldCounts
 from tests.loopback import LoopbackServer, Reply
 from tests.loopback.ollama_server import OllamaServer

@@ -1,8 +1,8 @@
 """Each provider of language models with a server of its protocol: what is true of all is tested over all."""
 
+from coderag.config.sections import LLMSettings
 from coderag.models.llms.providers import make_language_model
-from coderag.settings import LLMSettings
-from coderag.state import LanguageModel
+from coderag.models.protocols import LanguageModel
 from tests.loopback import LoopbackServer, Reply, Stream
 from tests.loopback.anthropic_server import AnthropicServer
 from tests.loopback.chat_api import ChatApi

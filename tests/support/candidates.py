@@ -1,6 +1,6 @@
 """Candidates as `retrieve` and `lookup` make them."""
 
-from coderag.state import Candidate
+from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
 
 

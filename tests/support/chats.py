@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from coderag.app import CodeRAG
-from coderag.chat import Approval, Chat
-from coderag.schema import Answer, AnswerEvent
+from coderag.engine.chat import Approval, Chat
+from coderag.schema.answers import Answer, AnswerEvent
 from tests.support.corpora import write_files
 
 SHOP = {

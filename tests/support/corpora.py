@@ -14,21 +14,22 @@ from coderag.codegraph.build import GraphBuilder
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.neighbours import Neighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
+from coderag.config.sections import ChunkSettings, IngestionSettings, SearchSettings
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.pipeline import ChunkPipeline
 from coderag.models.dense import DenseModel, EmbeddedDense
+from coderag.models.protocols import LanguageModel, Reranker
 from coderag.models.word_vectors import WordVectors
-from coderag.schema import FileRecord
-from coderag.settings import ChunkSettings, IngestionSettings, SearchSettings
-from coderag.state import LanguageModel, QueryContext, Reranker
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.chunks import FileRecord
 from coderag.stores.arrow import with_vectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.graph_tables import GraphTables
 from coderag.stores.pointer import EmbeddingInfo, Pointer
-from coderag.tokens import TOKENIZER_VERSION
+from coderag.text.tokenizer import TOKENIZER_VERSION
 
 Files = Mapping[str, str]
 

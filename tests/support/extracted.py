@@ -5,7 +5,8 @@ from typing import Any
 
 from coderag.answering.draft import Draft
 from coderag.answering.extractive.extract import extract
-from coderag.state import QueryContext, QueryState
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.query import QueryState
 from coderag.stores.pieces import related_pieces, result_pieces
 from tests.support.graphs import run
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 from coderag.app import load_query_graph
-from coderag.records import answer_from_record
-from coderag.retrieval.analysis import analyze
-from coderag.schema import Answer
-from coderag.state import QueryContext, QueryOutput, QueryState
+from coderag.question.analysis import analyze
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.answers import Answer
+from coderag.schema.query import QueryOutput, QueryState
+from coderag.schema.records import answer_from_record
 
 
 def run(context: QueryContext, query: str, goal: str = "search", **given: Any) -> QueryOutput:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.arrow import METADATA_COLUMNS
 from coderag.stores.field_counts import FIELDS
 from coderag.stores.snapshot import Snapshot

@@ -7,7 +7,7 @@ from coderag.codegraph.build import GraphBuilder
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.graph_tables import GraphTables
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from llama_index.core.schema import TransformComponent
 
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.schema import ModelPrompt
+from coderag.schema.prompts import ModelPrompt
 
 PIECE = re.compile(r"(?m)^(\d+)\. (.*)$")
 

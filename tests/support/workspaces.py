@@ -4,12 +4,13 @@ import threading
 import time
 from types import SimpleNamespace
 
+from coderag.config.index_origin import claim
+from coderag.config.settings import Settings
 from coderag.errors import IndexNotFoundError
-from coderag.own_folder import claim
-from coderag.schema import IndexProgress, IndexReport, SearchHits
-from coderag.settings import Settings
+from coderag.schema.indexing import IndexProgress, IndexReport
+from coderag.schema.search import SearchHits
 from coderag.stores.pointer import EmbeddingInfo, Pointer, write_pointer
-from coderag.tokens import TOKENIZER_VERSION
+from coderag.text.tokenizer import TOKENIZER_VERSION
 from coderag.workspace.writer import WriterDiedError
 
 DEADLINE_S = 60.0

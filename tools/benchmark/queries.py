@@ -23,7 +23,8 @@ from pathlib import Path
 from coderag import CodeRAG
 from coderag.nodes.steps import walk
 from coderag.retrieval.hits import make_hits
-from coderag.state import Goal, QueryContext, QueryInput
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.query import Goal, QueryInput
 
 _PHRASES = ("{}", "where is {} defined", "who calls {}", "how does {} work", "what tests {}", "{} error handling")
 _NAMES = 24

@@ -14,7 +14,7 @@ import numpy as np
 from layout import CODE_FIELDS, ENCODER
 from numpy.typing import NDArray
 
-from coderag.tokens import TOKENIZER_VERSION
+from coderag.text.tokenizer import TOKENIZER_VERSION
 
 _INT8_LARGEST = 127
 _UINT16_LARGEST = 65_535

@@ -19,7 +19,7 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.languages import detect_language, language_named
 from coderag.ingestion.parsing.trees import parse as parse_source
-from coderag.tokens import query_terms, split_identifier, stem
+from coderag.text.tokenizer import query_terms, split_identifier, stem
 
 QUESTIONS = Path(__file__).parents[2] / "evals/paraphrased/queries.jsonl"
 FEWEST_WORDS = 4

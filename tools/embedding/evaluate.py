@@ -32,7 +32,7 @@ from coderag.models.dense import EmbeddedDense
 from coderag.models.word_vectors import ASSET, WordVectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.index_store import IndexStore
-from coderag.tokens import query_terms
+from coderag.text.tokenizer import query_terms
 
 TOP_K = 10
 RECALL_K = 5

@@ -23,8 +23,8 @@ from coderag.ingestion.files.source import decode
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedChunk
-from coderag.schema import Role
-from coderag.tokens import split_identifier
+from coderag.schema.vocabulary import Role
+from coderag.text.tokenizer import split_identifier
 
 _PAIRS_A_KIND = 15  # of one file
 _PATHS_A_FILE = 2

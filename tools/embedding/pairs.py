@@ -18,7 +18,7 @@ from layout import CODE_FIELDS, KINDS, corpus_parser, package_folders
 from mining import Code, mine_package
 from vocabulary import read_vocabulary
 
-from coderag.tokens import STOP_WORDS, expand, path_terms, raw_tokens
+from coderag.text.tokenizer import STOP_WORDS, expand, path_terms, raw_tokens
 
 FIELDS = ("query", *CODE_FIELDS)
 

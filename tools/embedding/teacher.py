@@ -15,7 +15,7 @@ from mining import mine_package
 from pairs import LONGEST_QUERY, Rows, TermCounts
 from vocabulary import read_vocabulary
 
-from coderag.tokens import STOP_WORDS
+from coderag.text.tokenizer import STOP_WORDS
 
 _KINDS = frozenset({"doc", "comment", "section"})
 _TEXTS_A_PACKAGE = 200

@@ -1,4 +1,4 @@
-"""Count a corpus's terms and choose the vocabulary: the terms of ``coderag.tokens`` that occur in most packages.
+"""Count a corpus's terms and choose the vocabulary: the terms of ``coderag.text.tokenizer`` that occur in most packages.
 
 Packages count, not files: a name that one large project repeats in all its files helps nobody else's questions.
 A term's *surface form* is how it is spelled most often, in parts: ``parsing`` for the stem ``pars``, ``get user id``
@@ -14,7 +14,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.tokens import expand, raw_tokens, split_identifier, stem, whole_term
+from coderag.text.tokenizer import expand, raw_tokens, split_identifier, stem, whole_term
 
 _RAREST_PART = 3  # packages
 _RAREST_WHOLE = 4

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["coderag.ingestion", "coderag.notebooks"]):
+with atheris.instrument_imports(include=["coderag.ingestion", "coderag.text.notebooks"]):
     from coderag.ingestion.files.source import decode, reason_against
     from coderag.ingestion.parsing.chunking import parse_file
     from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
     from coderag.ingestion.parsing.parsed_file import place_file
     from coderag.ingestion.workers.parse_cache import pack, unpack
-    from coderag.notebooks import readable_text
+    from coderag.text.notebooks import readable_text
 
 FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "repos"
 NAMES = sorted(

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator
 
-from coderag.redaction import RedactingModel
-from coderag.schema import Completion, ModelPrompt
-from coderag.state import LanguageModel
-from coderag.token_counts import count_tokens
+from coderag.models.protocols import LanguageModel
+from coderag.models.redaction import RedactingModel
+from coderag.schema.prompts import Completion, ModelPrompt
+from coderag.text.token_counts import count_tokens
 
 
 class PromptTooLongError(Exception):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Literal
 
-from coderag.chat_state import Exchange
+from coderag.answering.chat.state import Exchange
 
 ExportFormat = Literal["markdown", "json"]
 

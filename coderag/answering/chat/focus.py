@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coderag.answering.chat.references import spoken
-from coderag.chat_state import CitedPlace
-from coderag.schema import NAMED_BY_FILE, SymbolRecord, location_of
+from coderag.answering.chat.state import CitedPlace
+from coderag.schema.chunks import SymbolRecord, location_of
+from coderag.schema.vocabulary import NAMED_BY_FILE
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import split_qualified
 
@@ -15,7 +16,7 @@ def cited_places(corpus: Corpus, citations: Sequence[Mapping[str, Any]]) -> list
 
     Args:
         corpus: The index.
-        citations: `coderag.schema.Citation` as plain dicts.
+        citations: `coderag.schema.answers.Citation` as plain dicts.
     """
     return [
         _cited(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from coderag.answering.chat.pronouns import Antecedents, replace_pronouns
-from coderag.chat_state import Exchange
+from coderag.answering.chat.state import Exchange
 
 FollowUp = Literal["yes", "no", "unknown"]
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from coderag.answering.chat.state import Exchange
 from coderag.answering.injection import fence, inspect
-from coderag.chat_state import Exchange
-from coderag.settings import LEAST_TOKENS
-from coderag.token_counts import count_tokens
+from coderag.config.sections import LEAST_TOKENS
+from coderag.text.token_counts import count_tokens
 
 _CITED_SHARE: Final = 0.2  # of the tokens, at most, for what the dropped turns cited
 _RULES: Final = 1_500  # tokens of a prompt besides evidence, history and question

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.answering.chat.references import path_of, spoken
-from coderag.chat_state import CitedPlace, Exchange
-from coderag.schema import NAMED_BY_FILE
+from coderag.answering.chat.state import CitedPlace, Exchange
+from coderag.schema.vocabulary import NAMED_BY_FILE
 
 _MOST_NAMED = 4  # of what "they" are
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.chat_state import CitedPlace
-from coderag.schema import NAMED_BY_FILE
+from coderag.answering.chat.state import CitedPlace
+from coderag.schema.vocabulary import NAMED_BY_FILE
 
 _ORDINALS: Final = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",

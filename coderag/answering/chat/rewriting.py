@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from coderag.chat_state import Exchange
-from coderag.schema import ModelPrompt
-from coderag.state import QueryContext
+from coderag.answering.chat.state import Exchange
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.prompts import ModelPrompt
 
 HISTORY_TOKENS: Final = 1_000
 """What of the conversation the model is shown to rewrite a question."""

@@ -5,10 +5,13 @@ from collections.abc import Iterator, Sequence
 from coderag.answering.chat.focus import declaration_at
 from coderag.answering.citations import CitationChecker
 from coderag.answering.draft import Lines
-from coderag.fences import fence_for
-from coderag.schema import NAMED_BY_FILE, Answer, AssembledContext, Citation, ContextItem, SymbolRecord, location_of
+from coderag.schema.answers import Answer, Citation
+from coderag.schema.chunks import SymbolRecord, location_of
+from coderag.schema.context import AssembledContext, ContextItem
+from coderag.schema.vocabulary import NAMED_BY_FILE
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece
+from coderag.text.code_fences import fence_for
 
 _LONGEST_WHOLE = 80  # lines of a declaration that is shown whole where a part of it was cited
 

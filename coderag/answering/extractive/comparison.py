@@ -20,8 +20,8 @@ from coderag.answering.extractive.writer import (
     kind_name,
 )
 from coderag.answering.shapes import Ends, compared
-from coderag.schema import GraphNeighbour
-from coderag.state import QueryState
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.query import QueryState
 from coderag.stores.pieces import Piece
 
 _MOST_NAMES, _MOST_ALL = 4, 8

@@ -19,8 +19,9 @@ from coderag.answering.extractive.writer import (
     kind_name,
     lines_of,
 )
-from coderag.schema import NAMED_BY_FILE, GraphNeighbour
-from coderag.state import QueryState
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import NAMED_BY_FILE
 from coderag.stores.pieces import Piece
 from coderag.stores.symbol_table import fold, split_qualified
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from coderag.answering.extractive.index import LONGEST_LINE, Index
-from coderag.state import QueryState
+from coderag.schema.query import QueryState
 
 _HEAD = 2  # lines that say what the piece is, before those that answer
 _ENOUGH: Final = 0.7  # of what the best lines have of the question: then the first lines are as good, and read better

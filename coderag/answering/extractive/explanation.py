@@ -8,7 +8,7 @@ from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.pieces import also, reason, relations, show, whole
 from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
 from coderag.answering.shapes import asks_of_failure
-from coderag.state import QueryState
+from coderag.schema.query import QueryState
 from coderag.stores.pieces import Piece
 
 _MAIN, _MOST_ALSO, _MOST_RELATIONS = 3, 5, 6

@@ -19,8 +19,9 @@ from coderag.answering.extractive.usages import write_usages
 from coderag.answering.extractive.writer import Writer, code, joined, prose
 from coderag.answering.flow import find_flow
 from coderag.answering.shapes import shape_of
-from coderag.schema import AnswerShape
-from coderag.state import Analysis, QueryContext, QueryState
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.query import Analysis, QueryState
+from coderag.schema.vocabulary import AnswerShape
 from coderag.stores.pieces import Piece, pieces_of_lines
 from coderag.stores.spellings import SIMILAR
 

@@ -10,8 +10,8 @@ from typing import Final
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code
-from coderag.state import QueryState
-from coderag.tokens import query_terms, text_terms
+from coderag.schema.query import QueryState
+from coderag.text.tokenizer import query_terms, text_terms
 
 _MOST_CHUNKS = 60  # looked through
 _MOST_SHOWN = 4  # places

@@ -13,12 +13,13 @@ import numpy as np
 
 from coderag.answering.draft import Lines
 from coderag.errors import AmbiguousNameError, UnknownNameError
-from coderag.graph_questions import GraphQuestion, ask_graph
-from coderag.schema import NAMED_BY_FILE, RESOLVED, EdgeRelation, GraphNeighbour, Kind
-from coderag.state import QueryContext
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.graph_queries import GraphQuestion, ask_graph
+from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, EdgeRelation, Kind
 from coderag.stores.corpus import Corpus
 from coderag.stores.pieces import Piece
-from coderag.tokens import query_terms, raw_tokens, text_terms
+from coderag.text.tokenizer import query_terms, raw_tokens, text_terms
 
 CALLABLE: Final = frozenset({"function", "method", "macro"})
 TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code, counted, joined
-from coderag.schema import Role
-from coderag.state import QueryState
-from coderag.tokens import raw_tokens, text_terms
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import Role
+from coderag.text.tokenizer import raw_tokens, text_terms
 
 _ROLES: Final[Sequence[Role]] = ("source", "generated", "config", "vendored", "example", "test", "docs")
 """Where a message is looked for, the likeliest first."""

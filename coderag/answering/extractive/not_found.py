@@ -7,9 +7,9 @@ from typing import Final
 from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.writer import Writer, code, counted, joined, prose
-from coderag.state import QueryState
+from coderag.schema.query import QueryState
 from coderag.stores.pieces import Piece
-from coderag.tokens import content_words, query_terms
+from coderag.text.tokenizer import content_words, query_terms
 
 _MOST_NEAR, _MOST_REASONS, _MOST_NAMES = 3, 4, 3
 _NAMES: Final = frozenset({"identifier", "qualified_name", "quoted"})

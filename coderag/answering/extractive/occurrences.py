@@ -13,7 +13,7 @@ from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, TYPES, Declared, Index
 from coderag.answering.extractive.writer import Writer, code, code_line, counted, search_command
 from coderag.stores.symbol_table import split_qualified
-from coderag.tokens import query_terms, text_terms
+from coderag.text.tokenizer import query_terms, text_terms
 
 _ROLES: Final = ("source", "generated", "config", "example", "docs", "vendored", "test")
 _MOST_SHOWN = 20

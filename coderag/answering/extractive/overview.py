@@ -9,7 +9,7 @@ from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
 from coderag.answering.extractive.readme import said_of_itself, title_of
 from coderag.answering.extractive.writer import Writer, code, counted, first_sentence, joined, kind_name, prose
 from coderag.answering.whole import asks_for_overview
-from coderag.state import QueryState
+from coderag.schema.query import QueryState
 
 _MOST_FOLDERS, _MOST_USED, _MOST_MAINS, _MOST_DOCUMENTS = 10, 6, 3, 6
 _MOST_OF_FOLDER = 2  # declarations

@@ -20,8 +20,8 @@ from coderag.answering.extractive.writer import (
     shown_name,
     without_tags,
 )
-from coderag.schema import NAMED_BY_FILE, EdgeRelation
-from coderag.state import QueryState
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import NAMED_BY_FILE, EdgeRelation
 from coderag.stores.pieces import Piece
 
 _LONGEST_DOCUMENTATION = 600  # characters

@@ -6,9 +6,9 @@ from typing import Final
 
 from coderag.answering.draft import Lines
 from coderag.answering.extractive.index import CALLABLE, Call, Declared, Index
-from coderag.state import QueryState
+from coderag.schema.query import QueryState
 from coderag.stores.pieces import Piece
-from coderag.tokens import text_terms
+from coderag.text.tokenizer import text_terms
 
 MOST_NODES: Final = 14
 """Declarations of a flow: a diagram with more is a map, no answer."""

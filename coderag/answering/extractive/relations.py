@@ -7,9 +7,11 @@ from typing import Final, Literal, NamedTuple
 
 from coderag.answering.extractive.index import FILE, PERHAPS, TYPES, Declared, Index
 from coderag.answering.extractive.writer import counted
-from coderag.graph_questions import GraphQuestion
-from coderag.schema import GraphNeighbour, GraphRelation, module_of
-from coderag.state import QueryState
+from coderag.schema.chunks import module_of
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.graph_queries import GraphQuestion
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import GraphRelation
 
 _MOST_MEANT = 6  # declarations of one name that are told apart
 _DEPTH = 3

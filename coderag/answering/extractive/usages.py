@@ -27,8 +27,9 @@ from coderag.answering.extractive.writer import (
     joined,
     search_command,
 )
-from coderag.schema import NAMED_BY_FILE, RESOLVED, VALUES, GraphNeighbour, Intent
-from coderag.state import QueryState
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, VALUES, Intent
 from coderag.stores.pieces import Piece
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other

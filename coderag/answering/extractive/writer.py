@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import Draft, DraftClaim, Lines
-from coderag.fences import fence_for
-from coderag.schema import NAMED_BY_FILE, AnswerShape
+from coderag.schema.vocabulary import NAMED_BY_FILE, AnswerShape
 from coderag.stores.pieces import Piece
+from coderag.text.code_fences import fence_for
 
 _SPACES: Final = re.compile(r"\s+")
 _MARKUP: Final = re.compile(r"[\\*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|^(?=[#>+-])|(?<=^\d)(?=[.)])")

@@ -6,13 +6,14 @@ from typing import Any
 
 from coderag.answering.draft import Lines
 from coderag.answering.injection import fence, inspect
-from coderag.privacy import MaskedPaths, PathMask
-from coderag.schema import NAMED_BY_FILE, module_of
-from coderag.state import QueryState
+from coderag.schema.chunks import module_of
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import NAMED_BY_FILE
 from coderag.stores.pieces import Piece
+from coderag.text.path_masking import MaskedPaths, PathMask
 
 Item = Mapping[str, Any]
-"""A `coderag.schema.ContextItem` as plain values."""
+"""A `coderag.schema.context.ContextItem` as plain values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from coderag.tokens import content_words
+from coderag.text.tokenizer import content_words
 
 _MARK: Final = re.compile(r"^[\W_]*(?:not found|missing)[*_]*\s*[:：][\s*_]*", re.IGNORECASE)
 """How the rules ask for such a statement, in any language."""

@@ -11,14 +11,18 @@ from coderag.answering.generated.evidence_text import Evidence
 from coderag.answering.generated.masked_stream import unmasked
 from coderag.answering.generated.reply import ReplyChecker
 from coderag.answering.generated.verification import ClaimChecker
-from coderag.redaction import RedactingModel
-from coderag.schema import AnswerClaim, AnswerShape, Citation, CutOff, ModelPrompt
-from coderag.state import LanguageModel, QueryContext, QueryState
+from coderag.models.protocols import LanguageModel
+from coderag.models.redaction import RedactingModel
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.answers import AnswerClaim, Citation
+from coderag.schema.prompts import CutOff, ModelPrompt
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import AnswerShape
 
 _CUT = "*The model's reply reached the limit of its length, `llm.max_output_tokens`, and ends here.*"
 
 Emit = Callable[[Literal["draft", "text"], str], None]
-"""Takes what is written, as `coderag.schema.AnswerEvent` has it; all that it gets as text, joined, is the answer's."""
+"""Takes what is written, as `coderag.schema.answers.AnswerEvent` has it; all that it gets as text, joined, is the answer's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Final
 
 from coderag.answering.generated.quantities import unfounded_number
 from coderag.answering.generated.statements import Place, Statement, place_of
-from coderag.schema import Citation, module_of
+from coderag.schema.answers import Citation
+from coderag.schema.chunks import module_of
 from coderag.stores.pieces import Piece
 
 _WORD = re.compile(r"[^\W\d]\w*|\d\w*(?:\.\d+)*")

@@ -3,8 +3,8 @@
 import re
 from collections.abc import AsyncIterator
 
-from coderag.privacy import MaskedPaths
-from coderag.schema import CutOff
+from coderag.schema.prompts import CutOff
+from coderag.text.path_masking import MaskedPaths
 
 _UNFINISHED = re.compile(r"[\w./+~@-]*\Z")
 

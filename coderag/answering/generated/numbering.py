@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from coderag.answering.generated.citation_marks import MARK, numbers_in
 from coderag.answering.generated.statements import CODE, with_places
 from coderag.answering.generated.verification import ClaimChecker
-from coderag.schema import Citation
+from coderag.schema.answers import Citation
 
 _CODE_OR_MARK = re.compile(
     rf"(?P<kept>{CODE.pattern})|(?P<before>[ \t]*)(?P<mark>{MARK.pattern})", re.DOTALL | re.IGNORECASE

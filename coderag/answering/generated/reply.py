@@ -13,7 +13,7 @@ from coderag.answering.generated.numbering import Numbering
 from coderag.answering.generated.statements import Statement
 from coderag.answering.generated.verification import ClaimChecker, Verdict
 from coderag.answering.injection import clean_reply
-from coderag.schema import AnswerClaim
+from coderag.schema.answers import AnswerClaim
 
 _NOT_VERIFIED: Final = " *(not verified)*"
 _SUGGESTION: Final = "*(code that the model suggests; it is not in the evidence)*"

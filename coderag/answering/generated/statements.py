@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from coderag.answering.generated.citation_marks import MARK
-from coderag.tokens import content_words
+from coderag.text.tokenizer import content_words
 
 CODE: Final = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 """Code within a line."""

@@ -14,7 +14,8 @@ from coderag.answering.generated.evidence_text import Evidence
 from coderag.answering.generated.grounds import Grounds
 from coderag.answering.generated.markdown_lines import without_fences
 from coderag.answering.generated.statements import Statement
-from coderag.schema import Citation, ClaimStatus
+from coderag.schema.answers import Citation
+from coderag.schema.vocabulary import ClaimStatus
 
 _ELIDED = re.compile(r"^[ \t]*(?:#+|//+|--|;+|/\*|<!--)?[ \t]*(?:\.{3}|…)[^\n]*$", re.MULTILINE)
 """A line that stands for others."""

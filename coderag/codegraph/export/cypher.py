@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from coderag.codegraph.export.rows import batches
 from coderag.codegraph.property_graph.labelled import LabelledGraph
 from coderag.codegraph.property_graph.schema import EDGE_PROPERTIES, LABELS, NODE_PROPERTIES
-from coderag.schema import RESOLVED
+from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables
 
 Dialect = Literal["neo4j", "memgraph"]

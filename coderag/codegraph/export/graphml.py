@@ -12,7 +12,7 @@ import numpy as np
 
 from coderag.codegraph.export.json_format import NODE_FIELDS
 from coderag.codegraph.export.rows import batches
-from coderag.schema import RESOLVED
+from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables
 
 _TYPES: Final[Mapping[str, str]] = {

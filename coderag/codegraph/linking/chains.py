@@ -1,4 +1,4 @@
-"""What a chain of names, calls and elements means, step by step: see `coderag.facts`."""
+"""What a chain of names, calls and elements means, step by step: see `coderag.schema.facts`."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, Meaning
 from coderag.codegraph.linking.namesakes import as_type, as_value
-from coderag.facts import Reference
+from coderag.schema.facts import Reference
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

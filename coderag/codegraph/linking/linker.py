@@ -11,8 +11,8 @@ from coderag.codegraph.linking.overloads import bare, called_name, takes
 from coderag.codegraph.linking.program import MODULE, Consulted, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.table import FULLY_LINKED
-from coderag.facts import Definition, Import, Reference
-from coderag.schema import MODULE_OF, RESOLVED, EdgeRelation
+from coderag.schema.facts import Definition, Import, Reference
+from coderag.schema.vocabulary import MODULE_OF, RESOLVED, EdgeRelation
 
 _MOST_CANDIDATES: Final = 5
 _CANDIDATES: Final = 0.8 * RESOLVED

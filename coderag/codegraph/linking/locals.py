@@ -7,7 +7,7 @@ from coderag.codegraph.linking.meanings import CALLABLE, TYPES, Meaning
 from coderag.codegraph.linking.overloads import bare
 from coderag.codegraph.linking.program import MODULE, Interface, by_scope_and_name
 from coderag.codegraph.linking.rules.base import Rules
-from coderag.facts import Binding
+from coderag.schema.facts import Binding
 
 
 class Locals:

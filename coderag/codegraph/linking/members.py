@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from coderag.codegraph.linking.meanings import CALLABLE, SURENESS, TYPES, Meaning
 from coderag.codegraph.linking.overloads import best
 from coderag.codegraph.linking.type_text import tuple_parts
-from coderag.facts import CONSTRUCTOR
+from coderag.schema.facts import CONSTRUCTOR
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

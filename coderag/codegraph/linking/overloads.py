@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.linking.meanings import DATA
-from coderag.facts import Definition
+from coderag.schema.facts import Definition
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.rules.base import Rules

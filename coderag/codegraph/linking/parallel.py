@@ -14,9 +14,9 @@ from coderag.codegraph.linking.linker import Link, LinkedFile, Linker
 from coderag.codegraph.linking.program import Consulted, FactsRow, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.table import RulesTable
-from coderag.collector import collector_paused
 from coderag.errors import CodeRAGError
-from coderag.process_messages import Helpers, Lend, pack_message, read_message, write_message
+from coderag.system.gc_tuning import collector_paused
+from coderag.system.process_messages import Helpers, Lend, pack_message, read_message, write_message
 
 _WORTH_A_PROCESS: Final = 50_000  # bytes of facts; 20 ms of linking
 _PART: Final = 150_000  # bytes of facts, at most: so long one process may wait for another at the end

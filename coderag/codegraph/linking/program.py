@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import bare
-from coderag.facts import MODULE_SCOPE, TEST, Base, Binding, Definition, FileFacts, Import
+from coderag.schema.facts import MODULE_SCOPE, TEST, Base, Binding, Definition, FileFacts, Import
 from coderag.stores.facts_bytes import Body, unpack_body, unpack_interface
 
 Made = TypeVar("Made")

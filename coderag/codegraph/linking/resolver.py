@@ -19,7 +19,7 @@ from coderag.codegraph.linking.program import Interface, Program
 from coderag.codegraph.linking.rules.base import Rules
 from coderag.codegraph.linking.scopes import Scopes
 from coderag.codegraph.linking.values import Values
-from coderag.facts import Definition, FileFacts
+from coderag.schema.facts import Definition, FileFacts
 
 
 class Resolver:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, TYPES, Meaning
 from coderag.codegraph.linking.overloads import bare, best, fitting, nearest_above
 from coderag.codegraph.linking.program import MODULE
-from coderag.facts import Binding, Definition, Import
+from coderag.schema.facts import Binding, Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, TYPES, Meaning
 from coderag.codegraph.linking.type_text import TypeText, parse_type
-from coderag.facts import Binding, Definition
+from coderag.schema.facts import Binding, Definition
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

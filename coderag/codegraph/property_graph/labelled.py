@@ -19,7 +19,7 @@ from coderag.codegraph.property_graph.schema import (
     Label,
 )
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.schema import RESOLVED
+from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables
 
 if TYPE_CHECKING:

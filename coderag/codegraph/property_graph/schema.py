@@ -51,7 +51,7 @@ TYPE_OF_RELATION: Final[Mapping[str, str]] = {
     "tests": "TESTS",
     "documents": "DOCUMENTS",
 }
-"""Type of relationship of each `coderag.schema.EdgeRelation`."""
+"""Type of relationship of each `coderag.schema.vocabulary.EdgeRelation`."""
 
 CONTAINS, DEFINES, DEFINES_METHOD = "CONTAINS", "DEFINES", "DEFINES_METHOD"
 """What follows from where a declaration stands: a project contains files, a file defines declarations, a class defines

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.config.sections import GraphSettings
 from coderag.errors import ConfigurationError
 from coderag.models.extras import require_extra
-from coderag.schema import RESOLVED
-from coderag.settings import GraphSettings
+from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables
 
 if TYPE_CHECKING:

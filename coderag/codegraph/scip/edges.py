@@ -15,7 +15,7 @@ from coderag.codegraph.scip.messages import (
     descriptor_of,
 )
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.schema import EdgeRelation
+from coderag.schema.vocabulary import EdgeRelation
 from coderag.stores.graph_tables import FILE_KIND
 
 HIERARCHY: Final = frozenset({"inherits", "implements"})

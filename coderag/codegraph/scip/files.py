@@ -8,7 +8,7 @@ import numpy as np
 
 from coderag.codegraph.scip.messages import DEFINITION, Document, Occurrence, descriptor_of
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.facts import MODULE_SCOPE, Base, FileFacts, Reference
+from coderag.schema.facts import MODULE_SCOPE, Base, FileFacts, Reference
 from coderag.stores.facts_bytes import unpack_body, unpack_interface
 from coderag.stores.graph_tables import GraphTables
 
@@ -163,7 +163,7 @@ def read_facts(tables: GraphTables, paths: Collection[str]) -> dict[str, FileFac
 
 
 def last_name(chain: str) -> str:
-    """Return the last name of a chain, see `coderag.facts`; empty if it is none."""
+    """Return the last name of a chain, see `coderag.schema.facts`; empty if it is none."""
     return chain.rpartition(".")[2].partition("/")[0].rstrip("()[]{}")
 
 

@@ -14,7 +14,7 @@ from coderag.codegraph.scip.messages import Metadata, read_documents, read_metad
 from coderag.codegraph.scip.wire import DamagedError
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import InvalidQueryError
-from coderag.facts import FileFacts
+from coderag.schema.facts import FileFacts
 from coderag.stores.graph_tables import GraphTables
 
 _MOST_MISPLACED = 0.1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coderag.ingestion.files.scanner import Candidate, Scan
 from coderag.ingestion.files.source import Source, read_source
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest
 
 _COARSE_GRAIN_NS = 2_000_000_000

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coderag.ingestion.files.source import read_regular
-from coderag.safe_git import ask_git
+from coderag.system.git import ask_git
 
 _logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ file's name does, by the conventions of its language.
 import re
 from functools import lru_cache
 
-from coderag.schema import Role
+from coderag.schema.vocabulary import Role
 
 _OUTSIDE_SOURCES = r"(?<!src/)"
 _NAMES_OF_DIRECTORIES: tuple[tuple[Role, str], ...] = (

@@ -15,13 +15,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from coderag.config.repository_root import existing_folder
 from coderag.errors import IngestionError
 from coderag.ingestion.files.git_repository import Repository, run_git
 from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.source import MAX_FILE_BYTES, describe, too_large
-from coderag.roots import existing_folder
-from coderag.schema import FileRecord, Outcome
+from coderag.schema.chunks import FileRecord
+from coderag.schema.vocabulary import Outcome
 
 
 def _words(text: str) -> frozenset[str]:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from coderag.ingestion.files.roles import role_of
-from coderag.notebooks import readable_text
-from coderag.schema import Outcome, Role
+from coderag.schema.vocabulary import Outcome, Role
+from coderag.text.notebooks import readable_text
 
 if TYPE_CHECKING:  # the scanner reads ignore files through this module
     from coderag.ingestion.files.scanner import Candidate
@@ -92,7 +92,7 @@ class Source:
 
     Attributes:
         text: Without byte order mark; line endings as on disk. Later byte offsets are into its UTF-8. Of a notebook, its
-            cells (see `coderag.notebooks`).
+            cells (see `coderag.text.notebooks`).
         encoding: A Python codec's name; ``utf-8+cp1252`` if single lines of a UTF-8 file are in another encoding.
         hash: SHA-256 of the bytes on disk.
         role: What the file is for: by its path, but ``generated`` if its first lines say so.

@@ -12,7 +12,7 @@ from typing import Final
 from coderag.ingestion.files.changes import proves_nothing
 from coderag.ingestion.files.scanner import Candidate, candidate_of
 from coderag.ingestion.files.source import read_regular
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 
 _LONGEST_RUN_NS: Final = 24 * 3600 * 10**9
 """No run of indexing reads a file longer than this before it commits."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from coderag.config.sections import IngestionSettings
 from coderag.ingestion.files.ignore import MARKERS
 from coderag.ingestion.files.scanner import Candidate, Scan, scan
 from coderag.ingestion.live.disk_files import DiskFiles, Status, earliest_look_ns, status_of
-from coderag.schema import FileRecord
-from coderag.settings import IngestionSettings
+from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import manifest_of
 from coderag.stores.snapshot import Snapshot
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from coderag.collector import collector_paused
+from coderag.config.settings import Settings
 from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.live.disk_files import DiskFiles, Status, status_of
 from coderag.ingestion.live.edits import Edits, Generation
 from coderag.models.dense import DenseModel
-from coderag.schema import FileRecord
-from coderag.settings import Settings
+from coderag.schema.chunks import FileRecord
 from coderag.stores.overlaid import FreshFile, OverlaidSnapshot
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
+from coderag.system.gc_tuning import collector_paused
 
 if TYPE_CHECKING:
     from coderag.ingestion.live.file_watch import FileWatch

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.chunk_runs import chunk_embedder, run_settings
@@ -23,13 +24,12 @@ from coderag.ingestion.workers.jobs import FileTask, Job, JobRunner
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.dense import Batch, BatchVectors, DenseModel, ProviderDense
-from coderag.privacy import PathMask
-from coderag.settings import Settings
 from coderag.stores.content_cache import FILE_NAME, ContentCache
 from coderag.stores.overlaid import FreshChunks, FreshFile, FreshFiles
 from coderag.stores.pointer import EmbeddingInfo
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
+from coderag.text.path_masking import PathMask
 
 MOST_FILES: Final = 40
 """Files that are chunked anew for one question, those apart that are among its results: 40 take about half a second."""

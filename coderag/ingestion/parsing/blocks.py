@@ -19,8 +19,8 @@ from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.splitting import blank_lines, split_lines
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, parse
-from coderag.schema import SymbolRecord
-from coderag.token_counts import exceeds
+from coderag.schema.chunks import SymbolRecord
+from coderag.text.token_counts import exceeds
 
 BLOCK_TOKENS = 350
 """Neighbouring nodes are put together up to this size (1,200 bytes, about as much, did best of the sizes tried)."""

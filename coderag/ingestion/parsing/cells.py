@@ -8,7 +8,7 @@ from typing import Final
 from coderag.ingestion.parsing.languages import LANGUAGES, Language, language_named
 from coderag.ingestion.parsing.regions import Region, space
 from coderag.ingestion.parsing.sections import Heading, markdown_headings
-from coderag.notebooks import CELL
+from coderag.text.notebooks import CELL
 
 _MARKER = re.compile(rf"^{CELL}(?: \[([\w+#-]+)\])?\r?$".encode(), re.MULTILINE)
 _CELL_MAGIC = re.compile(rb"\s*%%(\w+)")

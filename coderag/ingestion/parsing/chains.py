@@ -1,4 +1,4 @@
-"""Expressions as chains of names and steps, see `coderag.facts`: which nodes of a grammar are a member, a call, an element ...
+"""Expressions as chains of names and steps, see `coderag.schema.facts`: the nodes of a member, a call, an element ...
 
 The next language is one table in ``queries/chains.toml``.
 """
@@ -10,10 +10,10 @@ from typing import Final
 
 from tree_sitter import Node
 
-from coderag.facts import CONSTRUCTOR
 from coderag.ingestion.parsing.languages import read_toml
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.trees import grammar
+from coderag.schema.facts import CONSTRUCTOR
 
 _DEEPEST = 24  # steps of a chain; a longer one is generated, or a fluent interface whose first steps are told anyway
 _LONGEST = 200  # characters of a chain

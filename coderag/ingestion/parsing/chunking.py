@@ -11,8 +11,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from coderag.collector import collector_paused
-from coderag.facts import FileFacts
 from coderag.ingestion.parsing.blocks import lay_out_blocks
 from coderag.ingestion.parsing.code_chunks import CodeChunks
 from coderag.ingestion.parsing.declarations import Syntax, read_syntax
@@ -25,8 +23,10 @@ from coderag.ingestion.parsing.sections import DOCUMENTS, lay_out_sections
 from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_TOKENS, Strategy
 from coderag.ingestion.parsing.text_facts import read_text_facts
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts
-from coderag.schema import ChunkStrategy
+from coderag.schema.facts import FileFacts
+from coderag.schema.vocabulary import ChunkStrategy
 from coderag.stores.facts_bytes import pack_facts
+from coderag.system.gc_tuning import collector_paused
 
 MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 100

@@ -12,8 +12,8 @@ from coderag.ingestion.parsing.parsed_file import ParsedChunk, SourceFile, modul
 from coderag.ingestion.parsing.regions import Region
 from coderag.ingestion.parsing.spans import MOST_CALLS
 from coderag.ingestion.parsing.splitting import split_lines, statement_lines
-from coderag.schema import ChunkMetadata, SymbolRecord
-from coderag.token_counts import estimate_tokens, exceeds
+from coderag.schema.chunks import ChunkMetadata, SymbolRecord
+from coderag.text.token_counts import estimate_tokens, exceeds
 
 _MOST_DOCSTRING: Final = 4000  # characters
 

@@ -4,7 +4,7 @@ Capture convention (one query a language, of one file or several, compiled once)
 
 ``@definition.<kind>``
     The declaration's node, or several that are one declaration (a Kotlin property and the getter beside it); *kind* is
-    one of `coderag.schema.Kind`: function, method, class, interface, struct, trait, enum, union, type_alias, impl,
+    one of `coderag.schema.vocabulary.Kind`: function, method, class, interface, struct, trait, enum, union, type_alias, impl,
     namespace, constant, variable, field, macro, table, resource, rule, key. In the same pattern ``@name``, its name
     (several are allowed, as in ``var a, b``; in C-like declarators the inner identifier), and optionally ``@body``, the
     node that is its body (default: the field ``body``), and ``@receiver``, a type that qualifies the name (a Go

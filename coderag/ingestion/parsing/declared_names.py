@@ -9,7 +9,8 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.declarations import CALLABLE
 from coderag.ingestion.parsing.languages import Language
-from coderag.schema import Kind, SymbolRecord
+from coderag.schema.chunks import SymbolRecord
+from coderag.schema.vocabulary import Kind
 
 _KEYWORDS: Final[dict[Kind, str]] = {
     "class": "class object actor record defmodule contract",

@@ -22,7 +22,7 @@ from coderag.ingestion.parsing.sections import lay_out_within, sections_of
 from coderag.ingestion.parsing.spans import MOST_CALLS, Span
 from coderag.ingestion.parsing.splitting import split_lines
 from coderag.ingestion.parsing.trees import SyntaxUnusableError
-from coderag.token_counts import estimate_tokens
+from coderag.text.token_counts import estimate_tokens
 
 _WIDEST_GAP: Final = 30  # empty lines between cells that share a chunk
 _MARKUP_TOKENS: Final = 700

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from coderag.facts import MODULE_SCOPE, Binding
 from coderag.ingestion.parsing.chains import Chains
 from coderag.ingestion.parsing.declarations import CLASS_LIKE, DATA
 from coderag.ingestion.parsing.enclosing import Parts
 from coderag.ingestion.parsing.fact_scopes import Scopes
 from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
+from coderag.schema.facts import MODULE_SCOPE, Binding
 
 _HEAD = re.compile(r"[^.(\[{|/]*")  # the first name of a chain
 _PLAIN_TYPE = re.compile(r"[\w.$]+")

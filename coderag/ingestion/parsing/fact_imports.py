@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from tree_sitter import Node
 
-from coderag.facts import Import
 from coderag.ingestion.parsing.fact_scopes import Scopes
 from coderag.ingestion.parsing.import_trees import leaves
 from coderag.ingestion.parsing.source_text import Captures, SourceText
+from coderag.schema.facts import Import
 
 _BARE: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "python": lambda module: (module.partition(".")[0], module.partition(".")[0]),

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from coderag.facts import MODULE_SCOPE, Definition
 from coderag.ingestion.parsing.declarations import CLASS_LIKE, DATA, Declaration, Syntax
 from coderag.ingestion.parsing.enclosing import Nested
 from coderag.ingestion.parsing.source_text import SourceText
+from coderag.schema.facts import MODULE_SCOPE, Definition
 
 
 class Scopes:
     """The definitions of a file: one for each name of each declaration, numbered in their order.
 
     Attributes:
-        names, kinds, parents: See `coderag.facts.Definition`; one a definition.
+        names, kinds, parents: See `coderag.schema.facts.Definition`; one a definition.
         owners, returns, modifiers, parameters: The same; to be changed as they are found out.
     """
 

@@ -1,4 +1,4 @@
-"""What a file says of names, see `coderag.facts`: one query a language, beside that for declarations.
+"""What a file says of names, see `coderag.schema.facts`: one query a language, beside that for declarations.
 
 Capture convention of the ``*.graph.scm`` files; each match is one fact:
 
@@ -57,7 +57,6 @@ from operator import attrgetter
 
 from tree_sitter import Node
 
-from coderag.facts import MODULE_SCOPE, TEST, Base, FileFacts, Import, Reference, ReferenceKind
 from coderag.ingestion.parsing.chains import COUNTED, Chains
 from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.enclosing import Part, Parts
@@ -68,6 +67,7 @@ from coderag.ingestion.parsing.import_trees import from_file
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
+from coderag.schema.facts import MODULE_SCOPE, TEST, Base, FileFacts, Import, Reference, ReferenceKind
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
@@ -380,7 +380,7 @@ def _as_chain(match: re.Match[bytes]) -> bytes:
 
 
 def _arity(parameters: Node) -> str:
-    """Return how many arguments a list of parameters takes, see `coderag.facts.Definition.modifiers`."""
+    """Return how many arguments a list of parameters takes, see `coderag.schema.facts.Definition.modifiers`."""
     least = most = 0
     is_open = parameters.child_by_field_name("type") is not None  # ``params`` in C#
     for one in parameters.named_children:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from coderag.ingestion.parsing.declarations import CALLABLE, CONTAINERS, DATA, Declaration, Syntax
 from coderag.ingestion.parsing.entries import ENTRIES
-from coderag.token_counts import estimate_tokens
+from coderag.text.token_counts import estimate_tokens
 
 SMALL_CLASS_TOKENS = 150
 """A class with its methods that has at most this many tokens is one chunk."""

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from coderag.token_counts import estimate_tokens
+from coderag.text.token_counts import estimate_tokens
 
 NOTHING_BUT_ENDS = re.compile(rb"(?:\s|</[\w.:-]+\s*>)*").fullmatch
 

@@ -10,7 +10,7 @@ from typing import TypedDict
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.strategies import Strategy
-from coderag.schema import ChunkMetadata, module_of
+from coderag.schema.chunks import ChunkMetadata, module_of
 from coderag.stores.facts_bytes import PackedFacts
 
 

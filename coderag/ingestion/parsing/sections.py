@@ -8,8 +8,8 @@ from typing import Final
 
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.splitting import blank_lines, split_lines
-from coderag.schema import SymbolRecord
-from coderag.token_counts import estimate_tokens, exceeds
+from coderag.schema.chunks import SymbolRecord
+from coderag.text.token_counts import estimate_tokens, exceeds
 
 SEPARATOR = " > "
 """Between the headings of a section's qualified name."""

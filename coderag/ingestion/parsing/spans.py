@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from coderag.schema import Kind, SymbolRecord
+from coderag.schema.chunks import SymbolRecord
+from coderag.schema.vocabulary import Kind
 
 MOST_CALLS: Final = 64
 """Names called that are kept of one chunk."""

@@ -8,7 +8,7 @@ from math import ceil
 from tree_sitter import Node
 
 from coderag.ingestion.parsing.trees import walk_children
-from coderag.token_counts import count_tokens, estimate_tokens, exceeds
+from coderag.text.token_counts import count_tokens, estimate_tokens, exceeds
 
 _FULL = 0.9  # parts are planned to be this full at most, so that an estimate a little low does not cost another cut
 _LEAST_PART = 0.08  # less than this stays with what follows, even if that is cut in turn: a class with its docstring

@@ -11,8 +11,8 @@ from tree_sitter import Node
 
 from coderag.ingestion.parsing.cast import cast_lines
 from coderag.ingestion.parsing.windows import window_lines
-from coderag.schema import ChunkStrategy
-from coderag.token_counts import line_token_totals
+from coderag.schema.vocabulary import ChunkStrategy
+from coderag.text.token_counts import line_token_totals
 
 WINDOW_TOKENS: Final = 1000
 WINDOW_OVERLAP_TOKENS: Final = 200

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from coderag.schema import ChunkMetadata
-from coderag.tokens import split_identifier
+from coderag.schema.chunks import ChunkMetadata
+from coderag.text.tokenizer import split_identifier
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s|$)|\n\s*\n")
 _MARKUP = re.compile(  # of C#, Java and JavaScript: what refers to a name, and what only says how it looks

@@ -6,8 +6,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from coderag.facts import FileFacts, Mention
 from coderag.ingestion.parsing.sections import DOCUMENTS
+from coderag.schema.facts import FileFacts, Mention
 
 _LARGEST_SETTINGS: Final = 200_000  # characters; what configures modules is written by people
 _INLINE_CODE = re.compile(r"``?([^`\n]{2,100})``?")

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from coderag.config.sections import LLMSettings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion.summaries.replies import read_reply
 from coderag.ingestion.summaries.subjects import Level, Piece
-from coderag.privacy import MaskedPaths
+from coderag.models.protocols import LanguageModel
 from coderag.prompting import Prompt, Prompts
-from coderag.schema import ModelPrompt
-from coderag.settings import LLMSettings
-from coderag.state import LanguageModel
+from coderag.schema.prompts import ModelPrompt
 from coderag.stores.summary_cache import Written
-from coderag.token_counts import estimate_tokens
+from coderag.text.path_masking import MaskedPaths
+from coderag.text.token_counts import estimate_tokens
 
 REPLY_TOKENS: Final = 45
 """About what a line of a reply takes."""

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from coderag.collector import collector_paused
 from coderag.ingestion.embedded_chunks import LazyTexts, make_batch, texts_to_embed
 from coderag.ingestion.summaries.kept import SOURCE, KeptSentences, SummaryColumns, set_summaries
 from coderag.ingestion.summaries.overviews import OVERVIEW_COLUMNS, Overviews
@@ -19,6 +18,7 @@ from coderag.stores.index_writer import IndexWriter
 from coderag.stores.manifest import read_manifest, write_manifest
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
+from coderag.system.gc_tuning import collector_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coderag.ingestion.summaries.kept import SOURCE
 from coderag.ingestion.summaries.subjects import Level, overview_subject
 from coderag.stores.overviews import OVERVIEWS, pack_overviews, unpack_overviews
-from coderag.tokens import text_terms
+from coderag.text.tokenizer import text_terms
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coderag.ingestion.summaries.subjects import Level
-from coderag.schema import ModelPrompt
+from coderag.schema.prompts import ModelPrompt
 
 Stop = Literal["done", "budget", "cost", "limit", "stopped", "failing"]
 """Why a run ended: nothing was left; time, cost or number was used up; it was told to; or the model kept failing."""

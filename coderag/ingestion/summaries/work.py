@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from coderag.ingestion.summaries.kept import SOURCE
 from coderag.ingestion.summaries.overviews import OVERVIEW_COLUMNS, Overview, Overviews, file_overviews
 from coderag.ingestion.summaries.subjects import SUBJECT_COLUMNS, Level, Piece, chunk_subjects
-from coderag.schema import NAMED_BY_FILE, module_of
+from coderag.schema.chunks import module_of
+from coderag.schema.vocabulary import NAMED_BY_FILE
 from coderag.stores.search_counts import Place
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import IMPORTED, SummaryCache

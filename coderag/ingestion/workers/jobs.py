@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import scipy.sparse as sp
 
-from coderag.collector import collector_paused
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.scanner import Candidate
 from coderag.ingestion.files.source import Source, read_source
@@ -22,11 +21,12 @@ from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.summaries import summarize
 from coderag.ingestion.workers import parse_cache
 from coderag.ingestion.workers.term_counter import TermCounter
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.arrow import chunk_columns
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.field_counts import FieldCounts
+from coderag.system.gc_tuning import collector_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa

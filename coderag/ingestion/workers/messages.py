@@ -1,4 +1,4 @@
-"""What a worker process and its parent send each other, see `coderag.process_messages`.
+"""What a worker process and its parent send each other, see `coderag.system.process_messages`.
 
 Parent to worker: `RunSettings`, then each `Job`, at the end None; between runs an `Errand`. Worker to parent: the position of
 each file it begins with, and in the end a `JobResult` or a `Fault`; None when the run is put away; of an errand what that

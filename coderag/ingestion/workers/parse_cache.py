@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import orjson
 
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, ParsedFile
-from coderag.schema import ChunkMetadata, SymbolRecord
+from coderag.schema.chunks import ChunkMetadata, SymbolRecord
 from coderag.stores.facts_bytes import PackedFacts, unpack_body, unpack_interface
 
 NAMESPACE: Final = "parsed"

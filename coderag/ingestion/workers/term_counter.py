@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.stores.field_counts import FieldCounts
-from coderag.tokens import expand, path_terms, raw_tokens
+from coderag.text.tokenizer import expand, path_terms, raw_tokens
 
 
 class Chunk(Protocol):

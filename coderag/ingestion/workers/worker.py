@@ -15,10 +15,10 @@ from typing import IO
 
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
 from coderag.ingestion.workers.messages import Errand, Fault
-from coderag.process_memory import give_back
-from coderag.process_messages import read_message, write_message
 from coderag.stores.no_pandas import spare_pandas
-from coderag.token_counts import count_tokens
+from coderag.system.process_memory import give_back
+from coderag.system.process_messages import read_message, write_message
+from coderag.text.token_counts import count_tokens
 
 _SECONDS_A_FILE = 3  # of CPU, and for each further megabyte; parsing a megabyte takes 0.1 to 0.7
 _MEMORY = 1 << 30  # bytes, beside what a worker takes before its first job

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_process import WITHOUT_WORKERS, WorkerDiedError, WorkerProcess
-from coderag.process_messages import Helpers, Pipes
+from coderag.system.process_messages import Helpers, Pipes
 
 if TYPE_CHECKING:
     from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
@@ -68,7 +68,7 @@ class WorkerPool:
 
     @contextmanager
     def lend(self, function: str) -> Iterator[Pipes]:
-        """Lend a worker for work of another kind, see `coderag.process_messages.Lend`.
+        """Lend a worker for work of another kind, see `coderag.system.process_messages.Lend`.
 
         Raises:
             IngestionError: No worker can be started.

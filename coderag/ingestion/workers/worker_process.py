@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Final, cast
 
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.messages import Errand, Fault
-from coderag.own_processes import python_command, python_environment, told_end
-from coderag.process_messages import Pipes, read_message, write_message
+from coderag.system.process_messages import Pipes, read_message, write_message
+from coderag.system.subprocesses import python_command, python_environment, told_end
 
 if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worker does, meanwhile
     from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from coderag.interfaces.cli._streams import Output, visible
-from coderag.schema import Answer, AnswerEvent
+from coderag.schema.answers import Answer, AnswerEvent
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -20,8 +20,8 @@ def open_repository(root: Path) -> "CodeRAG":
         IngestionError: The folder is none that may be indexed.
     """
     from coderag.app import CodeRAG
+    from coderag.config.trust import is_trusted
     from coderag.interfaces.cli._restricted import warn_of_restrictions
-    from coderag.trust import is_trusted
 
     rag = CodeRAG(root, trusted=is_trusted(root))
     warn_of_restrictions(root, [(one.key, one.place) for one in rag.settings.restrictions])

@@ -52,7 +52,7 @@ def open_place(talk: "Talk", wanted: str) -> None:
 def show_context(talk: "Talk", _: str) -> None:
     """Print what the last answer rests on, with tokens. Raises `InvalidQueryError` if there is none."""
     from coderag.interfaces.cli._report import Row, print_report
-    from coderag.token_counts import count_tokens
+    from coderag.text.token_counts import count_tokens
 
     answer = talk.answer
     if answer is None:
@@ -83,7 +83,7 @@ def _check_numbers(talk: "Talk") -> None:
 
 def _place(talk: "Talk", wanted: str) -> tuple[str, int, int]:
     """Return path, first and last line of a number, or of a place as typed."""
-    from coderag.retrieval.places import parse_place
+    from coderag.question.places import parse_place
 
     number = wanted.strip("[]#.,")
     if number.isdecimal():
@@ -134,7 +134,7 @@ def _print_lines(talk: "Talk", path: str, cited_from: int, cited_to: int) -> Non
 
 
 def _text_of(talk: "Talk", path: str, file: Path) -> str:
-    from coderag.indexed_text import indexed_text
+    from coderag.text.indexed_text import indexed_text
 
     try:
         data = file.read_bytes()

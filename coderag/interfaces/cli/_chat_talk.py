@@ -9,13 +9,13 @@ from coderag.errors import ModelError
 from coderag.interfaces.cli._answer import AnswerPrinter
 from coderag.interfaces.cli._chat_asking import agrees, can_ask, no_typing
 from coderag.interfaces.cli._streams import Output
-from coderag.schema import AnswerEvent
+from coderag.schema.answers import AnswerEvent
 
 if TYPE_CHECKING:
+    from coderag.answering.chat.state import ChatContext
     from coderag.app import CodeRAG
-    from coderag.chat import Approval, Chat, ChatTurn
-    from coderag.chat_state import ChatContext
-    from coderag.schema import Answer
+    from coderag.engine.chat import Approval, Chat, ChatTurn
+    from coderag.schema.answers import Answer
 
 
 class Talk:
@@ -78,7 +78,7 @@ class Talk:
             ModelError: The language model failed, or a long prompt was not agreed to where nobody can be asked.
             KeyboardInterrupt: Ctrl-C; the question has no answer then.
         """
-        from coderag.chat import Approval
+        from coderag.engine.chat import Approval
 
         result = self._step(text, None)
         while isinstance(result, Approval):

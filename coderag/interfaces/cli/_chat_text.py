@@ -11,7 +11,7 @@ from coderag.interfaces.cli._streams import visible
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from coderag.chat import ChatTurn
+    from coderag.engine.chat import ChatTurn
     from coderag.interfaces.cli._chat_talk import Talk
 
 _LISTED = 12  # places below an answer

@@ -9,7 +9,7 @@ from coderag.interfaces.cli._chat_asking import agrees
 from coderag.interfaces.cli._streams import Output, OutputError, visible
 
 if TYPE_CHECKING:
-    from coderag.chat import ChatThreads, ThreadInfo
+    from coderag.engine.chat import ChatThreads, ThreadInfo
 
 
 def last_thread(threads: "ChatThreads") -> str:

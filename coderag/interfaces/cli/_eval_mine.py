@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from coderag.config.repository_root import find_root
 from coderag.errors import ConfigurationError, InvalidQueryError
 from coderag.interfaces.cli import _eval_modules as evals
 from coderag.interfaces.cli._eval_text import question_count
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._streams import Output, visible
-from coderag.roots import find_root
 
 if TYPE_CHECKING:
     from evals.mining import Mined

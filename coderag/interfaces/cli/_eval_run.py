@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from coderag.config.repository_root import find_root
+from coderag.config.settings import Settings
+from coderag.config.trust import is_trusted
 from coderag.errors import ConfigurationError, InvalidQueryError
 from coderag.interfaces._errors import BELOW_THRESHOLD
 from coderag.interfaces.cli import _eval_modules as evals
@@ -17,9 +20,6 @@ from coderag.interfaces.cli._eval_compare import comparison_record
 from coderag.interfaces.cli._eval_text import as_text, question_count
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._streams import Output, visible
-from coderag.roots import find_root
-from coderag.settings import Settings
-from coderag.trust import is_trusted
 
 if TYPE_CHECKING:
     from evals.golden import GoldenSet

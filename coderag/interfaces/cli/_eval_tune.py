@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from coderag.config.repository_root import find_root
+from coderag.config.settings import Settings
+from coderag.config.trust import is_trusted
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.cli import _eval_modules as evals
 from coderag.interfaces.cli._eval_run import left_out
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._streams import Output, visible
-from coderag.roots import find_root
-from coderag.settings import Settings
-from coderag.trust import is_trusted
 
 if TYPE_CHECKING:
     from evals.tuning import Tuning

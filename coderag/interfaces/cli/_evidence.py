@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from coderag.interfaces.cli._streams import Output
-from coderag.schema import Evidence
+from coderag.schema.vocabulary import Evidence
 
 _MEANINGS: Final[dict[Evidence, str]] = {
     "found": "",

@@ -7,20 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from coderag.codegraph.drawing import MOST_NODES, Drawing, dot, draw_cycles, draw_neighbours, draw_outline, mermaid
+from coderag.config.repository_root import find_root
 from coderag.errors import AmbiguousNameError, InvalidQueryError
-from coderag.graph_questions import ask_graph
 from coderag.interfaces.cli import _graph_entries as entries
 from coderag.interfaces.cli._graph_options import Level, View
 from coderag.interfaces.cli._graph_questions import Question
 from coderag.interfaces.cli._graph_text import print_entries
 from coderag.interfaces.cli._indexing import ask_indexed, open_warm
 from coderag.interfaces.cli._report import LISTED
-from coderag.roots import find_root
+from coderag.schema.graph_queries import ask_graph
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
     from coderag.interfaces.cli._app import Engine
-    from coderag.schema import GraphNeighbour
+    from coderag.schema.graph import GraphNeighbour
     from coderag.service.remote_graph import RemoteGraph
 
     _Graph: TypeAlias = CodeGraph | RemoteGraph

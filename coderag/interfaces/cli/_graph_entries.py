@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.drawing import nearer, points_outwards
 from coderag.interfaces.cli._graph_options import Level
-from coderag.schema import RESOLVED
+from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 
 if TYPE_CHECKING:
-    from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
-    from coderag.schema import GraphNeighbour
+    from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 
 _TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<.+>")
 

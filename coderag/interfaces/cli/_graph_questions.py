@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.graph_questions import GraphQuestion
+from coderag.schema.graph_queries import GraphQuestion
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coderag.settings import Settings
+    from coderag.config.settings import Settings
 
 
 class _Process:
@@ -24,7 +24,7 @@ def is_for_a_command() -> None:
 def before_loading() -> None:
     """Prepare for the engine's modules: what is imported stays, and is not searched for garbage again and again."""
     if _Process.is_own:
-        from coderag.collector import collect_seldom
+        from coderag.system.gc_tuning import collect_seldom
 
         collect_seldom()
 

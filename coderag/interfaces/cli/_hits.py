@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coderag.interfaces._excerpt import excerpt
 from coderag.interfaces.cli._streams import Output, visible, visible_line
-from coderag.schema import SearchHit
+from coderag.schema.search import SearchHit
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -6,15 +6,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from coderag.config.repository_root import find_root
 from coderag.errors import IndexLockedError, IndexNotFoundError
 from coderag.interfaces.cli import _app
 from coderag.interfaces.cli._progress import index_progress
 from coderag.interfaces.cli._streams import Output
-from coderag.roots import find_root
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.schema import IndexReport
+    from coderag.schema.indexing import IndexReport
 
 _Result = TypeVar("_Result")
 _Engine = TypeVar("_Engine", bound="_app.Engine")

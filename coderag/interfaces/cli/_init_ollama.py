@@ -46,8 +46,8 @@ def find_models(address: str) -> FoundModels | None:
 
 def ollama_address(root: Path) -> str:
     """Return where an Ollama would be: where the settings say, or ``OLLAMA_HOST``, or on this machine."""
-    from coderag.addresses import OWN_ADDRESSES
-    from coderag.settings import environment_key
+    from coderag.config.environment import environment_key
+    from coderag.config.server_addresses import OWN_ADDRESSES
 
     return _configured(root) or _with_port(environment_key(_HOST_VARIABLE)) or OWN_ADDRESSES["ollama"]
 
@@ -110,13 +110,13 @@ def sections_of(chosen: Mapping[str, str], address: str) -> dict[str, dict[str, 
 
 
 def _is_default(address: str) -> bool:
-    from coderag.addresses import OWN_ADDRESSES
+    from coderag.config.server_addresses import OWN_ADDRESSES
 
     return address == OWN_ADDRESSES["ollama"]
 
 
 def _check_provider(section: str, provider: str) -> None:
-    from coderag.settings import Settings
+    from coderag.config.settings import Settings
 
     model = Settings.model_fields[section].annotation
     allowed = get_args(model.model_fields["provider"].annotation) if model is not None else ()
@@ -127,9 +127,9 @@ def _check_provider(section: str, provider: str) -> None:
 
 def _configured(root: Path) -> str:
     """Return the address of an Ollama that the settings name; empty if they name none or cannot be read."""
-    from coderag.addresses import server_address
-    from coderag.settings import Settings
-    from coderag.trust import is_trusted
+    from coderag.config.server_addresses import server_address
+    from coderag.config.settings import Settings
+    from coderag.config.trust import is_trusted
 
     try:
         settings = Settings.load(root, trusted=is_trusted(root))

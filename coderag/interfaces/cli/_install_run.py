@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from coderag.config.repository_root import is_too_wide
+from coderag.config.trust import is_trusted
 from coderag.errors import CodeRAGError, ConfigurationError
 from coderag.interfaces._errors import SUCCESS, row_for
 from coderag.interfaces.cli._chat_asking import agrees
@@ -13,9 +15,7 @@ from coderag.interfaces.install import changes, files, handshake, records
 from coderag.interfaces.install.agents import AGENTS, SERVER, Agent, Scope, agent_named, claude_folder
 from coderag.interfaces.install.command import server_command
 from coderag.interfaces.install.targets import InstructionBlock, ServerEntry, SkillFile, Target, shown, skill_path
-from coderag.redaction.redactor import redactor
-from coderag.roots import is_too_wide
-from coderag.trust import is_trusted
+from coderag.models.redaction.redactor import redactor
 
 Outcome = Literal["installed", "uninstalled", "unchanged", "declined", "failed", "answers"]
 

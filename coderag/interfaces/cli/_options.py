@@ -10,7 +10,8 @@ from typing import Annotated, get_args
 import typer
 
 from coderag.errors import InvalidQueryError
-from coderag.schema import Filters, Kind, Role
+from coderag.schema.search import Filters
+from coderag.schema.vocabulary import Kind, Role
 
 
 def _checked(values: list[str] | None, allowed: Sequence[str]) -> list[str]:

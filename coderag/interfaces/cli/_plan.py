@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from math import ceil, floor, log10
 
-from coderag.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
 from coderag.interfaces.cli._report import LISTED, Row, counts, listing, print_report
 from coderag.interfaces.cli._streams import Output
+from coderag.schema.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan
 
 _SECONDS_A_MINUTE, _SECONDS_AN_HOUR = 60, 3_600
 _A_KILOBYTE = 1_000

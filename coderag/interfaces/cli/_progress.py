@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from coderag.schema import IndexProgress
+from coderag.schema.indexing import IndexProgress
 
 _LABELS: Final = {"scan": "looking for files", "chunk": "indexing", "embed": "embedding", "commit": "writing"}
 

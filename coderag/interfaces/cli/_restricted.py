@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from coderag.config.user_folders import cache_folder
 from coderag.errors import ConfigurationError
 from coderag.interfaces.cli._streams import visible
-from coderag.user_folders import cache_folder
-from coderag.whole_files import PRIVATE, replace_whole
+from coderag.system.atomic_write import PRIVATE, replace_whole
 
 ADVICE: Final = "`coderag trust` shows and allows them"
 """What to do about it."""

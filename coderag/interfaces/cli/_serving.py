@@ -115,8 +115,8 @@ def print_status(output: Output, *, show_token: bool) -> None:
 
 def _options(given: Mapping[str, Any], *, ends_when_idle: bool) -> "ServeOptions":
     """Return the options: what was given, else what the environment says, else the defaults."""
+    from coderag.config.settings import Settings
     from coderag.interfaces.serve.options import ServeOptions
-    from coderag.settings import Settings
 
     settings = Settings.load(runtime_directory()).service  # a folder without settings: only the environment's count
     values: dict[str, Any] = {

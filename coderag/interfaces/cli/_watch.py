@@ -9,7 +9,7 @@ from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.schema import IndexReport
+    from coderag.schema.indexing import IndexReport
 
 _CHANGES = ("added", "changed", "removed", "renamed")
 

@@ -24,13 +24,13 @@ from coderag.interfaces.cli._options import (
     read_query,
 )
 from coderag.interfaces.cli._streams import Output
-from coderag.schema import AnswerEvent
+from coderag.schema.answers import AnswerEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from coderag.interfaces.cli._app import Engine
-    from coderag.schema import Answer
+    from coderag.schema.answers import Answer
 
 NoStreamOption = Annotated[bool, typer.Option("--no-stream", help="Show the answer when all of it is there.")]
 

@@ -22,7 +22,9 @@ from coderag.interfaces.cli._options import (
     read_query,
 )
 from coderag.interfaces.cli._streams import Output, visible
-from coderag.schema import AssembledContext, ContextFormat, Filters
+from coderag.schema.context import AssembledContext
+from coderag.schema.search import Filters
+from coderag.schema.vocabulary import ContextFormat
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG

@@ -13,8 +13,8 @@ from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli._streams import Output, visible
 
 if TYPE_CHECKING:
-    from coderag.doctor.examination import Examination
-    from coderag.doctor.report import Check, DoctorReport
+    from coderag.engine.doctor.examination import Examination
+    from coderag.engine.doctor.report import Check, DoctorReport
 
 _MARKS = {"ok": "✓", "note": "!", "failed": "✗", "skipped": "-"}
 _PLAIN_MARKS = {"ok": "ok", "note": "!", "failed": "x", "skipped": "-"}
@@ -23,7 +23,7 @@ _WORDS = {"ok": "fine", "note": "to know", "failed": "failed", "skipped": "not t
 
 
 def _known_groups(values: list[str] | None) -> list[str]:
-    from coderag.doctor.examination import GROUPS
+    from coderag.engine.doctor.examination import GROUPS
 
     for value in values or ():
         if value not in GROUPS:
@@ -69,8 +69,8 @@ def doctor(
     settings name are sent a sentence of CodeRAG's own each, nothing of the repository.
     """
     del debug  # read in main, before anything can fail
-    from coderag.doctor.report import DoctorReport
-    from coderag.roots import find_root
+    from coderag.config.repository_root import find_root
+    from coderag.engine.doctor.report import DoctorReport
 
     output = Output(as_json)
     root = find_root(repo)
@@ -105,8 +105,8 @@ def exit_code(report: "DoctorReport") -> int:
 
 
 def _examination(root: Path, only: list[str] | None, offline: bool, timeout: float | None) -> "Examination":
-    from coderag.doctor.examination import Examination
-    from coderag.trust import is_trusted
+    from coderag.config.trust import is_trusted
+    from coderag.engine.doctor.examination import Examination
 
     trusted = is_trusted(root)
     return Examination(root, offline=offline, only=only or (), timeout_s=timeout, trusted=trusted)

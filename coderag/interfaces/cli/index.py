@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from coderag.interfaces.cli._report import Row
-    from coderag.schema import IndexReport
+    from coderag.schema.indexing import IndexReport
 
 PlanOption = Annotated[bool, typer.Option("--plan", help="Only say what would be done, and what it would cost.")]
 ProfileOption = Annotated[bool, typer.Option("--profile", help="Say how long each stage took, and how fast it was.")]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
+from coderag.config.file_names import COMMITTED_FILE, LOCAL_FILE
 from coderag.errors import ConfigurationError, IngestionError
 from coderag.interfaces.cli._options import DebugOption, JsonOption, RepoOption
 from coderag.interfaces.cli._streams import Output
-from coderag.settings_names import COMMITTED_FILE, LOCAL_FILE
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -84,8 +84,8 @@ def init(
     is looked for, and its models are offered; nothing is downloaded.
     """
     del debug  # read in main, before anything can fail
+    from coderag.config.repository_root import find_root
     from coderag.interfaces.cli._init_ollama import advice, missing
-    from coderag.roots import find_root
 
     output = Output(as_json)
     given = {section: text for section, text in (("llm", llm), ("embedding", embedding)) if text is not None}
@@ -130,8 +130,8 @@ def init_repository(
         ConfigurationError: The file exists (without `force`) or cannot be written, or a model is given of a provider that
             there is not.
     """
+    from coderag.config.repository_root import existing_folder, is_too_wide
     from coderag.interfaces.cli._init_ollama import choose, find_models, ollama_address, sections_of
-    from coderag.roots import existing_folder, is_too_wide
 
     folder = existing_folder(root)
     if is_too_wide(folder):
@@ -157,8 +157,8 @@ def init_repository(
 
 def _trust_what_is_ours(folder: Path) -> bool:
     """Mark the repository as trusted if all that it would configure was written here; return whether it is."""
+    from coderag.config.trust import is_trusted, trust
     from coderag.interfaces.cli.trust import allowed_by_trust
-    from coderag.trust import is_trusted, trust
 
     try:
         allowed = allowed_by_trust(folder)
@@ -175,7 +175,7 @@ def settings_template(chosen: Mapping[str, Mapping[str, str]] | None = None) -> 
     Args:
         chosen: Values that are set instead, by section and key.
     """
-    from coderag.settings import Settings
+    from coderag.config.settings import Settings
 
     return f"{_HEADER}\n" + "\n".join(_section_lines(Settings, depth=0, chosen=chosen or {})) + "\n"
 

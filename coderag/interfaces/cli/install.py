@@ -75,6 +75,6 @@ def install(  # noqa: PLR0913  # each is an option of the command
 
 
 def _root(repo: Path | None) -> Path:
-    from coderag.roots import find_root
+    from coderag.config.repository_root import find_root
 
     return find_root(repo).expanduser().absolute()

@@ -47,9 +47,9 @@ def mcp(
     It uses the running service, or else works by itself. For HTTP: `coderag serve`.
     """
     del debug  # read by main
+    from coderag.config.repository_root import existing_folder, find_root
     from coderag.interfaces.mcp.stdio.backends import SessionOptions
     from coderag.interfaces.mcp.stdio.process import serve_stdio
-    from coderag.roots import existing_folder, find_root
 
     for folder in [repo, *(allow_root or ())]:
         if folder is not None:

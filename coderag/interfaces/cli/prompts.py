@@ -174,11 +174,11 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
 
 def _prompts_of(repo: Path | None) -> "Prompts":
     """Return the prompts of the repository that a command means."""
+    from coderag.config.repository_root import existing_folder, find_root
+    from coderag.config.settings import Settings
+    from coderag.config.trust import is_trusted
     from coderag.prompting import Prompts
-    from coderag.roots import existing_folder, find_root
-    from coderag.settings import Settings
     from coderag.stores.index_folder import prompts_folder
-    from coderag.trust import is_trusted
 
     root = existing_folder(find_root(repo))
     return Prompts(prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.interfaces.cli._app import Engine
     from coderag.retrieval.text_matches import TextMatches
-    from coderag.schema import Filters
+    from coderag.schema.search import Filters
 
 TopKOption = Annotated[
     int | None,

@@ -7,7 +7,7 @@ from coderag.interfaces.cli._streams import Output
 
 if TYPE_CHECKING:
     from coderag.interfaces.cli._report import Row
-    from coderag.schema import IndexStatus
+    from coderag.schema.indexing import IndexStatus
 
 
 def status(

@@ -10,7 +10,7 @@ from coderag.interfaces.cli._options import DebugOption, JsonOption
 from coderag.interfaces.cli._streams import Output, visible
 
 if TYPE_CHECKING:
-    from coderag.restrictions import Restriction
+    from coderag.config.restrictions import Restriction
 
 _PATH_HELP = "The repository, or a folder with several. Default: the one of the current folder."
 
@@ -53,7 +53,7 @@ def trust(
     run. What you set yourself, in the environment or by options, always holds. The mark is kept in your own configuration.
     """
     del debug  # read in main, before anything can fail
-    from coderag.roots import find_root
+    from coderag.config.repository_root import find_root
 
     output = Output(as_json)
     if list_:
@@ -74,18 +74,18 @@ def allowed_by_trust(root: Path) -> Allowed:
     Raises:
         ConfigurationError: Its settings cannot be used.
     """
+    from coderag.config.repository_root import INDEX_FOLDER
+    from coderag.config.settings import Settings
     from coderag.prompting import Prompts
-    from coderag.roots import INDEX_FOLDER
-    from coderag.settings import Settings
 
     settings = Settings.load(root, trusted=False)
     return Allowed(settings.restrictions, Prompts(root / INDEX_FOLDER / "prompts").overridden())
 
 
 def _add(root: Path, output: Output, *, yes: bool) -> None:
-    from coderag import trust as marks
+    from coderag.config import trust as marks
+    from coderag.config.repository_root import existing_folder
     from coderag.interfaces.cli._chat_asking import agrees
-    from coderag.roots import existing_folder
 
     existing_folder(root)
     allowed = allowed_by_trust(root)
@@ -128,7 +128,7 @@ def _tell(root: Path, allowed: Allowed, output: Output) -> None:
 
 
 def _remove(root: Path, output: Output) -> None:
-    from coderag import trust as marks
+    from coderag.config import trust as marks
 
     changed = marks.distrust(root)
     covering = marks.covering_folder(root)
@@ -141,7 +141,7 @@ def _remove(root: Path, output: Output) -> None:
 
 
 def _list(output: Output) -> None:
-    from coderag import trust as marks
+    from coderag.config import trust as marks
 
     folders = marks.trusted_folders()
     if output.as_json:

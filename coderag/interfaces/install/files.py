@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import ConfigurationError
-from coderag.whole_files import replace_whole
+from coderag.system.atomic_write import replace_whole
 
 _BY_HAND: Final = "add the entry by hand: --print shows it"
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})

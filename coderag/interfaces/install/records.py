@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from coderag.config.user_folders import data_folder
 from coderag.errors import ConfigurationError
-from coderag.user_folders import data_folder
-from coderag.whole_files import PRIVATE, replace_whole
+from coderag.system.atomic_write import PRIVATE, replace_whole
 
 _VERSION: Final = 1
 

@@ -6,7 +6,8 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from coderag.interfaces.mcp.replies import MOST_TOKENS
-from coderag.schema import Filters, Kind, Role
+from coderag.schema.search import Filters
+from coderag.schema.vocabulary import Kind, Role
 
 LEAST_TOKENS = 200
 """As of the settings, whose import takes half a second that the handshake does not have; so is the next."""

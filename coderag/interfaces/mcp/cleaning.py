@@ -1,7 +1,7 @@
 """Text of a repository as a model may see it: nothing hidden in it, no secrets, nothing that ends its fence."""
 
 from coderag.answering.hidden_text import show_hidden
-from coderag.fences import fence_for
+from coderag.text.code_fences import fence_for
 
 _LONGEST_LINE = 300
 
@@ -25,7 +25,7 @@ class Cleaner:
         shown, _ = show_hidden(text)
         if not self._redact:
             return shown
-        from coderag.redaction import redactor  # noqa: PLC0415  # its patterns take a moment
+        from coderag.models.redaction import redactor  # noqa: PLC0415  # its patterns take a moment
 
         redacted = redactor().redact(shown)
         self.secrets += redacted.secrets

@@ -8,7 +8,8 @@ from coderag.interfaces.mcp.places import advice, verdict_facts, verdict_line
 from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.retrieval.context_parts import relation_phrase
-from coderag.schema import AssembledContext, ContextItem, Omission, location_of
+from coderag.schema.chunks import location_of
+from coderag.schema.context import AssembledContext, ContextItem, Omission
 
 _MOST_OMITTED = 8
 _TOKENS_AN_OMISSION = 250  # of the reply: in a small one the list would take the place of code

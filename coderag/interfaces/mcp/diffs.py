@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coderag.graph_results import Declaration
 from coderag.interfaces.mcp.missing import indexed_paths
+from coderag.schema.graph import Declaration
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError, UnknownNameError
-from coderag.schema import location_of
+from coderag.schema.chunks import location_of
 
 _MOST_CANDIDATES = 12
 

@@ -11,7 +11,7 @@ from coderag.workspace.following import views_of
 from coderag.workspace.jobs import ENDED
 
 if TYPE_CHECKING:
-    from coderag.schema import IndexProgress
+    from coderag.schema.indexing import IndexProgress
     from coderag.workspace.jobs import IndexJob, JobView
 
 _SPANS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(

@@ -39,7 +39,7 @@ from coderag.interfaces.mcp.framing import (
 from coderag.interfaces.mcp.server import make_server
 
 if TYPE_CHECKING:
-    from coderag.settings import Settings
+    from coderag.config.settings import Settings
     from coderag.workspace.workspace import Workspace
 
 logger = logging.getLogger(__name__)

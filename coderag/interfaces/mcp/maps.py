@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.missing import indexed_paths
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
-    from coderag.graph_results import Hotspot
+    from coderag.schema.graph import Hotspot
 
 MAP_TOKENS: Final = 4_000
 

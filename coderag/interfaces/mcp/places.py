@@ -7,7 +7,10 @@ from typing import Any, Final
 from coderag.interfaces._excerpt import excerpt
 from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.replies import Part
-from coderag.schema import Evidence, GraphNeighbour, SearchHit, location_of
+from coderag.schema.chunks import location_of
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.search import SearchHit
+from coderag.schema.vocabulary import Evidence
 
 _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -7,11 +7,12 @@ from coderag.interfaces.mcp.cleaning import Cleaner, fenced, span
 from coderag.interfaces.mcp.diffs import ChangedFile, changed_files
 from coderag.interfaces.mcp.missing import indexed_paths
 from coderag.interfaces.mcp.repositories import Opened
-from coderag.schema import GraphNeighbour, location_of
+from coderag.schema.chunks import location_of
+from coderag.schema.graph import GraphNeighbour
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
-    from coderag.graph_results import Declaration
+    from coderag.schema.graph import Declaration
 
 _MOST_DECLARATIONS: Final = 30
 _MOST_NEIGHBOURS: Final = 8
@@ -41,7 +42,7 @@ def diff_facts(opened: Opened, base: str) -> str:
 
 def trace_facts(opened: Opened, report: str) -> str:
     """Return the calls of a trace that are in this repository, innermost first, and the trace itself."""
-    from coderag.retrieval.stack_traces import read_traces  # noqa: PLC0415  # the engine is loaded on first use
+    from coderag.question.stack_traces import read_traces  # noqa: PLC0415  # the engine is loaded on first use
 
     cleaner, graph = opened.cleaner(), opened.engine.graph
     lines = report.splitlines()

@@ -4,16 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from coderag.graph_questions import GraphQuestion, ask_graph
 from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.places import neighbour_part
 from coderag.interfaces.mcp.replies import Part
-from coderag.schema import GraphNeighbour, Kind, location_of
+from coderag.schema.chunks import location_of
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.graph_queries import GraphQuestion, ask_graph
+from coderag.schema.vocabulary import Kind
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.codegraph.graph import CodeGraph
-    from coderag.graph_results import Declaration
+    from coderag.schema.graph import Declaration
 
 _FILE: Final = "file"
 _DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from mcp_types import CallToolResult, TextContent
 
 from coderag.interfaces.mcp.cleaning import fenced
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 
 MOST_CHARACTERS: Final = 24_000
 """Size of the text of a reply, and of its data as JSON, whatever is asked for."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from mcp_types import Resource
 
+from coderag.config.repository_root import find_root
 from coderag.errors import CodeRAGError, InvalidQueryError
 from coderag.interfaces.mcp.cleaning import Cleaner
 from coderag.interfaces.mcp.following import follow
 from coderag.interfaces.mcp.notices import Notices, repository_uri
-from coderag.roots import find_root
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG

@@ -4,7 +4,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
-from coderag.schema import Evidence
+from coderag.schema.vocabulary import Evidence
 
 
 class Told(TypedDict):

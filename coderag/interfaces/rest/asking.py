@@ -23,7 +23,7 @@ from coderag.interfaces.rest.event_stream import (
 from coderag.interfaces.rest.problems import Problem, internal_problem, problem_of
 from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import JSON_TYPE, Work, WorkOf, too_long
-from coderag.schema import Answer, AnswerEvent
+from coderag.schema.answers import Answer, AnswerEvent
 
 router = APIRouter(route_class=StrictRoute, tags=["answers"])
 

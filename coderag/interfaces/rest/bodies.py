@@ -4,10 +4,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from coderag.retrieval.question_text import MAX_QUERY_BYTES
+from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+from coderag.question.question_text import MAX_QUERY_BYTES
 from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
-from coderag.schema import ContextFormat, Filters, Kind, Role
-from coderag.settings import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+from coderag.schema.search import Filters
+from coderag.schema.vocabulary import ContextFormat, Kind, Role
 
 NO_NUL: Final = r"^[^\x00]*$"
 LONGEST_PATH: Final = 4_096

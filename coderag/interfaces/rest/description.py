@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from coderag.errors import CodeRAGError
 from coderag.interfaces._errors import ERROR_TABLE
 from coderag.interfaces.rest.problems import PROBLEM_TYPE, Problem
-from coderag.schema import AnswerEvent
+from coderag.schema.answers import AnswerEvent
 
 TITLE: Final = "CodeRAG"
 DESCRIPTION: Final = """\

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from coderag.graph_questions import GraphQuestion, ask_graph
 from coderag.interfaces.rest.bodies import CyclesBody, HotspotsBody, NeighboursBody, OutlineBody, PathBody
 from coderag.interfaces.rest.replies import CyclesReply, HotspotsReply, NeighboursReply, OutlineReply
 from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import Work, WorkOf
+from coderag.schema.graph_queries import GraphQuestion, ask_graph
 
 router = APIRouter(route_class=StrictRoute, tags=["graph"], prefix="/graph")
 

@@ -13,9 +13,9 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
-from coderag.graph_results import Declaration
 from coderag.interfaces._errors import row_for
 from coderag.interfaces._plain import json_bytes
+from coderag.schema.graph import Declaration
 
 PROBLEM_TYPE: Final = "application/problem+json"
 

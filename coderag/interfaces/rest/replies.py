@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
-from coderag.schema import Evidence, GraphNeighbour, SearchHit
+from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.search import SearchHit
+from coderag.schema.vocabulary import Evidence
 from coderag.workspace.jobs import JobView
 from coderag.workspace.workspace import KnownRepository, RepositoryHit, RepositoryVerdict
 
@@ -38,7 +39,7 @@ class SearchReply:
     Attributes:
         repository: Its name.
         next_offset: `offset` of the next page; None if there is none.
-        evidence, confidence, not_indexed: As of `coderag.schema.SearchHits`.
+        evidence, confidence, not_indexed: As of `coderag.schema.search.SearchHits`.
     """
 
     query: str

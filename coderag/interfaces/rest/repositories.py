@@ -12,7 +12,7 @@ from coderag.interfaces.rest.parameters import RootParameter
 from coderag.interfaces.rest.replies import ForgottenReply, HealthReply, RepositoriesReply
 from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import JSON_TYPE, Work, WorkOf
-from coderag.schema import IndexStatus
+from coderag.schema.indexing import IndexStatus
 from coderag.workspace.workspace import KnownRepository
 
 router = APIRouter(route_class=StrictRoute, tags=["repositories"])

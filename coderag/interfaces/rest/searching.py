@@ -4,6 +4,7 @@ from functools import partial
 
 from fastapi import APIRouter, Response
 
+from coderag.config.sections import MOST_RESULTS
 from coderag.interfaces.rest.bodies import ContextBody, DefinitionBody, ExplainBody, ReadBody, SearchBody, TextBody
 from coderag.interfaces.rest.parameters import RootParameter, SessionParameter
 from coderag.interfaces.rest.replies import DefinitionReply, ForgottenReply, SearchReply, WorkspaceReply
@@ -11,8 +12,7 @@ from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import Work, WorkOf
 from coderag.retrieval.explanation import Explanation
 from coderag.retrieval.text_matches import TextMatches
-from coderag.schema import AssembledContext
-from coderag.settings import MOST_RESULTS
+from coderag.schema.context import AssembledContext
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from coderag.config.sections import ServiceSettings
 from coderag.errors import ConfigurationError
 from coderag.service.runtime_folder import write_private
-from coderag.settings import ServiceSettings
 
 HAS_UNIX_SOCKETS: Final = hasattr(socket, "AF_UNIX") and sys.platform != "win32"
 _LEAST_TOKEN: Final = 16

@@ -31,7 +31,6 @@ from coderag.interfaces.serve.log_file import trim
 from coderag.interfaces.serve.options import ServeOptions
 from coderag.interfaces.serve.security import Guard, GuardRules
 from coderag.interfaces.serve.sockets import LocalSocket, open_local, open_network
-from coderag.process_memory import bound_heaps, give_back
 from coderag.service.discovery import (
     ServiceAddress,
     read_address,
@@ -42,6 +41,7 @@ from coderag.service.discovery import (
 )
 from coderag.service.environment import fingerprint
 from coderag.service.starting import service_lock
+from coderag.system.process_memory import bound_heaps, give_back
 from coderag.workspace.jobs import ENDED
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from coderag.errors import ModelError
-from coderag.schema import Completion, CutOff, ModelPrompt
-from coderag.token_counts import count_tokens
+from coderag.schema.prompts import Completion, CutOff, ModelPrompt
+from coderag.text.token_counts import count_tokens
 
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage
@@ -55,7 +55,7 @@ class _Reply:
 
 
 class StreamingModel(ABC):
-    """A `coderag.state.LanguageModel`; what comes from where is left to the classes below.
+    """A `coderag.models.protocols.LanguageModel`; what comes from where is left to the classes below.
 
     Attributes:
         name: Such as ``ollama/qwen2.5-coder``.

@@ -3,9 +3,9 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from coderag.redaction import RedactingModel
-from coderag.settings import Settings
-from coderag.state import LanguageModel
+from coderag.config.settings import Settings
+from coderag.models.protocols import LanguageModel
+from coderag.models.redaction import RedactingModel
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM

@@ -3,9 +3,9 @@
 from typing import Any
 from urllib.parse import quote
 
+from coderag.config.sections import LLMSettings
 from coderag.models.llms.servers import connection, key_headers, remote_of
 from coderag.models.remote_errors import Remote, remote_errors
-from coderag.settings import LLMSettings
 
 _PATHS = {
     "ollama": "/api/tags",

@@ -8,7 +8,7 @@ from llama_index.core.llms import LLM, ChatResponse
 from coderag.errors import CodeRAGError, ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
 from coderag.models.llms.base import Chunk, StreamingModel, chat_messages
 from coderag.models.remote_errors import find_fault, one_line
-from coderag.schema import ModelPrompt
+from coderag.schema.prompts import ModelPrompt
 
 
 class LlamaIndexModel(StreamingModel):

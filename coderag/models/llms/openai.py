@@ -7,13 +7,13 @@ from typing import Any
 from llama_index.llms.openai_like import OpenAILike
 from openai import NOT_GIVEN, DefaultAsyncHttpxClient
 
-from coderag.addresses import OWN_ADDRESSES, is_same_server
+from coderag.config.sections import LLMSettings
+from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server
 from coderag.errors import ConfigurationError
 from coderag.models.llms.base import Chunk, Finish, chat_messages
 from coderag.models.llms.remote import ChatRequest
 from coderag.models.llms.servers import chosen_temperature, connection
 from coderag.models.providers import NO_KEY
-from coderag.settings import LLMSettings
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
 

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from coderag.addresses import is_this_machine
+from coderag.config.sections import LLMSettings
+from coderag.config.server_addresses import is_this_machine
 from coderag.errors import ConfigurationError
 from coderag.models.extras import require_extra
 from coderag.models.llms.remote import Ask, RemoteModel
 from coderag.models.llms.servers import address_of
+from coderag.models.protocols import LanguageModel
 from coderag.models.providers import SIDE_BY_SIDE
-from coderag.settings import LLMSettings
-from coderag.state import LanguageModel
 
 EXTRAS: Final = {
     "openai": "llama_index.llms.openai_like",

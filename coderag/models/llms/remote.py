@@ -6,11 +6,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 
+from coderag.config.sections import LLMSettings
 from coderag.models.llms.base import Chunk, StreamingModel
 from coderag.models.llms.servers import address_of, model_of, remote_of
 from coderag.models.remote_errors import CutReplyError, Remote, RetryPolicy, remote_errors
-from coderag.schema import ModelPrompt
-from coderag.settings import LLMSettings
+from coderag.schema.prompts import ModelPrompt
 
 _POLICY = RetryPolicy(after_timeout=False)  # the server would still be writing the answer that came too late
 

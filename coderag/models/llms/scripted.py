@@ -4,8 +4,8 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 
 from coderag.errors import ModelError
-from coderag.schema import Completion, ModelPrompt
-from coderag.token_counts import count_tokens
+from coderag.schema.prompts import Completion, ModelPrompt
+from coderag.text.token_counts import count_tokens
 
 Scripted = str | Exception | Callable[[ModelPrompt], str]
 

@@ -5,11 +5,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from coderag.addresses import OWN_ADDRESSES, is_same_server, is_this_machine, server_address
+from coderag.config.sections import LLMSettings
+from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server, is_this_machine, server_address
 from coderag.errors import ConfigurationError
 from coderag.models.keys import remote_with_key
 from coderag.models.remote_errors import Remote
-from coderag.settings import LLMSettings
 
 if TYPE_CHECKING:
     import ssl

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from coderag.config.sections import RerankerSettings
 from coderag.errors import ModelError
 from coderag.models.model_folders import model_title
-from coderag.settings import RerankerSettings
-from coderag.state import Rescored
+from coderag.models.protocols import Rescored
 
 _BATCH = 4  # texts between two looks at the clock
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import httpx
 
-from coderag.addresses import server_address
-from coderag.fences import fence_for
+from coderag.config.sections import RerankerSettings
+from coderag.config.server_addresses import server_address
 from coderag.models.llms.servers import OLLAMA_MODEL
+from coderag.models.protocols import Rescored
 from coderag.models.providers import ollama_options
 from coderag.models.remote_errors import Fault, Remote, model_error, remote_errors
 from coderag.models.text_window import CountedWindow
 from coderag.prompting import PACKAGED, Prompts
-from coderag.settings import RerankerSettings
-from coderag.state import Rescored
+from coderag.text.code_fences import fence_for
 
 _PROMPT_TOKENS = 512  # of the rules, the fences and the reply
 _QUESTION_SHARE = 4  # a quarter of the context window, at most

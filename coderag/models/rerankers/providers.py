@@ -1,10 +1,10 @@
 """The reranker that the settings name (docs/reranking.md)."""
 
+from coderag.config.sections import RerankerSettings
 from coderag.models.extras import require_extra
 from coderag.models.model_folders import model_folder
+from coderag.models.protocols import Reranker
 from coderag.prompting import PACKAGED, Prompts
-from coderag.settings import RerankerSettings
-from coderag.state import Reranker
 
 
 def make_reranker(settings: RerankerSettings, prompts: Prompts = PACKAGED) -> Reranker | None:

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from coderag.config.trust import distrust
 from coderag.errors import ServiceError
 from coderag.interfaces.install.handshake import greet
-from coderag.trust import distrust
 
 SERVER = """
 import json, sys

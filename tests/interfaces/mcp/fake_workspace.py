@@ -7,7 +7,8 @@ from pathlib import Path
 
 from coderag.app import CodeRAG
 from coderag.errors import ForbiddenRootError, IngestionError
-from coderag.schema import IndexProgress, IndexReport, SearchHits
+from coderag.schema.indexing import IndexProgress, IndexReport
+from coderag.schema.search import SearchHits
 from coderag.workspace.jobs import ENDED, IndexJob
 from coderag.workspace.results import (
     KnownRepository,

@@ -4,7 +4,7 @@ import pytest
 
 from coderag.interfaces.mcp.contexts import context_reply
 from coderag.interfaces.mcp.repositories import Opened
-from coderag.schema import AssembledContext, ContextItem, ContextSection
+from coderag.schema.context import AssembledContext, ContextItem, ContextSection
 
 PLACE = ("shop/pricing.py", 1, 30, "`total_price` (function)")
 

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from coderag.errors import AmbiguousNameError, IndexNotFoundError, ModelUnavailableError
-from coderag.graph_results import Declaration
 from coderag.interfaces.mcp.errors import told_error
+from coderag.schema.graph import Declaration
 from tests.interfaces.mcp.conftest import connected, text_of
 
 WRONG = [

@@ -9,7 +9,7 @@ import pytest
 from coderag.errors import ModelUnavailableError, StorageFullError
 from coderag.interfaces.mcp import repositories
 from coderag.interfaces.mcp.following import percent_of, told
-from coderag.schema import IndexProgress
+from coderag.schema.indexing import IndexProgress
 from coderag.workspace.jobs import JobView
 from tests.interfaces.mcp.conftest import connected, text_of
 

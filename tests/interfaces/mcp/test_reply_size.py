@@ -5,7 +5,7 @@ import json
 import pytest
 
 from coderag.interfaces.mcp.replies import MOST_CHARACTERS, Part, Reply
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected, text_of
 
 HUGE_CALLS = [

@@ -8,7 +8,7 @@ from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from coderag.interfaces.mcp.maps import MAP_TOKENS
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected
 
 DEADLINE_S = 20

@@ -8,10 +8,10 @@ import threading
 import pytest
 from mcp import Client
 
-from coderag import settings
+from coderag.config import settings
 from coderag.interfaces.mcp import arguments
 from coderag.interfaces.mcp.server import make_server
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected
 from tests.interfaces.mcp.fake_workspace import FakeWorkspace
 
@@ -64,7 +64,8 @@ async def test_old_clients_are_told_that_resources_can_be_subscribed_to():
 def test_engine_is_not_imported_before_it_is_asked():
     program = (
         "import sys; from coderag.interfaces.mcp.server import make_server; make_server(lambda: None); "
-        "print([name for name in ('coderag.app', 'coderag.settings', 'numpy', 'pyarrow', 'lancedb') if name in sys.modules])"
+        "heavy = ('coderag.app', 'coderag.config.settings', 'numpy', 'pyarrow', 'lancedb'); "
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

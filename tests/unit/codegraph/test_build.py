@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coderag.codegraph.build import GraphBuilder
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.graph_tables import GraphTables
 from tests.support.programs import assert_same_graph, build, edges_of
 

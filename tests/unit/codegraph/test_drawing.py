@@ -22,8 +22,8 @@ from coderag.codegraph.drawing import (
     nearer,
     points_outwards,
 )
-from coderag.graph_results import GraphCycle, OutlineEntry
-from coderag.schema import GraphNeighbour, GraphRelation
+from coderag.schema.graph import GraphCycle, GraphNeighbour, OutlineEntry
+from coderag.schema.vocabulary import GraphRelation
 
 NASTY = ['"', "\\", "#quot;", "&amp;", "<br/>", "<b>", "`x`", "__init__", "$$x$$", "1. x", "- x", "end", "%%", "]", "|",
          "\n", "\\n", "\x1b[2J", "\u202e", "\udcff", "é", "中"]  # fmt: skip

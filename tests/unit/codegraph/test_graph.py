@@ -5,7 +5,7 @@ import pytest
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
-from coderag.schema import RESOLVED
+from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import empty_graph
 from tests.support.graph_tables import make_tables
 from tests.support.programs import build

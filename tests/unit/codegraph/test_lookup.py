@@ -3,7 +3,7 @@ import pytest
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.lookup import definitions, look_up
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.retrieval.analysis import analyze
+from coderag.question.analysis import analyze
 from tests.support.candidates import names_of, paths_of
 from tests.support.corpora import make_corpus, row_named
 from tests.support.graph_tables import tables_of

@@ -3,7 +3,7 @@ import pytest
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.questions import answer
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.retrieval.analysis import analyze
+from coderag.question.analysis import analyze
 from tests.support.graph_tables import make_tables
 
 FILES = {

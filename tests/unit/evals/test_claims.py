@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from coderag.config.settings import Settings
 from coderag.errors import ModelError
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.schema import Answer, AnswerClaim, Citation
-from coderag.settings import Settings
+from coderag.schema.answers import Answer, AnswerClaim, Citation
 from evals.claims import AnswerChecker, ModelJudge, WordJudge, claims_of, make_judge
 
 EVIDENCE = '''src/money.py:1-3

@@ -6,7 +6,7 @@ import pytest
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 from coderag.workspace.registry import Registry
 from evals.efficiency.asking import ContextCaller, PlaceReader, SearchReader
 from evals.efficiency.calling import Told, Tools, told_lines

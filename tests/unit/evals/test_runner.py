@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from coderag.config.sections import SWITCHED
 from coderag.errors import ConfigurationError, InvalidQueryError
-from coderag.settings import SWITCHED
 from evals.coderag_engine import check_signals
 from evals.engines import make_engine
 from evals.golden import GoldenSet, Question, Target

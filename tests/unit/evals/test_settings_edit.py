@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError
 from coderag.interfaces.cli.init import settings_template
-from coderag.settings import Settings
 from evals.settings_edit import edited, write_settings
 
 WEIGHTS = {"weights": {"dense": 1.25, "length": 0.0}}

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from coderag.schema import SearchHit
+from coderag.schema.search import SearchHit
 from evals.graph.truth import EvaluationError, Hierarchy, Place, Site, Target, Truth
 from evals.structural.__main__ import main
 from evals.structural.answers import Answer

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from coderag.config.sections import WEIGHTED, SearchSettings
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.channels import WEIGHTS
 from coderag.retrieval.signals import SIGNALS
-from coderag.settings import WEIGHTED, SearchSettings
 from evals.golden import GoldenSet, Question, Target
 from evals.repository import Repository
 from evals.tuning import split, tune

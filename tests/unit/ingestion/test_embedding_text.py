@@ -7,8 +7,8 @@ from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.parsed_file import module_name
 from coderag.ingestion.pipeline import ChunkSummarizer
-from coderag.privacy import PathMask
-from coderag.schema import module_of
+from coderag.schema.chunks import module_of
+from coderag.text.path_masking import PathMask
 
 MASK = PathMask(b"k" * 32)
 CODE = (

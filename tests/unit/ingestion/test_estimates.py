@@ -2,8 +2,8 @@
 
 import pytest
 
-from coderag.index_plan import Estimate
 from coderag.ingestion import estimates
+from coderag.schema.index_plan import Estimate
 
 MEGABYTE = 1_000_000
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import TransformComponent
 
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, IndexLockedError
 from coderag.ingestion import indexer
 from coderag.ingestion.files import changes
@@ -12,7 +14,6 @@ from coderag.ingestion.indexer import Indexer
 from coderag.ingestion.workers import jobs
 from coderag.models.dense import EmbeddedDense
 from coderag.models.providers import make_dense_model
-from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.field_counts import FIELDS
 from coderag.stores.index_store import EmbeddingInfo, IndexStore
 from tests.support.indexes import assert_same_index

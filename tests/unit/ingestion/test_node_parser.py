@@ -5,7 +5,7 @@ from llama_index.core.schema import Document, MetadataMode, NodeRelationship
 
 from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.languages import detect_language
-from coderag.schema import ChunkMetadata
+from coderag.schema.chunks import ChunkMetadata
 
 REPOSITORIES = Path(__file__).parents[2] / "fixtures" / "repos"
 CART = (REPOSITORIES / "python" / "shop" / "cart.py").read_text(encoding="utf-8")

@@ -3,12 +3,12 @@ import pytest
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document, TransformComponent
 
+from coderag.config.sections import IngestionSettings
 from coderag.errors import ConfigurationError
 from coderag.ingestion.pipeline import ChunkPipeline
 from coderag.models.dense import BatchVectors
-from coderag.settings import IngestionSettings
 from coderag.stores.index_store import EmbeddingInfo
-from coderag.tokens import expand
+from coderag.text.tokenizer import expand
 
 CART = 'class Cart:\n    """Items to buy."""\n\n    def add(self, item):\n        self.items.append(item)\n'
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import BaseNode, TransformComponent
 
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.settings import Settings
 from coderag.errors import StoreError
-from coderag.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.ingestion import planning
 from coderag.ingestion.indexer import Indexer
 from coderag.ingestion.planning import plan_index
 from coderag.models.dense import DenseModel
 from coderag.models.providers import OLLAMA_MODEL, make_dense_model
-from coderag.settings import EmbeddingSettings, Settings
+from coderag.schema.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.stores.index_store import IndexStore
 from coderag.stores.manifest import read_manifest, write_manifest
 from coderag.stores.pointer import EmbeddingInfo

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.settings import Settings
 from coderag.errors import StoreError
 from coderag.ingestion import reembedding
 from coderag.ingestion.indexer import Indexer
 from coderag.ingestion.reembedding import ReembeddedSnapshot, embed_stored
 from coderag.models.dense import EmbeddedDense
 from coderag.models.providers import make_dense_model
-from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.index_store import EmbeddingInfo, IndexStore
 
 N_FILES, N_FUNCTIONS = 7, 30

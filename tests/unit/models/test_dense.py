@@ -5,10 +5,10 @@ import scipy.sparse as sp
 from coderag.errors import IndexModelError
 from coderag.models.dense import VECTORS, Batch, EmbeddedDense, MaskedQueries, ProviderDense, check_embedding
 from coderag.models.word_vectors import WordVectors
-from coderag.privacy import MaskedPaths, PathMask
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.pointer import EmbeddingInfo
+from coderag.text.path_masking import MaskedPaths, PathMask
 
 TERMS = ["delet", "user", "password", "pars", "qqxzzyq"]
 UNKNOWN = "qqxzzyq"

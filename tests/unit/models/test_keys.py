@@ -3,11 +3,11 @@ import os
 import pytest
 from pydantic import SecretStr
 
-from coderag.addresses import is_same_server
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.server_addresses import is_same_server
 from coderag.errors import ConfigurationError
 from coderag.models.keys import read_key
 from coderag.models.providers import make_dense_model
-from coderag.settings import EmbeddingSettings
 
 KEY = "sk-secret-of-this-test"
 OWN = "https://api.example/v1"

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from coderag.config.sections import EmbeddingSettings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.models.model_folders import fingerprint, model_folder, model_title, prompts_of_folder
 from coderag.models.prefixes import Prefixes
 from coderag.models.providers import make_dense_model, model_name
-from coderag.settings import EmbeddingSettings
 from tests.loopback import bag_of_words
 from tests.loopback.cases import batch_of, embedded
 from tests.support.model_folders import write_model2vec, write_sentence_transformers

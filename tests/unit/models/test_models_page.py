@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 import yaml
 
+from coderag.config.sections import EmbeddingSettings, LLMSettings
 from coderag.models.llms.servers import OLLAMA_MODEL
 from coderag.models.prefixes import KNOWN_PREFIXES
-from coderag.settings import EmbeddingSettings, LLMSettings
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
 EXAMPLES = [yaml.safe_load(example) for example in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
+from coderag.config.sections import EmbeddingSettings
 from coderag.models.prefixes import KNOWN_PREFIXES, Prefixes, configured_prefixes, prefixes_of
-from coderag.settings import EmbeddingSettings
 
 
 @pytest.mark.parametrize(

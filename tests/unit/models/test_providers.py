@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
+from coderag.config.sections import EmbeddingSettings
+from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError
 from coderag.models.dense import EmbeddedDense
 from coderag.models.prefixes import prefixes_of
 from coderag.models.providers import make_dense_model, model_name, ollama_options
 from coderag.models.word_vectors import WordVectors
-from coderag.settings import EmbeddingSettings, Settings
 from coderag.stores.pointer import EmbeddingInfo
 from tests.loopback import Reply, bag_of_words
 from tests.loopback.cases import Case, batch_of, embedded
@@ -39,7 +40,7 @@ def test_another_models_name_is_not_silently_ignored():
 def test_importing_the_providers_imports_none_of_their_packages():
     code = """
 import sys, coderag.models.providers, coderag.models.llms.providers
-from coderag.settings import EmbeddingSettings, LLMSettings
+from coderag.config.settings import EmbeddingSettings, LLMSettings
 coderag.models.llms.providers.make_language_model(LLMSettings(provider="ollama"))
 coderag.models.providers.make_dense_model(EmbeddingSettings())
 print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))

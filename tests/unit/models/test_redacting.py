@@ -3,8 +3,8 @@
 import numpy as np
 
 from coderag.models.dense import VECTORS, ProviderDense
+from coderag.models.protocols import Rescored
 from coderag.models.redacting import RedactingEmbedder, RedactingReranker, without_secrets
-from coderag.state import Rescored
 from coderag.stores.content_cache import ContentCache
 from tests.loopback.cases import Case, batch_of, embedded
 from tests.loopback.ollama_server import OllamaServer

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from coderag.errors import ModelError
 from coderag.models.word_vectors import ASSET, Field, WordVectors, unit_vectors
-from coderag.tokens import TOKENIZER_VERSION, query_terms, text_terms
+from coderag.text.tokenizer import TOKENIZER_VERSION, query_terms, text_terms
 
 BOTH = np.array([0, 1])
 DELETE_USER = "def delete_user(self, user_id):\n    user = self.users.pop(user_id)\n    self.session.delete(user)\n"

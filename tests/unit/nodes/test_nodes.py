@@ -9,6 +9,7 @@ import pytest
 from langgraph.runtime import Runtime
 
 from coderag.errors import InvalidQueryError
+from coderag.models.protocols import Rescored
 from coderag.nodes.analyze import analyze
 from coderag.nodes.answer import answer
 from coderag.nodes.budget import budget
@@ -17,7 +18,7 @@ from coderag.nodes.lookup import lookup
 from coderag.nodes.rerank import rerank
 from coderag.nodes.retrieve import retrieve
 from coderag.nodes.widen import widen
-from coderag.state import QueryUpdate, Rescored
+from coderag.schema.query import QueryUpdate
 from tests.support.candidates import candidate, names_of, paths_of
 from tests.support.corpora import make_context, row_named
 from tests.support.graphs import state

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from coderag.question.places import parse_place
 from coderag.retrieval.budget import ContextRequest, assemble
-from coderag.retrieval.places import parse_place
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 from tests.support.pieces import BODY, piece, short_piece
 
 DETAILS = ["full", "elided", "signature", "line", None]

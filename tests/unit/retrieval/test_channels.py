@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from coderag.retrieval.analysis import analyze
+from coderag.question.analysis import analyze
 from coderag.retrieval.channels import WEIGHTS, find_symbols, search_channels, standing_out, symbol_scores
 from tests.support.corpora import make_corpus, row_named
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from coderag.retrieval.analysis import analyze
+from coderag.question.analysis import analyze
 from coderag.retrieval.evidence import FEATURES, Calibration, calibrations, evidence_features, judge
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from tests.support.candidates import candidate
 from tests.support.corpora import make_context, make_corpus, row_named
 

@@ -88,6 +88,6 @@ def test_nothing_is_related_to_nothing():
 def test_every_relation_has_a_weight():
     from typing import get_args
 
-    from coderag.schema import Relation
+    from coderag.schema.vocabulary import Relation
 
     assert RELATION_WEIGHTS.keys() == set(get_args(Relation))

@@ -3,8 +3,8 @@
 import pytest
 
 from coderag.app import CodeRAG
+from coderag.config.sections import SearchSettings
 from coderag.retrieval.explanation import ExplainedPiece
-from coderag.settings import SearchSettings
 from tests.support.corpora import write_files
 
 FILES = {

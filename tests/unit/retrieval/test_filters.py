@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.filters import NO_FILTERS, chunk_mask, filter_values, path_matcher, related_mask
-from coderag.schema import Filters
+from coderag.schema.search import Filters
 from tests.support.corpora import make_corpus
 
 FILES = {

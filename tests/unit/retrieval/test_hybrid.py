@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from coderag.retrieval.analysis import analyze
+from coderag.config.sections import SearchSettings
+from coderag.question.analysis import analyze
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hybrid import merge, retrieve, top
-from coderag.settings import SearchSettings
 from tests.support.candidates import candidate, names_of, paths_of
 from tests.support.corpora import make_context, make_corpus, row_named
 

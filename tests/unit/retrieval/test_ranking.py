@@ -2,9 +2,9 @@ import random
 
 import pytest
 
-from coderag.retrieval.analysis import analyze
+from coderag.config.sections import SearchSettings
+from coderag.question.analysis import analyze
 from coderag.retrieval.ranking import rank
-from coderag.settings import SearchSettings
 from tests.support.candidates import candidate, candidates, names_of, paths_of
 from tests.support.corpora import make_corpus, row_named
 

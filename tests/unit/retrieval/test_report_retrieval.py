@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from coderag.retrieval.analysis import analyze
+from coderag.config.sections import SearchSettings
+from coderag.question.analysis import analyze
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hybrid import retrieve
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.report_ranking import report_scores
-from coderag.settings import SearchSettings
-from coderag.tokens import query_terms
+from coderag.text.tokenizer import query_terms
 from tests.support.corpora import make_context
 
 FILES = {

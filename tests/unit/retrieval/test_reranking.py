@@ -1,8 +1,8 @@
 import pytest
 
-from coderag.privacy import MaskedPaths, PathMask
+from coderag.models.protocols import Rescored
 from coderag.retrieval.reranking import apply_model
-from coderag.state import Rescored
+from coderag.text.path_masking import MaskedPaths, PathMask
 from tests.support.candidates import candidate
 from tests.support.corpora import make_corpus
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from coderag.retrieval.analysis import analyze
+from coderag.config.sections import SWITCHED, SearchSettings
+from coderag.question.analysis import analyze
 from coderag.retrieval.channels import WEIGHTS
 from coderag.retrieval.ranking import rank
 from coderag.retrieval.report_retrieval import CHUNK_WEIGHTS, FILE_WEIGHTS
 from coderag.retrieval.signals import NAME_FACTORS, SIGNALS, Question, file_factors, file_scores
-from coderag.settings import SWITCHED, SearchSettings
 from tests.support.candidates import candidate, candidates, paths_of
 from tests.support.corpora import make_corpus
 

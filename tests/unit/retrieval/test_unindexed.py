@@ -1,8 +1,8 @@
 import pytest
 
-from coderag.retrieval.analysis import analyze
+from coderag.question.analysis import analyze
 from coderag.retrieval.unindexed import MOST_NAMED, unindexed_about
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from tests.support.corpora import make_corpus
 
 FILES = {"shop/cart.py": "def total(cart):\n    return cart.total\n", "main.py": "def main():\n    run()\n"}

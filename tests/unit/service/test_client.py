@@ -16,9 +16,9 @@ from coderag.errors import (
     ServiceBusyError,
     ServiceError,
 )
-from coderag.graph_results import Declaration
 from coderag.interfaces._plain import json_bytes
 from coderag.interfaces.rest.problems import problem_of
+from coderag.schema.graph import Declaration
 from coderag.service.client import ServiceClient, error_of
 from coderag.service.discovery import ServiceAddress
 from tests.unit.service.answering import Answering

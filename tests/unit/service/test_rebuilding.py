@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from coderag.graph_results import GraphCycle, Hotspot, OutlineEntry
 from coderag.interfaces._plain import json_bytes
 from coderag.retrieval.text_matches import TextMatches
-from coderag.schema import Answer, AnswerClaim, GraphNeighbour, IndexProgress, SearchHits
+from coderag.schema.answers import Answer, AnswerClaim
+from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.indexing import IndexProgress
+from coderag.schema.search import SearchHits
 from coderag.service import rebuilding
 from tests.interfaces.fake_app import FakeCodeRAG, make_hit, make_match
 

@@ -19,7 +19,9 @@ from coderag.errors import (
     UnknownNameError,
 )
 from coderag.interfaces._plain import json_bytes
-from coderag.schema import AnswerEvent, Filters, IndexProgress
+from coderag.schema.answers import AnswerEvent
+from coderag.schema.indexing import IndexProgress
+from coderag.schema.search import Filters
 from coderag.service.client import ServerEvent, ServiceClient
 from coderag.service.remote import RemoteCodeRAG
 from tests.interfaces.fake_app import FakeCodeRAG

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coderag.schema import ChunkMetadata, FileRecord
+from coderag.schema.chunks import ChunkMetadata, FileRecord
 from coderag.stores.arrow import node_columns
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore, IndexWriter, Snapshot
 

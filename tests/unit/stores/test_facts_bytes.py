@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference
+from coderag.schema.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference
 from coderag.stores.facts_bytes import pack_facts, unpack_body, unpack_interface
 
 _TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)

@@ -26,7 +26,7 @@ from coderag.errors import (
     StorageFullError,
     StoreError,
 )
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores import index_writer, retention, tables
 from coderag.stores.arrow import node_columns
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest, read_manifest, write_manifest
 from coderag.stores.pointer import FORMAT_DIRECTORY, EmbeddingInfo, Pointer
 

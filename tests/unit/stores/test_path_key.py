@@ -4,8 +4,8 @@ import re
 import pytest
 from pydantic import SecretStr
 
+from coderag.config.sections import PrivacySettings
 from coderag.errors import ConfigurationError
-from coderag.settings import PrivacySettings
 from coderag.stores.path_key import KEY_FILE, path_mask
 
 ON = PrivacySettings(obfuscate_paths=True)

@@ -2,7 +2,7 @@ from typing import get_args
 
 import pytest
 
-from coderag.schema import Relation
+from coderag.schema.vocabulary import Relation
 from coderag.stores.pieces import pieces_of_lines, related_pieces, result_pieces
 from tests.support.candidates import candidate
 from tests.support.corpora import make_corpus, row_named

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.own_folder import claim
+from coderag.config.index_origin import claim
 from coderag.workspace.engines import EngineStamp
 
 

@@ -1,6 +1,6 @@
 import threading
 
-from coderag.schema import IndexProgress
+from coderag.schema.indexing import IndexProgress
 from coderag.workspace.jobs import IndexJob
 
 

@@ -1,8 +1,8 @@
 import pytest
 
+from coderag.config.sections import IngestionSettings
 from coderag.errors import InvalidQueryError
 from coderag.ingestion.files.source import read_regular
-from coderag.settings import IngestionSettings
 from coderag.workspace.preview import preview
 from coderag.workspace.preview_words import words_of
 

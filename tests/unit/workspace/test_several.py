@@ -1,7 +1,7 @@
 import threading
 
 from coderag.errors import IndexNotFoundError
-from coderag.schema import SearchHits
+from coderag.schema.search import SearchHits
 from coderag.workspace.several import Reply, ask_several, merged
 from tests.support.workspaces import hit
 

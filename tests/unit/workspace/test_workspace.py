@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from coderag.config.trust import trust
 from coderag.errors import (
     ForbiddenRootError,
     IngestionError,
@@ -10,8 +11,7 @@ from coderag.errors import (
     ModelUnavailableError,
     ServiceError,
 )
-from coderag.schema import Filters, SearchHits
-from coderag.trust import trust
+from coderag.schema.search import Filters, SearchHits
 from coderag.workspace import repository
 from coderag.workspace.registry import Registry
 from coderag.workspace.workspace import Workspace, WorkspaceOptions

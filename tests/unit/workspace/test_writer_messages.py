@@ -4,7 +4,7 @@ import pytest
 
 from coderag import errors
 from coderag.errors import CodeRAGError, IndexLockedError
-from coderag.schema import IndexProgress, IndexReport
+from coderag.schema.indexing import IndexProgress, IndexReport
 from coderag.workspace.writer_messages import IndexTask, reply_of, task_of, write_reply, write_task
 
 CLASSES = [

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from coderag.errors import IngestionError, ModelUnavailableError
-from coderag.schema import IndexProgress
+from coderag.schema.indexing import IndexProgress
 from coderag.workspace import writer_process
 from coderag.workspace.writer_messages import IndexTask
 from coderag.workspace.writer_process import IndexingLoop

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from coderag.codegraph.linking.meanings import SURENESS, Meaning
-from coderag.facts import Definition, Import
+from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.program import Interface, Program
@@ -33,7 +33,7 @@ class Rules:
         members_in_scope: Whether a bare name in a method may be a member of its type.
         scope_hides_types: Whether names in a type's body are unknown in its methods (Python).
         types_are_no_scopes: Whether names in a type's body are known only as its members (Rust).
-        counts_arguments: Whether calls tell overloads apart by their number of arguments, see `coderag.facts`;
+        counts_arguments: Whether calls tell overloads apart by their number of arguments, see `coderag.schema.facts`;
             ``methods_apart``, whether a field and a method of one name are different things.
         has_extensions: Whether `extension` is to be asked.
         counts_type_arguments: Whether types of one name are told apart by their number of type parameters.

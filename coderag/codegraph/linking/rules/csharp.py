@@ -11,7 +11,7 @@ from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.rules.base import Rules, words
 from coderag.codegraph.linking.rules.nearness import nearest
 from coderag.codegraph.linking.type_text import parse_type
-from coderag.facts import Definition, Import
+from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

@@ -8,7 +8,7 @@ from coderag.codegraph.linking.program import MODULE, Interface, Program
 from coderag.codegraph.linking.rules import ecmascript_names as names
 from coderag.codegraph.linking.rules.base import Rules
 from coderag.codegraph.linking.rules.ecmascript_modules import EcmaScriptModules, package_name
-from coderag.facts import Definition, Import
+from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

@@ -10,7 +10,7 @@ from coderag.codegraph.linking.meanings import SURENESS, Meaning
 from coderag.codegraph.linking.program import MODULE
 from coderag.codegraph.linking.rules.base import Rules
 from coderag.codegraph.linking.rules.go_interfaces import Interfaces
-from coderag.facts import Definition
+from coderag.schema.facts import Definition
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

@@ -14,7 +14,7 @@ from coderag.codegraph.linking.import_paths import ImportResolver
 from coderag.codegraph.linking.meanings import SURENESS, Meaning
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.rules.base import Rules
-from coderag.facts import Definition
+from coderag.schema.facts import Definition
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

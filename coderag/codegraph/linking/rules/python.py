@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from coderag.codegraph.linking.meanings import Meaning
 from coderag.codegraph.linking.rules.base import Rules
-from coderag.facts import Definition, Import
+from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

@@ -7,7 +7,7 @@ from coderag.codegraph.linking.meanings import SURENESS, Meaning
 from coderag.codegraph.linking.program import MODULE, Program
 from coderag.codegraph.linking.rules.base import Rules
 from coderag.codegraph.linking.rules.rust_modules import Modules
-from coderag.facts import Definition, Import
+from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

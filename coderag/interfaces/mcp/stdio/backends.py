@@ -17,7 +17,7 @@ from coderag.service.discovery import ServiceAddress, answers, find_service
 from coderag.service.http import connect
 
 if TYPE_CHECKING:
-    from coderag.settings import ServiceSettings
+    from coderag.config.sections import ServiceSettings  # slow, too
     from coderag.workspace.workspace import Workspace
 
 logger = logging.getLogger(__name__)
@@ -244,8 +244,9 @@ class Backends:
 
 def service_settings(root: Path) -> "ServiceSettings":
     """Return what the settings of a repository say of the service; those of nowhere if they cannot be used."""
-    from coderag.settings import ServiceSettings, Settings  # noqa: PLC0415  # half a second
-    from coderag.trust import is_trusted  # noqa: PLC0415  # slow, too
+    from coderag.config.sections import ServiceSettings  # noqa: PLC0415  # slow, too
+    from coderag.config.settings import Settings  # noqa: PLC0415  # half a second
+    from coderag.config.trust import is_trusted  # noqa: PLC0415  # slow, too
 
     try:
         return Settings.load(root, trusted=is_trusted(root)).service

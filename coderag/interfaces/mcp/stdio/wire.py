@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from coderag.standard_streams import STDOUT, is_open, take_streams
+from coderag.system.standard_streams import STDOUT, is_open, take_streams
 
 _CHUNK: Final = 1 << 16
 

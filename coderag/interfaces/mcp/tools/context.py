@@ -14,7 +14,8 @@ from coderag.interfaces.mcp.replies import MOST_CHARACTERS, Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Context
 from coderag.interfaces.mcp.tool import Call, ToolDefinition
-from coderag.schema import Filters, GraphNeighbour
+from coderag.schema.graph import GraphNeighbour
+from coderag.schema.search import Filters
 
 _MOST_PACKED: Final = MOST_CHARACTERS // 3
 """Tokens that a context is packed into, at most: code has about three characters a token."""

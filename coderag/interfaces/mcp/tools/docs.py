@@ -9,7 +9,7 @@ from coderag.interfaces.mcp.replies import Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Found
 from coderag.interfaces.mcp.tool import Call, ToolDefinition
-from coderag.schema import Filters
+from coderag.schema.search import Filters
 
 _LINES = 60
 

@@ -5,7 +5,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from coderag.errors import InvalidQueryError, UnknownNameError
-from coderag.graph_results import OutlineEntry
 from coderag.interfaces.mcp.arguments import LEAST_TOKENS, ExplainArguments
 from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.missing import as_place, path_of, refuse_path
@@ -16,7 +15,8 @@ from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Explained
 from coderag.interfaces.mcp.tool import Call, ToolDefinition
-from coderag.schema import Filters, SearchHit
+from coderag.schema.graph import OutlineEntry
+from coderag.schema.search import Filters, SearchHit
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph

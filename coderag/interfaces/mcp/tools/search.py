@@ -14,7 +14,7 @@ from coderag.interfaces.mcp.repositories import Opened
 from coderag.interfaces.mcp.structures import Found
 from coderag.interfaces.mcp.tool import Call, ToolDefinition
 from coderag.interfaces.mcp.tools.text_search import text_reply
-from coderag.schema import Evidence
+from coderag.schema.vocabulary import Evidence
 
 if TYPE_CHECKING:
     from coderag.workspace.results import RepositoryVerdict, WorkspaceHits

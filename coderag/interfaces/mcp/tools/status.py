@@ -11,7 +11,7 @@ from coderag.interfaces.mcp.notices import REPOSITORIES_URI
 from coderag.interfaces.mcp.replies import Reply
 from coderag.interfaces.mcp.structures import Status
 from coderag.interfaces.mcp.tool import Call, ToolDefinition
-from coderag.schema import IndexStatus
+from coderag.schema.indexing import IndexStatus
 from coderag.workspace.jobs import ENDED, JobView
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import pytest
 
 from coderag.answering.chat.follow_ups import make_standalone, topic
-from coderag.chat_state import CitedPlace, Exchange
+from coderag.answering.chat.state import CitedPlace, Exchange
 
 
 def cited(place, name, kind):

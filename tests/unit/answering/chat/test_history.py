@@ -3,9 +3,9 @@
 import pytest
 
 from coderag.answering.chat.history import history_text, share_window
-from coderag.chat_state import CitedPlace, Exchange
-from coderag.settings import LEAST_TOKENS
-from coderag.token_counts import count_tokens
+from coderag.answering.chat.state import CitedPlace, Exchange
+from coderag.config.sections import LEAST_TOKENS
+from coderag.text.token_counts import count_tokens
 
 
 def exchange(number, answer="It hashes the password. " * 10):

@@ -3,7 +3,7 @@
 import pytest
 
 from coderag.answering.chat.references import resolve_references
-from coderag.chat_state import CitedPlace
+from coderag.answering.chat.state import CitedPlace
 
 CITED = [
     CitedPlace(place="shop/money.py:1-3", name="round_up", kind="function"),

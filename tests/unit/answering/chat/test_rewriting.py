@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from coderag.answering.chat.rewriting import rewriting_prompt, usable
-from coderag.chat_state import CitedPlace, Exchange
-from coderag.privacy import MaskedPaths, PathMask
+from coderag.answering.chat.state import CitedPlace, Exchange
+from coderag.text.path_masking import MaskedPaths, PathMask
 from tests.support.corpora import make_context
 
 LOGIN = Exchange(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from coderag.answering.extractive.extract import extract
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.pieces import result_pieces
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, cited, extracted, places, state_of

@@ -9,9 +9,10 @@ from coderag.answering.generated.evidence_text import numbered_evidence
 from coderag.answering.generated.generate import generate
 from coderag.answering.generated.masked_stream import unmasked
 from coderag.models.llms.scripted import ScriptedModel
-from coderag.privacy import MaskedPaths, PathMask
-from coderag.redaction import RedactingModel
-from coderag.schema import CutOff, FileRecord
+from coderag.models.redaction import RedactingModel
+from coderag.schema.chunks import FileRecord
+from coderag.schema.prompts import CutOff
+from coderag.text.path_masking import MaskedPaths, PathMask
 from tests.support.corpora import make_context
 from tests.support.graphs import state
 from tests.support.pieces import EXAMPLE, piece, short_piece

@@ -8,7 +8,7 @@ from coderag.answering.citations import CitationChecker
 from coderag.answering.generated.evidence_text import Evidence
 from coderag.answering.generated.reply import ReplyChecker
 from coderag.answering.generated.verification import ClaimChecker
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from tests.support.pieces import short_piece
 
 PIECES = [short_piece(number) for number in (1, 2, 3)]

@@ -9,7 +9,7 @@ from coderag.answering.citations import CitationChecker
 from coderag.answering.generated.evidence_text import Evidence
 from coderag.answering.generated.statements import Statement
 from coderag.answering.generated.verification import ClaimChecker
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from tests.support.pieces import EXAMPLE
 
 SESSION = '''class Session(Base):

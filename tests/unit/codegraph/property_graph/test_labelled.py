@@ -2,7 +2,7 @@ import pytest
 
 from coderag.codegraph.property_graph.labelled import LabelledGraph
 from coderag.codegraph.property_graph.schema import LABEL_OF_KIND, TYPE_OF_RELATION
-from coderag.schema import EdgeRelation, Kind
+from coderag.schema.vocabulary import EdgeRelation, Kind
 from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import shop_graph
 

@@ -3,7 +3,7 @@ import pytest
 
 from coderag.codegraph.scip.importing import import_edges
 from coderag.errors import InvalidQueryError, StoreError
-from coderag.facts import Base, Definition, FileFacts, Import, Reference
+from coderag.schema.facts import Base, Definition, FileFacts, Import, Reference
 from coderag.stores.facts_bytes import pack_facts
 from coderag.stores.graph_tables import facts_schema
 from tests.support.graph_tables import make_tables

@@ -6,7 +6,7 @@ import pytest
 
 from coderag.ingestion.files.changes import content_digest, count_renames, find_changes
 from coderag.ingestion.files.scanner import Candidate, Scan, scan
-from coderag.schema import FileRecord
+from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest
 
 COMMIT = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from coderag import safe_git
 from coderag.ingestion.files import git_repository
 from coderag.ingestion.files.git_repository import repository_at, run_git
 from coderag.ingestion.files.ignore import IgnoreRules
+from coderag.system import git as system_git
 from tests.support.ignored_trees import git, ignored_by_us, make_repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is what we compare with")
@@ -25,7 +25,7 @@ def test_config_is_read_without_git_as_with_it(repository: Path, home: Path, mon
     (home / ".gitconfig").write_text('[user]\n\tname = "x"\n[core]\n\texcludesFile = "~/mine" ; comment\n')
     git(repository, "config", "core.ignoreCase", "true")
     with_git = ignored_by_us(repository)
-    monkeypatch.setattr(safe_git.shutil, "which", lambda name: None)
+    monkeypatch.setattr(system_git.shutil, "which", lambda name: None)
     assert "ab" in with_git
     assert ignored_by_us(repository) == with_git
 
@@ -34,7 +34,7 @@ def test_global_config_variable_is_honoured_without_git(tmp_path: Path, monkeypa
     (tmp_path / "config").write_text(f"[core]\nexcludesfile = {(tmp_path / 'mine').as_posix()}\n")
     (tmp_path / "mine").write_text("*.log\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
-    monkeypatch.setattr(safe_git.shutil, "which", lambda name: None)
+    monkeypatch.setattr(system_git.shutil, "which", lambda name: None)
     assert IgnoreRules.for_root(tmp_path).ignored("a.log", is_dir=False)
 
 
@@ -46,7 +46,7 @@ def test_user_without_a_home_has_no_global_excludes(
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(git_repository.Path, "expanduser", no_home)
-    monkeypatch.setattr(safe_git.shutil, "which", lambda name: executable)
+    monkeypatch.setattr(system_git.shutil, "which", lambda name: executable)
     (tmp_path / ".gitignore").write_text("a\n")
     assert IgnoreRules.for_root(tmp_path).ignored("a", is_dir=False)
 
@@ -71,7 +71,7 @@ def test_git_runs_nothing_that_a_repository_names(repository: Path) -> None:
 
 
 def test_git_inside_the_repository_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safe_git.shutil, "which", lambda name: str(tmp_path / "git"))
+    monkeypatch.setattr(system_git.shutil, "which", lambda name: str(tmp_path / "git"))
     (tmp_path / "git").write_text("#!/bin/sh\necho taken\n")
     (tmp_path / "git").chmod(0o755)
     assert run_git(tmp_path, "version") is None
@@ -79,7 +79,7 @@ def test_git_inside_the_repository_is_not_run(tmp_path: Path, monkeypatch: pytes
 
 def test_git_that_fails_or_cannot_run_is_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_git(tmp_path, "no-such-command") is None
-    monkeypatch.setattr(safe_git.shutil, "which", lambda name: "/nonexistent/git")
+    monkeypatch.setattr(system_git.shutil, "which", lambda name: "/nonexistent/git")
     assert run_git(tmp_path, "version") is None
 
 

@@ -5,11 +5,11 @@ import subprocess
 
 import pytest
 
+from coderag.config.index_origin import came_with_repository
 from coderag.ingestion.files.git_repository import run_git
 from coderag.ingestion.files.revisions import changed_since
 from coderag.ingestion.files.scanner import scan
-from coderag.own_folder import came_with_repository
-from coderag.safe_git import is_tracked
+from coderag.system.git import is_tracked
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the canary is a shell script")
 

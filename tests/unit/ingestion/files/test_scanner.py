@@ -13,10 +13,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from coderag import safe_git
 from coderag.errors import IngestionError
 from coderag.ingestion.files import scanner
 from coderag.ingestion.files.scanner import Candidate, Scan, check_root, scan
+from coderag.system import git as system_git
 
 NOBODY = 65534
 
@@ -410,7 +410,7 @@ def test_scan_is_the_same_without_the_git_binary(repository: Path, home: Path, m
     for path in ("a.py", "a.swp", "local"):
         put(repository, path)
     with_git = scan(repository)
-    monkeypatch.setattr(safe_git.shutil, "which", lambda name: None)
+    monkeypatch.setattr(system_git.shutil, "which", lambda name: None)
     assert scan(repository) == with_git
     assert paths(with_git) == ["a.py"]
 

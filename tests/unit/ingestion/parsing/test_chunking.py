@@ -10,9 +10,9 @@ from coderag.ingestion.parsing.declarations import Declaration
 from coderag.ingestion.parsing.facts import _Reader
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 from coderag.ingestion.parsing.parsed_file import chunk_id, module_name
-from coderag.notebooks import readable_text
-from coderag.schema import ChunkMetadata
-from coderag.token_counts import TOLERANCE, count_tokens, estimate_tokens, exceeds
+from coderag.schema.chunks import ChunkMetadata
+from coderag.text.notebooks import readable_text
+from coderag.text.token_counts import TOLERANCE, count_tokens, estimate_tokens, exceeds
 
 REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"
 SOURCES = [

@@ -4,7 +4,7 @@ import pytest
 
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
-from coderag.notebooks import render_notebook
+from coderag.text.notebooks import render_notebook
 
 CALLS = "".join(f"  const value{number} = compute({number}, total);\n" for number in range(12))
 SCRIPT = f"function load() {{\n{CALLS}}}\n"

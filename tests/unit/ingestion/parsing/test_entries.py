@@ -3,7 +3,7 @@ import json
 import pytest
 
 from coderag.ingestion.parsing.chunking import parse_file
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 
 
 def parsed(text, language, **limits):

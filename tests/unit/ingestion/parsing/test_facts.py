@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coderag.facts import MODULE_SCOPE, Base, Binding, FileFacts, Import, Reference
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import LANGUAGES
+from coderag.schema.facts import MODULE_SCOPE, Base, Binding, FileFacts, Import, Reference
 from coderag.stores.facts_bytes import unpack_body, unpack_interface
 
 _LONGEST_CHAIN = 200

@@ -5,7 +5,7 @@ from llama_index.core.schema import TextNode
 
 from coderag.ingestion.parsing.summaries import first_sentence, summarize
 from coderag.ingestion.pipeline import ChunkSummarizer
-from coderag.tokens import text_terms
+from coderag.text.tokenizer import text_terms
 
 LONGEST = 240
 

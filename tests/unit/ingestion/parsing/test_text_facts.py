@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.facts import Mention
 from coderag.ingestion.parsing.text_facts import read_module_settings, read_text_facts
+from coderag.schema.facts import Mention
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
+from coderag.config.sections import LLMSettings
 from coderag.errors import ModelError
 from coderag.ingestion.summaries.asking import Guard, SentenceWriter
 from coderag.ingestion.summaries.subjects import Piece
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.prompting import PACKAGED
-from coderag.settings import LLMSettings
 from coderag.stores.summary_cache import Written
 from tests.support.summaries import sentence_on, write_sentences
 

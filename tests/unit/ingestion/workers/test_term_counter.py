@@ -7,7 +7,7 @@ from llama_index.core.schema import TextNode
 
 from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.stores.field_counts import FIELDS
-from coderag.tokens import path_terms, text_terms
+from coderag.text.tokenizer import path_terms, text_terms
 
 WORDS = st.sampled_from(
     ["open", "openSession", "open_session", "HTTP2", "die", "größe", "解析", "1984", "123456", "_", "x", "\n", "# -"]

@@ -11,7 +11,7 @@ from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.workers import worker_process
 from coderag.ingestion.workers.jobs import FileTask, Job, RunSettings
 from coderag.ingestion.workers.worker_pool import WorkerPool, helpers_of, shared_pool
-from coderag.process_messages import read_message, write_message
+from coderag.system.process_messages import read_message, write_message
 from tests.support.faulty_workers import make_workers_faulty
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

@@ -8,8 +8,8 @@ import socket
 import pytest
 
 from coderag.errors import ModelAuthenticationError, ModelError, ModelUnavailableError
-from coderag.schema import CutOff, ModelPrompt
-from coderag.state import LanguageModel
+from coderag.models.protocols import LanguageModel
+from coderag.schema.prompts import CutOff, ModelPrompt
 from tests.loopback import Reply
 
 PROMPT = ModelPrompt(user="Where is the session opened?", system="Answer from the evidence.")

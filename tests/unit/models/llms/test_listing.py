@@ -1,8 +1,8 @@
 import pytest
 
+from coderag.config.sections import LLMSettings
 from coderag.errors import ModelAuthenticationError, ModelError, ModelUnavailableError
 from coderag.models.llms.listing import is_listed, list_models
-from coderag.settings import LLMSettings
 from tests.loopback import Reply
 
 LISTED = {

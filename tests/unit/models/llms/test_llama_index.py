@@ -9,8 +9,8 @@ from llama_index.core.llms.mock import MockLLMWithNonyieldingChatStream
 
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
 from coderag.models.llms.llama_index import LlamaIndexModel
-from coderag.schema import ModelPrompt
-from coderag.state import LanguageModel
+from coderag.models.protocols import LanguageModel
+from coderag.schema.prompts import ModelPrompt
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
 

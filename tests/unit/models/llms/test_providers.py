@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
+from coderag.config.sections import LLMSettings
 from coderag.errors import ConfigurationError, ModelAuthenticationError, ModelError, ModelUnavailableError
 from coderag.models.llms.providers import make_language_model, side_by_side
 from coderag.models.llms.remote import ChatRequest
 from coderag.models.llms.servers import remote_of
-from coderag.schema import ModelPrompt
-from coderag.settings import LLMSettings
+from coderag.schema.prompts import ModelPrompt
 from tests.loopback import Reply
 from tests.loopback.chat_api import sse
 from tests.loopback.chat_cases import EXTRAS
@@ -94,7 +94,7 @@ def test_the_usual_variable_is_for_the_providers_own_address(monkeypatch, provid
 def test_importing_the_providers_imports_none_of_their_packages():
     code = """
 import sys, coderag.models.llms.providers, coderag.models.llms.listing
-from coderag.settings import LLMSettings
+from coderag.config.settings import LLMSettings
 coderag.models.llms.providers.make_language_model(LLMSettings(provider="ollama"))
 print(sorted({name.partition(".")[0] for name in sys.modules} & set(sys.argv[1:])))
 """

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from coderag.config.sections import RerankerSettings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.models.rerankers.cross_encoder import CrossEncoderReranker
 from coderag.models.rerankers.providers import make_reranker
-from coderag.settings import RerankerSettings
 from tests.support.model_folders import write_tokenizer
 
 TEXTS = ["open session", "close cart", "total price", "search query", "user login", "def return"]

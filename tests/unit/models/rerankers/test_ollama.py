@@ -3,11 +3,11 @@ import socket
 
 import pytest
 
+from coderag.config.sections import RerankerSettings
 from coderag.errors import ConfigurationError, ModelError, ModelUnavailableError
 from coderag.models.rerankers.providers import make_reranker
 from coderag.prompting import Prompts, prompt_text
-from coderag.settings import RerankerSettings
-from coderag.token_counts import count_tokens
+from coderag.text.token_counts import count_tokens
 from tests.loopback import Reply
 from tests.loopback.ollama_server import OllamaServer
 

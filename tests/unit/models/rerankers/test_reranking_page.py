@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from coderag.settings import RerankerSettings
+from coderag.config.sections import RerankerSettings
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs" / "reranking.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

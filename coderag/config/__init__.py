@@ -1,0 +1,1 @@
+"""Settings: models, files, trust and restrictions."""

@@ -1,0 +1,43 @@
+"""Rejection of keys and passwords in files that git keeps or that others can read."""
+
+from collections.abc import Iterator
+
+from pydantic import (
+    BaseModel,
+    SecretStr,
+)
+
+from coderag.config.file_names import COMMITTED_FILE, LOCAL_FILE
+from coderag.config.settings_file import (
+    SettingsFile,
+    is_readable_by_others,
+)
+from coderag.errors import ConfigurationError
+
+
+def reject_exposed_secrets(file: SettingsFile, model: type[BaseModel]) -> None:
+    """Refuse a key or password that stands in a file which git keeps, or which others on this machine can read.
+
+    Raises:
+        ConfigurationError: Naming the file, its line and the setting, never the secret.
+    """
+    written = next((keys for keys in _find_secret_keys(model) if file.has_written(keys)), None)
+    if written is None:
+        return
+    name = ".".join(written)
+    place = f"{file.path.name}, line {file.line_of(written)}: {name}"
+    if file.path.name == COMMITTED_FILE:
+        key_file = f", or name a file that holds it in {name}_file" if written[-1] == "api_key" else ""
+        hint = f"Write ${{NAME}} to take it from the environment, move it to {LOCAL_FILE}{key_file}."
+        raise ConfigurationError(f"{place}: a secret does not belong in this file, which git keeps", hint=hint)
+    if is_readable_by_others(file.path):
+        raise ConfigurationError(f"{place}: others can read this file", hint=f"Run `chmod 600 {file.path}`.")
+
+
+def _find_secret_keys(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the settings that are secrets."""
+    for name, field in model.model_fields.items():
+        if field.annotation is SecretStr:
+            yield (*above, name)
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _find_secret_keys(field.annotation, (*above, name))

@@ -1,0 +1,166 @@
+"""Settings: arguments > environment (``CODERAG_*``) > ``.coderag.local.yaml`` > ``.coderag.yaml`` > defaults.
+
+Loading goes one way: load the files, restrict what an untrusted repository may say, merge, validate, and reject credentials
+that would go where only a file of the repository says. Nested settings take ``__`` in the environment:
+``CODERAG_EMBEDDING__PROVIDER=ollama``. In the files ``${NAME}`` takes a value from the environment.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    Field,
+    PrivateAttr,
+    ValidationError,
+)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+
+from coderag.config.credential_destinations import reject_redirected_credentials
+from coderag.config.environment import ENVIRONMENT_PREFIX
+from coderag.config.index_origin import came_with_repository, folder_elsewhere
+from coderag.config.open_secrets import reject_exposed_secrets
+from coderag.config.repository_root import INDEX_FOLDER
+from coderag.config.restrictions import Restriction, read_restricted
+from coderag.config.sections import (
+    ChatSettings,
+    EmbeddingSettings,
+    GraphSettings,
+    IngestionSettings,
+    LLMSettings,
+    PrivacySettings,
+    RerankerSettings,
+    SearchSettings,
+    ServiceSettings,
+    StorageSettings,
+    SummarySettings,
+    TelemetrySettings,
+)
+from coderag.config.settings_file import (
+    SettingsFile,
+    broken_variables,
+    check_environment,
+    read_settings_files,
+)
+from coderag.config.validation_errors import collect_environment_names, explain_error, is_given, suggest_fix
+from coderag.errors import ConfigurationError
+
+
+class Settings(BaseSettings):
+    """All settings of one repository.
+
+    Args:
+        project: Name of the repository in results; empty takes the folder's name.
+
+    Raises:
+        ConfigurationError: From `Settings.load`, when a value, key or file cannot be used.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    version: Literal[1] = Field(1, description="Version of this file's format.")
+    project: str = Field("", description="Name of the repository; empty takes the folder's name.")
+    ingestion: IngestionSettings = IngestionSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    llm: LLMSettings = LLMSettings()
+    summaries: SummarySettings = SummarySettings()
+    chat: ChatSettings = ChatSettings()
+    reranker: RerankerSettings = RerankerSettings()
+    search: SearchSettings = SearchSettings()
+    storage: StorageSettings = StorageSettings()
+    graph: GraphSettings = GraphSettings()
+    privacy: PrivacySettings = PrivacySettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    service: ServiceSettings = ServiceSettings()
+
+    _trusted: bool = PrivateAttr(default=True)
+    _restrictions: tuple[Restriction, ...] = PrivateAttr(default=())
+
+    @property
+    def trusted(self) -> bool:
+        """Whether they are of a repository that may configure everything: also its own prompts are used then."""
+        return self._trusted
+
+    @property
+    def restrictions(self) -> tuple[Restriction, ...]:
+        """What of a repository that is not trusted is not used, in the order of its files."""
+        return self._restrictions
+
+    @property
+    def restricted(self) -> tuple[str, ...]:
+        """The same, each as a line: file, line, setting and the reason."""
+        return tuple(map(str, self._restrictions))
+
+    @classmethod
+    def load(
+        cls,
+        root: Path,
+        *,
+        trusted: bool = True,
+        **arguments: Any,  # noqa: ANN401  # checked by pydantic against the fields
+    ) -> "Settings":
+        """Return the settings of the repository at `root`.
+
+        Args:
+            root: The repository's folder; ``.coderag.yaml`` and ``.coderag.local.yaml`` are looked for in it.
+            trusted: Whether its files may say everything; else only what restricts (docs/trust.md). The environment and
+                the arguments always may.
+            arguments: Values that win over all others, as in the constructor.
+
+        Raises:
+            ConfigurationError: A file, key or value cannot be used, or a key would go where only a file of the repository
+                says; the message says which file, line and key.
+        """
+        files, left_out = (read_settings_files(root), ()) if trusted else read_restricted(root, cls)
+        for file in files:
+            reject_exposed_secrets(file, cls)
+        check_environment(ENVIRONMENT_PREFIX, collect_environment_names(cls))
+        merged = SettingsFile.merge(files)
+        try:
+            settings = _build_file_settings(merged)(**arguments)
+        except ValidationError as error:
+            raise ConfigurationError(explain_error(error, files, arguments), hint=suggest_fix(error, cls)) from error
+        except SettingsError as error:  # a list or a whole section given as broken JSON in the environment
+            names = " or ".join(broken_variables(ENVIRONMENT_PREFIX))
+            hint = """Lists and sections are JSON there, such as ["*.sql", "data/"]."""
+            raise ConfigurationError(f"environment variable {names}: not valid JSON", hint=hint) from error
+        reject_redirected_credentials(settings, files, partial(is_given, arguments))
+        return settings if trusted else _restrict_untrusted(settings, root, left_out)
+
+
+def _restrict_untrusted(settings: Settings, root: Path, left_out: tuple[Restriction, ...]) -> Settings:
+    """Return the settings of a repository that is not trusted, with the index elsewhere if it brought one."""
+    if not settings.storage.directory and came_with_repository(root):
+        elsewhere = str(folder_elsewhere(root))
+        reason = f"came with the repository or another installation, and is not believed; the index is in {elsewhere}"
+        left_out = (*left_out, Restriction(f"{INDEX_FOLDER}/", "", "", reason))
+        storage = settings.storage.model_copy(update={"directory": elsewhere})
+        settings = settings.model_copy(update={"storage": storage})
+    settings._trusted = False
+    settings._restrictions = left_out
+    return settings
+
+
+def _build_file_settings(values: Mapping[str, Any]) -> type[Settings]:
+    """Return Settings that read `values` below the arguments and the environment."""
+
+    class FileSettings(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[Any, ...]:
+            def from_files() -> dict[str, Any]:
+                return dict(values)
+
+            del settings_cls, dotenv_settings, file_secret_settings
+            return init_settings, env_settings, from_files
+
+    return FileSettings

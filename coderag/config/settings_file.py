@@ -1,0 +1,263 @@
+"""Read ``.coderag.yaml`` with the line of every key, so that a fault can be shown where it is."""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from coderag.config.file_names import FILE_NAMES
+from coderag.errors import ConfigurationError
+
+ALL_EXPLAINED: Final = "`coderag init` in an empty folder writes a file that explains every key."
+"""Advice where no setting is like the one that was given."""
+
+_PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
+
+_READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
+_LARGEST = 1_000_000  # bytes; the commented one that `coderag init` writes has some 20,000
+_NULL = "tag:yaml.org,2002:null"
+_COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """One settings file.
+
+    Attributes:
+        values: As nested sections.
+        lines: 1-based, of every key.
+        filled_in: What was written at the keys with something from the environment.
+    """
+
+    path: Path
+    values: Mapping[str, Any]
+    lines: Mapping[tuple[str, ...], int]
+    filled_in: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+
+    def line_of(self, keys: tuple[str, ...]) -> int | None:
+        """Return the 1-based line of a key, or of the nearest key above it that is in this file; None if none is."""
+        if keys[:1] not in self.lines:
+            return None
+        return next(self.lines[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in self.lines)
+
+    def has_written(self, keys: tuple[str, ...]) -> bool:
+        """Whether the text at a key stands in this file itself, and does not come from the environment."""
+        value: Any = self.values
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return isinstance(value, str) and bool(value.strip()) and keys not in self.filled_in
+
+    def is_taken(self, keys: tuple[str, ...]) -> bool:
+        """Whether all that is at a key comes from one variable of the environment."""
+        written = _PLACEHOLDER.fullmatch(self.filled_in.get(keys, "").strip())
+        return written is not None and not written["escape"]
+
+    @staticmethod
+    def merge(files: "list[SettingsFile]") -> dict[str, Any]:
+        """Return the values of all files; later ones win key by key."""
+        merged: dict[str, Any] = {}
+        for file in files:
+            merged = _merge(merged, file.values)
+        return merged
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = _merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def read_settings_files(root: Path, names: Sequence[str] = FILE_NAMES, *, fill_in: bool = True) -> list[SettingsFile]:
+    """Return the settings files that are in `root`, in merging order.
+
+    Args:
+        root: Folder of the repository.
+        names: Of the files to read.
+        fill_in: Whether to take values from the environment; else ``${NAME}`` stays as it is written.
+
+    Raises:
+        ConfigurationError: One cannot be read, is not YAML or not a mapping, or names an unset variable.
+    """
+    with told_if_closed(root):
+        there = [root / name for name in names if (root / name).is_file()]
+    return [_read(path, fill_in=fill_in) for path in there]
+
+
+@contextmanager
+def told_if_closed(root: Path) -> Iterator[None]:
+    """Say of a folder whose files may not be looked up that its settings cannot be read.
+
+    Raises:
+        ConfigurationError: So it is.
+    """
+    try:
+        yield
+    except PermissionError as error:
+        message = f"the settings in {root} cannot be looked for: permission denied"
+        raise ConfigurationError(message, hint="Make the directory readable for this user.") from error
+
+
+def _text_of(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ConfigurationError(f"{path.name} is larger than settings may be, {_LARGEST:,} bytes")
+    return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read(path: Path, *, fill_in: bool) -> SettingsFile:
+    try:
+        text = _text_of(path)
+        document = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path.name} cannot be read: {error}") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigurationError(f"{path.name}, line {line}: not valid YAML: a control character") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or error
+        raise ConfigurationError(f"{path.name}{place}: not valid YAML: {problem}") from error
+    except RecursionError as error:
+        raise ConfigurationError(f"{path.name}: lists and sections are nested too deeply") from error
+    if document is None or document.tag == _NULL:
+        return SettingsFile(path, {}, {})
+    if not isinstance(document, yaml.MappingNode):
+        raise ConfigurationError(f"{path.name}, line 1: expected sections such as 'search:', found something else")
+    _refuse_aliases(document, path)
+    lines = dict(_key_lines(document, (), path))
+    plain = _value(document, path, fill_in=fill_in)
+    values = {key: value for key, value in plain.items() if value is not None}  # an empty section
+    return SettingsFile(path, values, lines, dict(_filled_in(document, ())))
+
+
+def _refuse_aliases(document: yaml.Node, path: Path) -> None:
+    """Refuse a list or section that is used twice: a few lines could stand for gigabytes, or contain themselves."""
+    seen: set[int] = set()
+    pending = [(document, document.start_mark)]
+    while pending:
+        node, mark = pending.pop()
+        if not isinstance(node, (yaml.MappingNode, yaml.SequenceNode)):
+            continue
+        if id(node) in seen:
+            line = mark.line + 1
+            raise ConfigurationError(f"{path.name}, line {line}: '&' and '*' cannot repeat a list or a section here")
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            pending += [(value, key.start_mark) for key, value in reversed(node.value)]
+        else:
+            pending += [(value, node.start_mark) for value in reversed(node.value)]
+
+
+def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield every key and list index with its line; a key given twice is an error, not the last one's win."""
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            if name in seen:
+                raise ConfigurationError(
+                    f"{path.name}, line {line}: {'.'.join((*above, name))}: given twice, first in line {seen[name]}"
+                )
+            seen[name] = line
+            yield (*above, name), line
+            yield from _key_lines(value, (*above, name), path)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*above, str(index)), value.start_mark.line + 1
+            yield from _key_lines(value, (*above, str(index)), path)
+
+
+def _filled_in(node: yaml.Node, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the keys and list indices whose text has a ``${NAME}`` that is to be replaced, and that text."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _filled_in(value, (*above, str(key.value)))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _filled_in(value, (*above, str(index)))
+    elif isinstance(node, yaml.ScalarNode) and any(not match["escape"] for match in _PLACEHOLDER.finditer(node.value)):
+        yield above, node.value
+
+
+def _value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa: ANN401  # whatever the YAML holds
+    if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
+        raise ConfigurationError(f"{path.name}, line {node.start_mark.line + 1}: not a plain value: {node.tag}")
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): _value(value, path, fill_in=fill_in) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(value, path, fill_in=fill_in) for value in node.value]
+    try:
+        value = yaml.SafeLoader("").construct_object(node)
+    except (yaml.YAMLError, ValueError) as error:
+        line = node.start_mark.line + 1
+        raise ConfigurationError(f"{path.name}, line {line}: not a plain value: {node.tag} {node.value!r}") from error
+    return _fill_in(value, path, node.start_mark.line + 1, take=fill_in) if isinstance(value, str) else value
+
+
+def _fill_in(text: str, path: Path, line: int, *, take: bool) -> str:
+    """Replace ``${NAME}`` by the environment's value if that is to be taken; a backslash before it keeps it literal."""
+
+    def replace(match: re.Match[str]) -> str:
+        if match["escape"]:
+            return match[0].removeprefix("\\")
+        if not take:
+            return match[0]
+        if (value := os.environ.get(match["name"])) is None:
+            raise ConfigurationError(
+                f"{path.name}, line {line}: the environment variable {match['name']} is not set",
+                hint=f"Set it, or write \\${{{match['name']}}} for the literal text.",
+            )
+        return value
+
+    return _PLACEHOLDER.sub(replace, text)
+
+
+def is_readable_by_others(path: Path) -> bool:
+    """Whether group or others may read a file; never on Windows, where a mode does not say."""
+    return os.name == "posix" and bool(path.stat().st_mode & _READABLE_BY_OTHERS)
+
+
+def check_environment(prefix: str, known: set[str]) -> None:
+    """Refuse environment variables that look like settings and are none; a misspelt one would be ignored in silence.
+
+    Raises:
+        ConfigurationError: Naming the variable and the nearest known one.
+    """
+    for name in sorted(os.environ):
+        if name.startswith(prefix) and name not in known:
+            # Without the beginning that they all have: by that alone, each would be like each other.
+            near = get_close_matches(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], n=1)
+            raise ConfigurationError(
+                f"environment variable {name}: no such setting",
+                hint=f"Did you mean {prefix}{near[0]}?" if near else ALL_EXPLAINED,
+            )
+
+
+def variable_of(prefix: str, keys: tuple[str, ...]) -> str:
+    """Return the environment variable that is set for a key or for a section that it is in; empty if none is."""
+    names = (prefix + "__".join(keys[:length]).upper() for length in range(len(keys), 0, -1))
+    return next((name for name in names if name in os.environ), "")
+
+
+def broken_variables(prefix: str) -> list[str]:
+    """Return the environment variables with a prefix whose values are no JSON, as those of lists and sections must be."""
+    broken = []
+    for name, value in sorted(os.environ.items()):
+        if name.startswith(prefix):
+            try:
+                json.loads(value)
+            except ValueError:
+                broken.append(name)
+    return broken

@@ -1,0 +1,94 @@
+"""Validation errors of settings, told by source (argument, variable, or file and line) and key."""
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from pydantic import (
+    BaseModel,
+    ValidationError,
+)
+
+from coderag.config.environment import ENVIRONMENT_PREFIX
+from coderag.config.settings_file import (
+    ALL_EXPLAINED,
+    SettingsFile,
+    variable_of,
+)
+
+
+def collect_environment_names(model: type[BaseModel], prefix: str = ENVIRONMENT_PREFIX) -> set[str]:
+    """Return every environment variable that means a setting."""
+    names = set()
+    for name, field in model.model_fields.items():
+        names.add(prefix + name.upper())
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            names |= collect_environment_names(field.annotation, f"{prefix}{name.upper()}__")
+    return names
+
+
+_MESSAGES: Final = {
+    "extra_forbidden": "no such key",
+    "model_type": "expected a section, of lines 'key: value'",
+    "dict_type": "expected a section, of lines 'key: value'",
+    "tuple_type": 'expected a list, such as ["a", "b"]',
+}
+"""What is said of a fault where pydantic speaks of Python's types."""
+
+
+def explain_error(error: ValidationError, files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
+    """Say for each fault where it is (argument, variable, or file and line), which key it is, and what is wrong."""
+    faults = []
+    for fault in error.errors():
+        keys = tuple(str(key) for key in fault["loc"])
+        what = _MESSAGES.get(fault["type"]) or fault["msg"].lower()
+        faults.append(f"{_locate_value(keys, files, arguments)}: {what}")
+    return "; ".join(faults)
+
+
+def suggest_fix(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return the key that a misspelt one is most like, or where all are explained."""
+    for fault in error.errors():
+        *above, name = map(str, fault["loc"])
+        known = _section_keys(model, above) if fault["type"] == "extra_forbidden" else ()
+        if near := get_close_matches(name, known, n=1):
+            return f"Did you mean {'.'.join([*above, *near])}?"
+    return ALL_EXPLAINED
+
+
+def _section_keys(model: type[BaseModel], section: list[str]) -> list[str]:
+    """Return the keys that a section has; none if it is no section of fixed ones."""
+    for key in section:
+        field = model.model_fields.get(key)
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            return []
+        model = field.annotation
+    return list(model.model_fields)
+
+
+def _locate_value(keys: tuple[str, ...], files: list[SettingsFile], arguments: Mapping[str, Any]) -> str:
+    """Return which of the sources has the value of a key: the one that wins."""
+    name = ".".join(keys)
+    if _contains(arguments, keys):
+        return f"argument {name}"
+    if variable := variable_of(ENVIRONMENT_PREFIX, keys):
+        return f"environment variable {variable}: {name}"
+    place = next((f"{file.path.name}, line {line}: " for file in reversed(files) if (line := file.line_of(keys))), "")
+    return f"{place}{name}"
+
+
+def is_given(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
+    """Whether a setting stands in the arguments or has a variable of its own."""
+    return _contains(arguments, keys) or ENVIRONMENT_PREFIX + "__".join(keys).upper() in os.environ
+
+
+def _contains(values: Any, keys: tuple[str, ...]) -> bool:  # noqa: ANN401  # as deep as the values go
+    """Whether nested values have something at a key, or a plain value where it would be in a section."""
+    for key in keys:
+        if not isinstance(values, Mapping):
+            return True
+        if key not in values:
+            return False
+        values = values[key]
+    return True

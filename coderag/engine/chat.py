@@ -1,0 +1,270 @@
+"""Conversations about a repository: each follow-up is answered with what was said and cited before (docs/chat.md)."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from coderag.answering.chat.export import ExportFormat, exported
+from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState, RunQuery
+from coderag.config.settings import Settings
+from coderag.errors import InvalidQueryError, ModelError, RetrievalError
+from coderag.question.question_text import check_length
+from coderag.retrieval.hits import make_hits
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.answers import Answer, AnswerEvent
+from coderag.schema.records import answer_from_record
+from coderag.stores.chat_memory import ChatMemory, check_thread
+from coderag.system.event_loop import run_anywhere
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+    ChatGraph = CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]
+
+_LONGEST_TITLE = 80  # characters
+
+
+def make_chat_context(query: QueryContext, run_query: RunQuery, settings: Settings) -> ChatContext:
+    """Return what the chat graph works with."""
+    return ChatContext(
+        query=query,
+        run_query=run_query,
+        history_tokens=settings.chat.history_tokens,
+        reply_tokens=settings.llm.max_output_tokens,
+        confirm_tokens=settings.chat.confirm_tokens,
+        price_per_million_tokens=settings.llm.price_per_million_input_tokens,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A prompt that is sent only after a person agreed; ``astream("", approve=...)`` goes on.
+
+    Attributes:
+        prompt_tokens: Size of the prompt.
+        limit: ``chat.confirm_tokens``.
+        cost: Of the prompt, in the currency of ``llm.price_per_million_input_tokens``; None without a price.
+        reason: What it is for, a sentence.
+    """
+
+    prompt_tokens: int
+    limit: int
+    cost: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """What one side said.
+
+    Attributes:
+        text: As the person typed it, or the answer in Markdown.
+        question: Of the person: the question that stands alone, which was searched for; empty if lines were shown.
+        cited: Of an answer: its places as ``path:10-42`` or ``path:10``; number 1 is the first.
+        created: When the question was asked, ISO 8601.
+    """
+
+    role: Literal["user", "assistant"]
+    text: str
+    question: str = ""
+    cited: Sequence[str] = ()
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadInfo:
+    """A conversation that is kept.
+
+    Attributes:
+        title: The beginning of its first question.
+        turns: Number of questions that were answered.
+        updated: When its last question was asked, ISO 8601.
+    """
+
+    id: str
+    title: str
+    turns: int
+    updated: str
+
+
+class Chat:
+    """A conversation. It goes on where it ended, in another process as well.
+
+    Args:
+        thread: Its id; None begins a new one.
+        memory: Where conversations are kept.
+        context: Returns what the graph works with; it may open the index.
+        graph: Returns the compiled chat graph.
+
+    Raises:
+        InvalidQueryError: The id cannot be one.
+
+    Example:
+        >>> chat = rag.chat()
+        >>> chat.ask("where are passwords hashed?").text
+        >>> chat.ask("who calls that?").text
+    """
+
+    def __init__(
+        self,
+        thread: str | None,
+        memory: ChatMemory,
+        context: Callable[[], ChatContext],
+        graph: Callable[[], "ChatGraph"],
+    ) -> None:
+        self.thread = secrets.token_hex(4) if thread is None else check_thread(thread)
+        self._memory = memory
+        self._context = context
+        self._graph = graph
+        self._running: AsyncGenerator[AnswerEvent | Approval] | None = None
+
+    async def astream(self, text: str, *, approve: bool | None = None) -> AsyncIterator[AnswerEvent | Approval]:
+        """Yield the steps of an answer, the whole answer last; or what has to be approved first, and nothing more.
+
+        Args:
+            text: What the person typed.
+            approve: Goes on after an `Approval`, `text` being empty: True sends the prompt, False has the answer made from
+                the evidence without the language model.
+
+        Raises:
+            InvalidQueryError: There is no question, or nothing that waits for an approval.
+            IndexNotFoundError: Nothing is indexed yet.
+            ModelError: The configured language model failed; the conversation is as it was before the question.
+            StoreError: The conversation cannot be read or kept, or is going on elsewhere at the moment.
+        """
+        self._running = self._events(text, approve)
+        async with aclosing(self._running) as events:
+            async for event in events:
+                yield event
+
+    async def aask(self, text: str) -> Answer:
+        """Return the answer. Raises as `astream`, and `ModelError` if the prompt needs a person's approval."""
+        answer = None
+        async for event in self.astream(text):
+            if isinstance(event, Approval):
+                hint = 'Raise chat.confirm_tokens, or use `astream`, and `astream("", approve=True)` to agree.'
+                raise ModelError(f"the language model was not asked: {event.reason}", hint=hint)
+            answer = event.answer
+        if answer is None:
+            raise RetrievalError("the chat graph ended without an answer")
+        return answer
+
+    def ask(self, text: str) -> Answer:
+        """Return the answer, also where an event loop is running already. Raises as `aask`."""
+        return run_anywhere(self.aask(text))
+
+    async def aturns(self) -> list[ChatTurn]:
+        """Return what was said so far, a question and its answer in turn. Raises `StoreError`."""
+        return _turns(await self._memory.read(self.thread))
+
+    async def aunanswered(self) -> str:
+        """Return the last question if it has no answer, because the process was ended or the model failed; else nothing."""
+        return _unanswered(await self._memory.read(self.thread))
+
+    async def aclose(self) -> None:
+        """End the answer that is being written, if there is one: nobody wants the rest of it."""
+        if self._running is not None:
+            await self._running.aclose()
+
+    async def _events(self, text: str, approve: bool | None) -> AsyncGenerator[AnswerEvent | Approval]:
+        from langgraph.types import Command  # noqa: PLC0415  # 0.1 s
+
+        if approve is None:
+            check_length(text)
+        given = ChatInput(text=text.strip(), asked=datetime.now(UTC).isoformat(timespec="milliseconds"))
+        context = await asyncio.to_thread(self._context)
+        async with self._memory.conversation(self.thread) as (saver, config):
+            graph = self._graph().copy({"checkpointer": saver})
+            if approve is not None and not (await graph.aget_state(config)).interrupts:
+                raise InvalidQueryError("no prompt waits for an approval", hint="Ask the question again.")
+            final: dict[str, Any] = {}
+            stream = graph.astream(
+                given if approve is None else Command(resume=approve),
+                config,
+                context=context,
+                stream_mode=["custom", "updates", "values"],
+                subgraphs=True,
+            )
+            async for namespace, mode, chunk in cast(
+                "AsyncIterator[tuple[tuple[str, ...], str, dict[str, Any]]]", stream
+            ):
+                if mode == "values":
+                    final = final if namespace else chunk
+                else:
+                    for event in _steps(mode, chunk):
+                        yield event
+            if "answer" in final:
+                await self._memory.prune(saver, self.thread)
+        for interrupted in final.get("__interrupt__", ()):
+            yield Approval(**interrupted.value)
+        if "answer" in final:
+            hits = make_hits(context.query.corpus, final["results"])
+            yield AnswerEvent("answer", answer=answer_from_record(final["answer"], hits))
+
+
+class ChatThreads:
+    """The conversations of a repository.
+
+    Args:
+        memory: Where they are kept.
+    """
+
+    def __init__(self, memory: ChatMemory) -> None:
+        self._memory = memory
+
+    def list(self) -> "list[ThreadInfo]":
+        """Return all that have a question, the one that was used last first. Raises `StoreError`."""
+        kept = run_anywhere(self._memory.threads())
+        infos = [_info(thread, state) for thread, state in kept.items() if state.get("text")]
+        return sorted(infos, key=lambda info: (info.updated, info.id), reverse=True)
+
+    def export(self, thread: str, format: ExportFormat = "markdown") -> str:  # noqa: A002  # as of `context`
+        """Return a whole conversation as Markdown or JSON.
+
+        Raises:
+            InvalidQueryError: There is no such conversation.
+            StoreError: It cannot be read.
+        """
+        state = run_anywhere(self._memory.read(check_thread(thread)))
+        if not state:
+            raise InvalidQueryError(f"there is no conversation {thread!r}", hint="`coderag chat --list` shows them.")
+        return exported(thread, state.get("exchanges", []), format)
+
+    def delete(self, thread: str) -> bool:
+        """Delete a conversation for good; return whether there was one. Raises `StoreError`."""
+        return run_anywhere(self._memory.delete(check_thread(thread)))
+
+
+def _steps(mode: str, chunk: Mapping[str, Any]) -> "list[AnswerEvent]":
+    """Return what one piece of the graph's stream tells."""
+    if mode == "custom":
+        return [AnswerEvent(chunk["kind"], chunk["text"])]
+    return [AnswerEvent("stage", node) for node in chunk if not node.startswith("__")]
+
+
+def _turns(state: Mapping[str, Any]) -> "list[ChatTurn]":
+    turns = []
+    for exchange in state.get("exchanges", ()):
+        cited = tuple(cited["place"] for cited in exchange["cited"])
+        turns.append(ChatTurn("user", exchange["text"], question=exchange["question"], created=exchange["asked"]))
+        turns.append(ChatTurn("assistant", exchange["answer"], cited=cited, created=exchange["asked"]))
+    return turns
+
+
+def _unanswered(state: Mapping[str, Any]) -> str:
+    """Return the question of a state that `remember` has not seen; empty if there is none."""
+    exchanges = state.get("exchanges", ())
+    if exchanges and exchanges[-1]["asked"] == state["asked"] and exchanges[-1]["text"] == state["text"]:
+        return ""
+    return str(state.get("text", ""))
+
+
+def _info(thread: str, state: Mapping[str, Any]) -> ThreadInfo:
+    exchanges = state.get("exchanges", ())
+    first = " ".join((exchanges[0] if exchanges else state)["text"].split())
+    title = first if len(first) <= _LONGEST_TITLE else first[: _LONGEST_TITLE - 1] + "…"
+    return ThreadInfo(thread, title, len(exchanges), state["asked"])

@@ -1,0 +1,130 @@
+"""Can the settings be used, are keys where they belong, is what the settings need installed, are own prompts usable?"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from coderag.config.file_names import COMMITTED_FILE, FILE_NAMES, LOCAL_FILE
+from coderag.config.settings import Settings
+from coderag.config.settings_file import read_settings_files
+from coderag.engine.doctor.probes import Finding, Probe
+from coderag.engine.doctor.setup import Setup
+from coderag.errors import ConfigurationError
+from coderag.models.extras import require_extra
+from coderag.models.keys import read_key
+from coderag.prompting import load_prompt
+
+LOADED = "settings.files"
+"""The probe without which nothing can be said of what is configured."""
+
+
+def settings_probes(setup: Setup) -> Iterator[Probe]:
+    """Yield what is checked of the settings."""
+    yield Probe(LOADED, partial(_files, setup))
+    yield Probe("settings.trust", partial(_trust, setup), needs=[LOADED])
+    yield Probe("settings.keys", partial(_keys, setup), needs=[LOADED])
+    yield Probe("settings.extras", partial(_extras, setup), needs=[LOADED])
+    yield Probe("settings.prompts", partial(_prompts, setup), needs=[LOADED])
+
+
+def _files(setup: Setup) -> Finding:
+    changed = setup.settings.model_dump(exclude_defaults=True)  # raises if they cannot be read
+    found = [name for name in FILE_NAMES if (setup.root / name).is_file()]
+    if not found:
+        return Finding("no file; some settings come from the environment" if changed else "no file: the defaults hold")
+    return Finding(f"{' and '.join(found)}: all keys are known, all values can be used")
+
+
+def _trust(setup: Setup) -> Finding:
+    """Tell what of the repository is not used, because nobody marked it as trusted."""
+    settings = setup.settings
+    if settings.trusted:
+        return Finding("the repository's files may say everything")
+    if not settings.restricted:
+        return Finding("the repository is not marked trusted, and has nothing that would need it")
+    return Finding(f"not used: {'; '.join(settings.restricted)}", "`coderag trust` shows and allows them.", "note")
+
+
+def _keys(setup: Setup) -> Finding:
+    """Look for keys and passwords where others can read them, beyond what `Settings.load` refuses; none is shown."""
+    root, settings = setup.root, setup.settings
+    for section, file in (("embedding", settings.embedding.api_key_file), ("llm", settings.llm.api_key_file)):
+        if file.strip():
+            read_key(section, SecretStr(""), file, "", "")
+    if _has_open_password(root):
+        message = f"chat.url in {COMMITTED_FILE} holds a password, and git keeps that file"
+        hint = "Write the password as ${NAME}; and have it changed if the file was ever pushed."
+        raise ConfigurationError(message, hint=hint)
+    if not (root / LOCAL_FILE).is_file():
+        return Finding("none where others can read them")
+    if _is_listed(root):
+        hint = f"Run `git rm --cached {LOCAL_FILE}` and add it to .gitignore; have its keys replaced if it was ever pushed."
+        raise ConfigurationError(f"{LOCAL_FILE} is tracked by git", hint=hint)
+    if _is_listed(root, "--others", "--exclude-standard"):
+        return Finding(f"{LOCAL_FILE} is not ignored by git", f"Add {LOCAL_FILE} to .gitignore.", "note")
+    return Finding(f"none where others can read them; {LOCAL_FILE} is kept out of git")
+
+
+def _has_open_password(root: Path) -> bool:
+    """Whether the committed file has a password in ``chat.url`` that does not come from the environment."""
+    for file in read_settings_files(root, fill_in=False):
+        if file.path.name == COMMITTED_FILE and file.has_written(("chat", "url")):
+            try:
+                return bool(urlsplit(file.values["chat"]["url"]).password)
+            except ValueError:
+                return False
+    return False
+
+
+def _is_listed(root: Path, *which: str) -> bool:
+    """Whether git lists the local file among those that are tracked, or among `which`; false without git."""
+    from coderag.ingestion.files.git_repository import find_repository, run_git  # noqa: PLC0415  # not always needed
+
+    return find_repository(root) is not None and bool(run_git(root, "ls-files", *which, "--", LOCAL_FILE))
+
+
+def _extras(setup: Setup) -> Finding:
+    needed = list(_needed_extras(setup.settings))
+    for module, extra, what in needed:
+        require_extra(module, extra, what)
+    names = sorted({extra for _, extra, _ in needed})
+    return Finding(f"installed: {', '.join(names)}" if names else "none is needed")
+
+
+def _needed_extras(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    """Yield a module, the extra that brings it and what needs it, of all that the settings name."""
+    from coderag.models.llms.providers import EXTRAS as llm_extras  # noqa: PLC0415  # takes a while
+    from coderag.models.providers import EXTRAS as embedding_extras  # noqa: PLC0415  # as above
+
+    if module := embedding_extras.get(settings.embedding.provider):
+        yield module, settings.embedding.provider, f"embedding.provider '{settings.embedding.provider}'"
+    if settings.embedding.tokenizer:
+        yield "tokenizers", "tokenizer", "embedding.tokenizer"
+    if module := llm_extras.get(settings.llm.provider):
+        yield module, settings.llm.provider, f"llm.provider '{settings.llm.provider}'"
+    if settings.reranker.provider == "cross-encoder":
+        yield "sentence_transformers", "sentence-transformers", "reranker.provider 'cross-encoder'"
+    if settings.chat.memory == "postgres":
+        yield "langgraph.checkpoint.postgres", "postgres", "chat.memory 'postgres'"
+    if (store := settings.graph.store) != "embedded":
+        yield f"llama_index.graph_stores.{store}", store, f"graph.store '{store}'"
+    if settings.telemetry.traces != "none":
+        yield "opentelemetry.sdk.trace", "telemetry", f"telemetry.traces '{settings.telemetry.traces}'"
+
+
+def _prompts(setup: Setup) -> Finding:
+    prompts = setup.prompts
+    names = prompts.overridden()
+    for name in names:
+        prompts.load(name)
+    if unknown := prompts.unknown():
+        message = f"{prompts.folder} has files that are no prompt's, so that nothing reads them: {', '.join(unknown)}"
+        return Finding(message, "`coderag prompts list` names the prompts.", "note")
+    older = [name for name in names if prompts.load(name).version < load_prompt(name).version]
+    if older:
+        message = f"made from an earlier version of the package's text: {', '.join(older)}"
+        return Finding(message, "Compare with `coderag prompts show NAME --packaged`, and raise the version.", "note")
+    return Finding(f"own texts of {', '.join(names)}" if names else "those of the package")

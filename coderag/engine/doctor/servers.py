@@ -1,0 +1,132 @@
+"""Does a model's server answer, does it have the model, and does the model read as much as the settings say?"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Final
+
+from coderag.config.server_addresses import server_address
+from coderag.engine.doctor.probes import Finding, Probe
+from coderag.engine.doctor.setup import Setup
+from coderag.errors import ConfigurationError, ModelUnavailableError
+from coderag.models.llms.listing import is_listed, models_at
+from coderag.models.llms.servers import OLLAMA_MODEL, model_of, remote_of
+from coderag.models.ollama_models import describe_model, use_of
+from coderag.models.providers import embedding_remote
+from coderag.models.remote_errors import Remote
+
+LISTING_S: Final = 10.0
+"""Seconds for a server to say what it has; it computes nothing for that."""
+
+_NAMES_SHOWN = 5
+_LIST_EMBEDDING_MODELS = ("ollama", "openai")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model on a server that lists its models.
+
+    Attributes:
+        remote: Returns the server with its key, or raises what is wrong with either.
+        provider: As in the settings.
+        embeds: Whether the model is to embed, not to write.
+        window: Tokens that a prompt may have, which the model must be able to read; 0 where there are none.
+    """
+
+    remote: Callable[[], Remote]
+    provider: str
+    embeds: bool = False
+    window: int = 0
+
+
+def embedding_server(setup: Setup) -> Served | None:
+    """Return the server of the embedding model, if it is on one that lists its models."""
+    settings = setup.settings.embedding
+    if settings.provider not in _LIST_EMBEDDING_MODELS:
+        return None
+    limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_S)})
+    return Served(lambda: embedding_remote(limited), settings.provider, embeds=True)
+
+
+def llm_server(setup: Setup) -> Served:
+    """Return the server of the language model."""
+    settings = setup.settings.llm
+    limited = settings.model_copy(update={"timeout_s": setup.limit_s(LISTING_S)})
+    return Served(lambda: remote_of(limited, model_of(settings)), settings.provider, window=settings.context_window)
+
+
+def reranker_server(setup: Setup) -> Served | None:
+    """Return the server of the reranker, if it is on one."""
+    settings = setup.settings.reranker
+    if settings.provider != "ollama":
+        return None
+
+    def remote() -> Remote:
+        address = server_address(settings.base_url, "reranker.base_url")
+        limit = setup.limit_s(LISTING_S)
+        return Remote("ollama", settings.model or OLLAMA_MODEL, address, "reranker", limit)
+
+    return Served(remote, settings.provider, window=settings.context_window)
+
+
+def server_probes(section: str, served: Served) -> Iterator[Probe]:
+    """Yield what is checked of a server before it is asked for anything."""
+    server, model = f"{section}.server", f"{section}.model"
+    listed = cache(lambda: models_at(served.remote()))  # asked for once; the second probe runs after the first
+    limit = 2 * LISTING_S
+    yield Probe(server, partial(_server, served, listed), connects=True, timeout_s=limit, overdue=ModelUnavailableError)
+    yield Probe(
+        model,
+        partial(_model, served, listed),
+        connects=True,
+        needs=[server],
+        timeout_s=limit,
+        overdue=ModelUnavailableError,
+    )
+    if served.provider == "ollama" and served.window:
+        yield Probe(
+            f"{section}.window",
+            partial(_window, served),
+            connects=True,
+            needs=[server, model],
+            timeout_s=limit,
+            overdue=ModelUnavailableError,
+        )
+
+
+def _server(served: Served, listed: Callable[[], list[str]]) -> Finding:
+    remote = served.remote()
+    number = len(listed())
+    return Finding(f"{remote.provider} at {remote.address} answers; models: {number:,}")
+
+
+def _model(served: Served, listed: Callable[[], list[str]]) -> Finding:
+    remote, names = served.remote(), listed()
+    if is_listed(remote.model, names):
+        return Finding(f"{remote.model} is there")
+    near = [name for name in names if (use_of(name) == "embedding") == served.embeds]
+    others = f", which has {', '.join(near[:_NAMES_SHOWN])}" if near else ""
+    message = f"{remote.provider} at {remote.address}{others}, has no model {remote.model}"
+    if remote.provider == "ollama":
+        choose = f", or set {remote.section}.model to one that is there" if near else ""
+        raise ModelUnavailableError(message, hint=f"Fetch it with `ollama pull {remote.model}`{choose}.")
+    # Some servers answer to names that they do not list, such as dated ones.
+    return Finding(message.replace("has no model", "does not list"), f"Check {remote.section}.model.", "note")
+
+
+def _window(served: Served) -> Finding:
+    """Compare with what Ollama tells of the model: of a longer prompt it drops the beginning without a word."""
+    remote = served.remote()
+    model = describe_model(remote)
+    if model.use == "embedding":
+        message = f"{remote.model} is a model for embedding, as ollama at {remote.address} describes it"
+        raise ConfigurationError(message, hint=f"Set {remote.section}.model to one that writes.")
+    if model.context_length is None:
+        return Finding("the server does not tell how much the model reads", status="note")
+    if served.window > model.context_length:
+        message = (
+            f"{remote.section}.context_window is {served.window:,}, and {remote.model} reads {model.context_length:,}"
+        )
+        hint = f"Set {remote.section}.context_window to {model.context_length}: Ollama drops the beginning of longer prompts."
+        raise ConfigurationError(message, hint=hint)
+    return Finding(f"{served.window:,} of the {model.context_length:,} tokens that {remote.model} reads")

@@ -1,0 +1,56 @@
+"""What is examined: a repository, its settings and its index's folder."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coderag.config.settings import Settings
+from coderag.prompting import Prompts
+from coderag.stores.index_folder import index_folder, prompts_folder
+
+if TYPE_CHECKING:
+    from coderag.stores.index_store import IndexStore
+
+
+class Setup:
+    """A repository as it is found.
+
+    Args:
+        root: Its folder.
+        timeout_s: Seconds for each request to a server, at most; None leaves what the settings say.
+        trusted: Whether the files of the repository may say everything.
+
+    Attributes:
+        root: As given.
+    """
+
+    def __init__(self, root: Path, timeout_s: float | None = None, *, trusted: bool = True) -> None:
+        self.root = root.expanduser().absolute()
+        self._timeout_s = timeout_s
+        self._trusted = trusted
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings. Raises `ConfigurationError` if they cannot be used."""
+        return Settings.load(self.root, trusted=self._trusted)
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the index; it may not be there yet."""
+        return index_folder(self.root, self.settings.storage)
+
+    @property
+    def prompts(self) -> Prompts:
+        """The prompts, each the project's own if there is one that may be used."""
+        return Prompts(prompts_folder(self.root, self.settings))
+
+    @property
+    def store(self) -> "IndexStore":
+        """The index."""
+        from coderag.stores.index_store import IndexStore  # noqa: PLC0415  # takes a while
+
+        return IndexStore(self.directory)
+
+    def limit_s(self, configured_s: float) -> float:
+        """Return the seconds for a request, of those that the settings allow."""
+        return configured_s if self._timeout_s is None else min(configured_s, self._timeout_s)

@@ -1,0 +1,214 @@
+"""Summaries by the language model of one repository: what `CodeRAG.enrich` and ``coderag enrich`` are made of."""
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Final, Protocol
+
+from coderag.config.settings import Settings
+from coderag.errors import ConfigurationError, ModelUnavailableError
+from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.summaries.asking import Guard, SentenceWriter
+from coderag.ingestion.summaries.enriching import Enricher, Limits, Target
+from coderag.ingestion.summaries.importing import import_summaries
+from coderag.ingestion.summaries.planning import plan_summaries
+from coderag.ingestion.summaries.results import EnrichPlan, EnrichProgress, EnrichReport
+from coderag.ingestion.summaries.work import LEFT_OUT
+from coderag.models.dense import DenseModel
+from coderag.models.llms.chosen import LanguageModels
+from coderag.models.llms.providers import side_by_side
+from coderag.prompting import Prompts
+from coderag.stores.index_folder import prompts_folder
+from coderag.stores.index_store import IndexStore
+from coderag.stores.search_counts import SearchCounts
+from coderag.stores.summary_cache import SummaryCache
+from coderag.system.event_loop import run_anywhere
+from coderag.text.path_masking import MaskedPaths, PathMask
+
+if TYPE_CHECKING:
+    from coderag.models.protocols import LanguageModel
+
+Progress = Callable[[EnrichProgress], None]
+
+_LOOK_S: Final = 2.0  # how often it is looked for a new generation
+_PAUSE_S: Final = 60.0  # before a model that failed is asked again
+_RETRY_NS: Final = 3_600_000_000_000  # an hour, after which what failed is tried again while the repository is followed
+
+
+class Opened(Protocol):
+    """What summaries need of `coderag.engine.open_index.OpenIndex`."""
+
+    @property
+    def path_mask(self) -> PathMask | None:
+        """What paths are masked with before they are sent to a server."""
+        ...
+
+    def renew(self) -> None:
+        """Return when searches see what a run wrote."""
+        ...
+
+
+class Summaries:
+    """The summaries of one repository.
+
+    Args:
+        root: Its folder.
+        settings: Its settings.
+        store: Where its index is.
+        dense_model: Returns the configured embedding model.
+        language_models: Has the one that writes.
+        opened: The index as the searches of this process have it open.
+        counts: How often searches have returned what.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        settings: Settings,
+        store: IndexStore,
+        dense_model: Callable[[], DenseModel],
+        language_models: LanguageModels,
+        opened: Opened,
+        counts: SearchCounts,
+    ) -> None:
+        self._root = root
+        self._settings = settings
+        self._store = store
+        self._dense_model = dense_model
+        self._language_models = language_models
+        self._opened = opened
+        self._counts = counts
+
+    def write(
+        self,
+        limits: Limits,
+        *,
+        include: Collection[str] = (),
+        progress: Progress | None = None,
+        stop: Event | None = None,
+        failed_before_ns: int | None = None,
+    ) -> EnrichReport:
+        """Have summaries written until nothing is left or something is used up. See `CodeRAG.enrich`."""
+        if limits.max_cost is None:
+            limits = replace(limits, max_cost=self._settings.summaries.max_cost)
+        with self._target(include) as target:
+            run = Enricher(
+                target,
+                self._writer(self._language_models.model),
+                limits,
+                side_by_side=side_by_side(self._settings.llm),
+                progress=progress,
+                stop=stop,
+                failed_before_ns=failed_before_ns,
+            ).run()
+            report = run_anywhere(run)
+        self._opened.renew()
+        return report
+
+    def follow(
+        self,
+        limits: Limits,
+        *,
+        include: Collection[str] = (),
+        progress: Progress | None = None,
+        stop: Event | None = None,
+    ) -> Iterator[EnrichReport]:
+        """Have summaries written, and again whenever the index changes; yield each run's report.
+
+        A model that is unreachable ends only the first run with an error; later it is waited for.
+
+        Args:
+            limits: Of all runs together.
+            include, progress, stop: As for `write`.
+        """
+        stop = stop or Event()
+        ends = float("inf") if limits.budget_s is None else time.monotonic() + limits.budget_s
+        generation, is_failing, again_at, failed_before_ns = -1, False, 0.0, None
+        while not stop.is_set() and time.monotonic() < ends:
+            is_due = time.monotonic() >= again_at if is_failing else self._generation() != generation
+            if not is_due:
+                stop.wait(_LOOK_S)
+                continue
+            again_at = time.monotonic() + _PAUSE_S
+            try:
+                report = self.write(
+                    limits, include=include, progress=progress, stop=stop, failed_before_ns=failed_before_ns
+                )
+            except ModelUnavailableError:
+                if failed_before_ns is None:
+                    raise
+                is_failing = True
+                continue
+            yield report
+            if report.stopped not in ("done", "failing"):
+                return
+            generation, is_failing = report.generation, report.stopped == "failing"
+            limits = _rest(limits, report, ends)
+            failed_before_ns = time.time_ns() - _RETRY_NS
+
+    def plan(self, *, limit: int | None = None, include: Collection[str] = ()) -> EnrichPlan:
+        """Return what `write` would ask the model now, prompts included; nothing is sent, and no model is needed.
+
+        Args:
+            limit: Pieces of code, at most.
+            include: As for `write`.
+
+        Raises:
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        with self._target(include) as target:
+            return plan_summaries(target, self._writer(self._language_models.model), limit=limit)
+
+    def take(self, path: Path) -> EnrichReport:
+        """Take summaries that were written elsewhere, from a file of JSON lines (docs/summaries.md).
+
+        Raises:
+            InvalidQueryError: The file cannot be read, or a line is no summary; then none is taken.
+            IndexNotFoundError: Nothing is indexed yet.
+        """
+        with self._target(LEFT_OUT) as target:
+            report = import_summaries(target, path)
+        self._opened.renew()
+        return report
+
+    # Inside
+
+    @contextmanager
+    def _target(self, include: Collection[str]) -> Iterator[Target]:
+        if wrong := sorted(set(include) - set(LEFT_OUT)):
+            hint = f"All but {', '.join(LEFT_OUT)} is summarised anyway."
+            raise ConfigurationError(f"{wrong[0]!r} is no role that can be included", hint=hint)
+        model, every = self._dense_model(), self._settings.summaries.commit_every
+        with SummaryCache(cache_directory(self._root, self._store.directory)) as cache:
+            yield Target(self._store, model, cache, self._counts.read, include, every)
+
+    def _writer(self, model: "LanguageModel | None") -> SentenceWriter:
+        from coderag.answering.injection import fence, inspect  # noqa: PLC0415  # only who asks a model needs it
+
+        guard = Guard(
+            fence=lambda text, language: fence(inspect(text).text, language),
+            findings=lambda text: inspect(text).findings,
+        )
+        mask, paths = self._opened.path_mask, None
+        if mask is not None:
+            paths = MaskedPaths(mask, (record.path for record in self._store.open().files()))
+        prompts = Prompts(prompts_folder(self._root, self._settings))
+        return SentenceWriter(model, prompts, guard, self._settings.llm, self._settings.summaries.batch, paths)
+
+    def _generation(self) -> int:
+        pointer = self._store.pointer()
+        return pointer.generation if pointer else 0
+
+
+def _rest(limits: Limits, report: EnrichReport, ends: float) -> Limits:
+    """Return what a run has left of its limits."""
+    return Limits(
+        budget_s=None if limits.budget_s is None else max(0.0, ends - time.monotonic()),
+        max_cost=None if limits.max_cost is None else max(0.0, limits.max_cost - (report.cost or 0.0)),
+        limit=None
+        if limits.limit is None
+        else max(0, limits.limit - sum(report.written.values()) - len(report.failed)),
+    )

@@ -1,0 +1,48 @@
+"""The code graph, exchanged with others: a property graph that is asked in Cypher, and the edges that a compiler knows."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coderag.codegraph.build import keep_imported
+from coderag.codegraph.property_graph import store as property_graphs
+from coderag.codegraph.scip.importing import ScipReport, import_edges
+from coderag.config.sections import GraphSettings
+from coderag.stores.index_store import IndexStore
+
+if TYPE_CHECKING:
+    from llama_index.core.graph_stores.types import PropertyGraphStore
+
+
+def send_graph(
+    store: IndexStore, project: str, to: property_graphs.ServerKind, settings: GraphSettings
+) -> property_graphs.Loaded:
+    """Replace a project's graph on a server by that of the current generation. See `CodeRAG.send_graph`."""
+    server = property_graphs.configured_server(settings, to)
+    return property_graphs.send_to_server(store.open().graph(), project, to, server)
+
+
+def property_graph(store: IndexStore, project: str, path: Path | None, settings: GraphSettings) -> "PropertyGraphStore":
+    """Return the property graph of the settings; the embedded one has the current generation's graph.
+
+    Args:
+        path: File of the embedded database; None keeps it in memory. See `CodeRAG.property_graph`.
+    """
+    kind = settings.store
+    if kind == "embedded":
+        return property_graphs.embedded_property_graph(store.open().graph(), project, path)
+    return property_graphs.connect(kind, property_graphs.configured_server(settings, kind))
+
+
+def import_scip(store: IndexStore, root: Path, path: Path) -> ScipReport:
+    """Keep the edges of a SCIP index for the generations to come. See `CodeRAG.import_scip`.
+
+    Args:
+        root: Folder of the repository.
+        path: The SCIP index.
+    """
+    snapshot = store.open()
+    tables = snapshot.graph()._replace(facts=snapshot.facts())
+    hashes = {record.path: record.hash for record in snapshot.files()}
+    imported, report = import_edges(path, tables, hashes, root)
+    keep_imported(store.directory, imported)
+    return report

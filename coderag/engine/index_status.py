@@ -1,0 +1,76 @@
+"""What is indexed, and what on disk differs from it."""
+
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from coderag.codegraph.linking.rules.table import FULLY_LINKED
+from coderag.config.settings import Settings
+from coderag.errors import StoreError
+from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.files.changes import find_changes
+from coderag.ingestion.files.scanner import scan
+from coderag.ingestion.summaries.work import Work
+from coderag.models.providers import configured_embedding
+from coderag.schema.indexing import IndexStatus
+from coderag.stores.manifest import manifest_of
+from coderag.stores.snapshot import Snapshot
+from coderag.stores.summary_cache import SummaryCache, maker_name
+
+
+def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexStatus:
+    """Return the status of a repository.
+
+    Args:
+        root: Its folder, as `check_root` returned it.
+        settings: Its settings.
+        snapshot: The current generation of its index.
+
+    Raises:
+        StoreError: A file of the index is missing or cut short.
+    """
+    snapshot.check_files()
+    pointer, manifest = snapshot.pointer, manifest_of(snapshot)
+    records = manifest.records
+    ingestion = settings.ingestion
+    found = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
+    changes = find_changes(found, manifest)
+    added, changed, removed = changes.confirmed(root, ingestion.max_file_bytes, generated=ingestion.generated)
+    indexed = [record for record in records if record.outcome == "indexed"]
+    return IndexStatus(
+        root=str(root),
+        directory=str(snapshot.directory),
+        generation=pointer.generation,
+        created=pointer.created,
+        embedding=pointer.embedding.name,
+        files=len(records),
+        chunks=sum(record.chunks for record in indexed),
+        symbols=sum(record.symbols for record in indexed),
+        lines=sum(record.lines for record in indexed),
+        languages=dict(Counter(record.language for record in indexed).most_common()),
+        outcomes=dict(Counter(record.outcome for record in records)),
+        skipped=dict(Counter(record.reason for record in records if record.outcome == "skipped").most_common()),
+        failed=[(record.path, record.reason) for record in records if record.outcome == "failed"],
+        notes=[(record.path, record.note) for record in indexed if record.note],
+        added=added,
+        changed=changed,
+        removed=removed,
+        configured=configured_embedding(settings.embedding, pointer.embedding),
+        edges=pointer.edges,
+        linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
+        restricted=settings.restricted,
+        **_summaries(root, snapshot),
+    )
+
+
+def _summaries(root: Path, snapshot: Snapshot) -> dict[str, Any]:
+    """Return what the language model has summarised; nothing is said where there is no summary."""
+    with SummaryCache(cache_directory(root, snapshot.directory)) as cache:
+        work = Work(snapshot, cache)
+        share = work.share
+        makers: Counter[str] = Counter()
+        if share.written:
+            with suppress(StoreError):  # it may lie where only its owner may write
+                makers.update(map(maker_name, work.writers().values()))
+    return {"summarised": share.written, "to_summarise": share.total, "summarised_by": dict(makers.most_common())}

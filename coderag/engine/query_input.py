@@ -1,0 +1,60 @@
+"""Checks what a caller asks for, and makes of it the query graph's input: plain data, limits within their bounds."""
+
+from pathlib import Path
+
+from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+from coderag.errors import InvalidQueryError
+from coderag.question.question_text import check_question
+from coderag.retrieval.filters import filter_values
+from coderag.schema.query import FilterValues, Goal, QueryInput
+from coderag.schema.search import Filters
+from coderag.stores.index_store import IndexStore
+from coderag.stores.manifest import manifest_of
+
+
+def make_query_input(
+    query: str, goal: Goal, *, top_k: int | None = None, token_budget: int | None = None, filters: FilterValues | None
+) -> QueryInput:
+    """Return the input of the query graph; what is None is left to the settings.
+
+    Raises:
+        InvalidQueryError: The question cannot be searched for, or a number is out of its bounds.
+    """
+    check_question(query)
+    given = QueryInput(query=query, goal=goal)
+    if top_k is not None:
+        given["top_k"] = within("top_k", top_k, 1, MOST_RESULTS)
+    if token_budget is not None:
+        given["token_budget"] = within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS)
+    if filters is not None:
+        given["filters"] = filters
+    return given
+
+
+def resolve_filters(filters: Filters, root: Path, store: IndexStore) -> FilterValues:
+    """Return filters as plain data, with the indexed files that differ from the revision of `Filters.changed_since`.
+
+    Raises:
+        InvalidQueryError: A filter cannot be used.
+        IndexNotFoundError: Nothing is indexed yet, and a revision is given.
+    """
+    changed = None
+    if filters.changed_since:
+        from coderag.ingestion.files.revisions import changed_since  # noqa: PLC0415  # only this filter needs it
+
+        paths = [record.path for record in manifest_of(store.open()).records]
+        changed = changed_since(root, filters.changed_since, paths)
+    return filter_values(filters, changed)
+
+
+def within(name: str, value: int, least: int, most: int) -> int:
+    """Return a caller's number.
+
+    Raises:
+        InvalidQueryError: It is no whole number, or out of its bounds.
+    """
+    if not isinstance(value, int):
+        raise InvalidQueryError(f"{name} is {value!r}; it must be a whole number")
+    if not least <= value <= most:
+        raise InvalidQueryError(f"{name} is {value}; it must be from {least:,} to {most:,}")
+    return value

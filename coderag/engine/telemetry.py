@@ -1,0 +1,138 @@
+"""Queries as OpenTelemetry spans: one for a query, and below it one for each node that ran (docs/explain.md).
+
+Spans are made from the trace that the graph keeps anyway. Where they go is configured by the standard ``OTEL_*`` variables.
+They hold numbers and names of CodeRAG's own, no text of a question or of the repository unless ``telemetry.queries`` allows it.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from coderag.config.sections import TelemetrySettings
+from coderag.errors import ConfigurationError
+from coderag.schema.query import QueryInput, QueryOutput
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Tracer
+
+_SERVICE = "coderag"
+_WORDS = frozenset({"intent", "evidence", "fusion", "generator", "reranker", "order_stands"})
+"""What nodes note in words of CodeRAG's own; other words may be those of a question."""
+
+_PACKAGES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
+
+
+class QueryTracer:
+    """Writes queries as spans.
+
+    Args:
+        tracer: Of OpenTelemetry.
+        with_queries: Whether spans may hold the question and words that were added to it.
+    """
+
+    def __init__(self, tracer: "Tracer", *, with_queries: bool = False) -> None:
+        self._tracer = tracer
+        self._with_queries = with_queries
+
+    @contextmanager
+    def query(self, given: QueryInput) -> Iterator[Callable[[QueryOutput], None]]:
+        """Write one query's spans; the block tells its output. An error that leaves the block is noted by its name only."""
+        from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context  # noqa: PLC0415  # an extra
+
+        span = self._tracer.start_span("coderag.query", kind=SpanKind.INTERNAL, start_time=time.time_ns())
+        span.set_attribute("coderag.goal", given.get("goal", "search"))
+        if self._with_queries:
+            span.set_attribute("coderag.query", given["query"])
+
+        def tell(output: QueryOutput) -> None:
+            judgement = output["judgement"]
+            span.set_attribute("coderag.intent", output["analysis"]["intent"])
+            span.set_attribute("coderag.evidence", judgement["verdict"])
+            span.set_attribute("coderag.confidence", judgement["confidence"])
+            span.set_attribute("coderag.results", len(output["results"]))
+            for entry in output["trace"]:
+                child = self._tracer.start_span(
+                    f"coderag.{entry['node']}", context=set_span_in_context(span), start_time=entry["start_ns"]
+                )
+                child.set_attributes(self._attributes(entry["detail"]))
+                child.end(entry["start_ns"] + round(entry["ms"] * 1e6))
+
+        try:
+            yield tell
+        except BaseException as error:
+            span.set_status(Status(StatusCode.ERROR, type(error).__name__))
+            raise
+        finally:
+            span.end(time.time_ns())
+
+    def _attributes(self, detail: Mapping[str, Any]) -> dict[str, Any]:
+        return {f"coderag.{name}": value for name, value in detail.items() if self._may_show(name, value)}
+
+    def _may_show(self, name: str, value: object) -> bool:
+        if isinstance(value, bool | int | float) or (isinstance(value, str) and name in _WORDS):
+            return True
+        words = [value] if isinstance(value, str) else value
+        return self._with_queries and isinstance(words, list) and all(isinstance(word, str) for word in words)
+
+
+class NoTracer:
+    """Stands for a tracer where nobody wants spans."""
+
+    def query(self, given: QueryInput) -> AbstractContextManager[Callable[[QueryOutput], None]]:
+        """Return a block that writes nothing."""
+        del given
+        return nullcontext(_tell_nobody)
+
+
+def _tell_nobody(output: QueryOutput) -> None:
+    del output
+
+
+def make_tracer(settings: TelemetrySettings) -> QueryTracer | NoTracer:
+    """Return what writes queries as spans if somebody wants them; else nothing is imported.
+
+    Raises:
+        ConfigurationError: The extra is not installed.
+    """
+    if settings.traces == "none":
+        return NoTracer()
+    if not all(map(_is_installed, _PACKAGES if settings.traces == "otlp" else ("opentelemetry.trace",))):
+        message = f"telemetry.traces is '{settings.traces}', and OpenTelemetry is an extra that is not installed"
+        hint = 'Install the extra "telemetry" of coderag-engine; from a checkout: pip install ".[telemetry]"'
+        raise ConfigurationError(message, hint=hint)
+    from opentelemetry.trace import get_tracer_provider  # noqa: PLC0415  # an extra
+
+    provider = _otlp_provider() if settings.traces == "otlp" else get_tracer_provider()
+    tracer = provider.get_tracer(_SERVICE, version("coderag-engine"))
+    return QueryTracer(tracer, with_queries=settings.queries)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its parent
+        return False
+
+
+@cache
+def _otlp_provider() -> "TracerProvider":
+    """Return what sends spans by OTLP over HTTP, one for the process; what is left is sent when the process ends.
+
+    Address, headers, sampling and the service's name are those of the ``OTEL_*`` variables, never of a repository's settings.
+    """
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  # an extra
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415  # an extra
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  # an extra
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415  # an extra
+
+    resource = Resource.create()
+    if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
+        resource = resource.merge(Resource({SERVICE_NAME: _SERVICE}))
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider

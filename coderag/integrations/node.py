@@ -1,0 +1,130 @@
+"""`as_node`: CodeRAG as a node of somebody else's LangGraph graph."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypedDict
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from coderag.errors import ConfigurationError
+from coderag.integrations.questions import budget_in, question_in
+from coderag.integrations.repository import Repository, RepositoryLike, hints_told
+from coderag.integrations.state import CodeState, answer_citations, context_citations
+from coderag.schema.answers import Answer
+from coderag.schema.context import AssembledContext
+from coderag.schema.search import Filters
+from coderag.text.token_counts import count_tokens
+
+NodeGoal = Literal["context", "answer"]
+_WRITTEN: Final = ("messages", *CodeState.__annotations__)
+
+
+class _Limits(TypedDict):
+    token_budget: int | None
+    filters: Filters | None
+
+
+class CodeNode(Runnable[Any, dict[str, Any]]):
+    """The node that `as_node` makes, with its arguments. A graph may run it by ``invoke`` or by ``ainvoke``."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        *,
+        goal: NodeGoal,
+        question_key: str,
+        budget_key: str,
+        keys: Mapping[str, str | None],
+        token_budget: int | None,
+        filters: Filters | None,
+    ) -> None:
+        self.name = "coderag"
+        self._repository = repository
+        self._goal = goal
+        self._question_key = question_key
+        self._budget_key = budget_key
+        self._keys = {key: keys.get(key, key) for key in _WRITTEN}
+        self._token_budget = token_budget
+        self._filters = filters
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002, ANN401, ARG002
+        """Return the update of a parent's state."""
+        with hints_told():
+            query, limits = self._asked(input)
+            rag = self._repository.ready()
+            if self._goal == "answer":
+                return self._update(rag.ask(query, **limits))
+            return self._update(rag.context(query, **limits))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002, ANN401, ARG002
+        """Return the update of a parent's state, without blocking the event loop."""
+        with hints_told():
+            query, limits = self._asked(input)
+            rag = await self._repository.aready()
+            if self._goal == "answer":
+                return await asyncio.to_thread(self._update, await rag.aask(query, **limits))
+            return await asyncio.to_thread(lambda: self._update(rag.context(query, **limits)))
+
+    def _asked(self, state: Any) -> tuple[str, _Limits]:  # noqa: ANN401
+        budget = budget_in(state, self._budget_key)
+        limits = _Limits(token_budget=self._token_budget if budget is None else budget, filters=self._filters)
+        return question_in(state, self._question_key), limits
+
+    def _update(self, said: AssembledContext | Answer) -> dict[str, Any]:
+        text = self._repository.for_model(said.text)
+        if isinstance(said, AssembledContext):
+            citations, tokens = context_citations(said), said.tokens if text == said.text else count_tokens(text)
+        else:
+            citations, tokens = answer_citations(said), count_tokens(text)
+        written = CodeState(
+            code_context=text, citations=citations, coderag_tokens=tokens, coderag_evidence=said.evidence
+        )
+        values = {"messages": [AIMessage(text, name=self.name)], **written}
+        return {name: values[key] for key, name in self._keys.items() if name}
+
+
+def as_node(  # noqa: PLR0913  # one parameter an option
+    repository: RepositoryLike,
+    *,
+    goal: NodeGoal = "context",
+    question_key: str = "messages",
+    budget_key: str = "token_budget",
+    keys: Mapping[str, str | None] | None = None,
+    token_budget: int | None = None,
+    filters: Filters | None = None,
+    index: bool = False,
+) -> CodeNode:
+    """Return a node that reads a question from the parent's state and writes code for it, or an answer, into it.
+
+    It writes ``messages`` (one ``AIMessage``) and the keys of `CodeState`; what the parent's state does not have, LangGraph
+    leaves out. Its steps and the parts of an answer reach who streams the parent with ``subgraphs=True``.
+
+    Args:
+        repository: The repository, or the path of its folder.
+        goal: ``context`` for the code within the budget, ``answer`` for an answer whose citations are checked.
+        question_key: Where the question is: a text, or messages, of which the last one of a human is taken.
+        budget_key: Where the state may have a token budget, which goes before `token_budget`.
+        keys: Other names of the keys that are written; None leaves one out.
+        token_budget: Size of the context, in tokens, at most; by default ``search.token_budget``.
+        filters: What may be shown.
+        index: Whether the first call brings the index up to date; else a repository without an index is an error.
+
+    Raises:
+        IngestionError: The folder cannot be indexed.
+        ConfigurationError: Its settings cannot be used, or a name in `keys` is none that is written.
+
+    Example:
+        >>> builder.add_node("coderag", coderag.as_node("path/to/repo", token_budget=4000))
+    """
+    if unknown := sorted((keys or {}).keys() - set(_WRITTEN)):
+        raise ConfigurationError(f"keys has {', '.join(unknown)}; what can be renamed is {', '.join(_WRITTEN)}")
+    return CodeNode(
+        Repository(repository, index=index),
+        goal=goal,
+        question_key=question_key,
+        budget_key=budget_key,
+        keys=keys or {},
+        token_budget=token_budget,
+        filters=filters,
+    )

@@ -1,0 +1,70 @@
+"""`as_retriever`: CodeRAG as a retriever of LlamaIndex."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from coderag.integrations.calls import hit_record
+from coderag.integrations.repository import Repository, RepositoryLike, hints_told
+from coderag.schema.search import Filters, SearchHit
+
+_FOR_MODELS: Final = frozenset({"path", "start_line", "end_line", "name"})
+
+
+class CodeRetriever(BaseRetriever):
+    """Returns the declarations and passages that answer a question, best first.
+
+    A node's text are the lines as indexed, without secrets. Its metadata are ``path, start_line, end_line, name, kind,
+    language, role, signature, summary, score, evidence``, of which a model sees the first four.
+    """
+
+    def __init__(self, repository: Repository, top_k: int | None = None, filters: Filters | None = None) -> None:
+        super().__init__()
+        self._repository = repository
+        self._top_k = top_k
+        self._filters = filters
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        with hints_told():
+            hits = self._repository.ready().search(query_bundle.query_str, top_k=self._top_k, filters=self._filters)
+        return [_node(hit, self._repository.for_model(hit.text), hits.evidence) for hit in hits]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await asyncio.to_thread(self._retrieve, query_bundle)
+
+
+def as_retriever(
+    repository: RepositoryLike, *, top_k: int | None = None, filters: Filters | None = None, index: bool = False
+) -> CodeRetriever:
+    """Return a retriever for LlamaIndex's query engines, chat engines and fusion retrievers.
+
+    Args:
+        repository: The repository, or the path of its folder.
+        top_k: Number of results, at most; by default ``search.top_k``.
+        filters: What may be a result.
+        index: Whether the first call brings the index up to date; else a repository without an index is an error.
+
+    Raises:
+        IngestionError: The folder cannot be indexed.
+        ConfigurationError: Its settings cannot be used.
+
+    Example:
+        >>> RetrieverQueryEngine.from_args(coderag.as_retriever("path/to/repo"), llm=llm).query("how does login work")
+    """
+    return CodeRetriever(Repository(repository, index=index), top_k, filters)
+
+
+def _node(hit: SearchHit, text: str, evidence: str) -> NodeWithScore:
+    metadata = {**hit_record(hit), "evidence": evidence}
+    hidden: Sequence[str] = [key for key in metadata if key not in _FOR_MODELS]
+    node = TextNode(
+        id_=f"{hit.chunk_id}:{hit.start_line}-{hit.end_line}",
+        text=text,
+        metadata=metadata,
+        excluded_llm_metadata_keys=list(hidden),
+        excluded_embed_metadata_keys=list(hidden),
+    )
+    return NodeWithScore(node=node, score=float(hit.score))

@@ -1,0 +1,138 @@
+"""Secrets that are known by the name of what they are set to: ``password = "..."``, URLs and connection strings with passwords.
+
+detect-secrets' own detector of names finds one value a line and takes any text for a secret. Here a value is judged: a label, a
+placeholder or a reference stays, so that code about passwords can still be read.
+"""
+
+import re
+
+from coderag.models.redaction.patterns import SecretRule
+
+_STRONG = (
+    "api[_-]?key|auth[_-]?key|service[_-]?key|account[_-]?key|access[_-]?key|secret[_-]?key|signing[_-]?key|encryption[_-]?key|"
+    "db[_-]?key|database[_-]?key|priv[_-]?key|private[_-]?key|client[_-]?key|master[_-]?key|db[_-]?pass|database[_-]?pass|"
+    "key[_-]?pass|pass[_-]?phrase|password|passwd|passwort|pwd|secret|contraseña|contrasena"
+)
+"""Names of secrets: those of detect-secrets' detector, and some more."""
+
+_WEAK = "token|auth|credential|bearer|cookie|key|pass"
+"""Names of what may be a secret: what it is set to must look random."""
+
+_ANY_NAME = rf"(?i:{_STRONG}|{_WEAK})"
+_ANCHOR = "key|pass|pwd|secret|token|auth|credential|bearer|cookie|contrase"
+_NAME = rf"(?P<name>{_ANY_NAME}[\w-]{{0,40}}+)"
+_SIGN = r"""["'`\]]{0,3}\s*(?::\s*[\w.\[\]|<>?&]{1,40}\s*(?==)|\[\d*\]\s*)?(?P<sign>:=|=>|[!=]==?|[:=]|,(?=\s*["'`])|\()\s*"""
+_QUOTED = r"""(?:@|[bBuUrRfFlL]{1,2})?(?P<quote>["'`])(?P<value>(?:(?!(?P=quote))[^\\\s]|\\.){3,500}?)(?P=quote)"""
+_BARE = r"""(?P<value>[^\s"'`()\[\]{}<>$,;]{4,500})"""
+
+_ASSIGNED = re.compile(_NAME + _SIGN + _QUOTED)
+_COMPARED = re.compile(rf"{_QUOTED}\s*(?P<sign>[!=]==?)\s*{_NAME}")
+_SETTING = re.compile(
+    rf"""^\s*(?:[-*#]\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+)?["']?[\w.-]{{0,60}}?{_NAME}["']?(?P<sign>:\s+|\s*=\s*){_BARE}\s*(?:[#;].*)?$"""
+)
+_OPTION = re.compile(rf"(?<!\S)--?[\w-]{{0,40}}?{_NAME}(?P<sign>[= ]){_BARE}(?!\S)")
+_IN_CONNECTION = re.compile(
+    r"""(?P<name>(?i:password|pwd|accountkey|sharedaccesskey|sharedsecret))\s?=\s?(?P<value>[^\s;"'`<>{}$,()&]{3,200})"""
+)
+_IN_URL = re.compile(r"""://[^\s:/@"'`<>]{0,100}:(?P<value>[^\s/"'`<>]{1,200})@(?=[\w\[.-])""")
+_AUTHORIZATION = re.compile(
+    r"(?i)\b(?:bearer|basic|authorization[\"']?\s*[:,]\s*[\"']?token)\s+(?P<value>[a-z0-9+/=._~-]{12,})"
+)
+_ELEMENT = re.compile(rf"<(?P<name>[\w.:-]*{_ANY_NAME}[\w.:-]*)(?P<sign>>)(?P<value>[^<>\s]{{4,200}})</")
+
+_NO_VALUE = re.compile(
+    r"^[$%{<#@&]|^\*+$|^[xX]+$|^\.+$|\$\{|\{\{|%\(|%[sdv@]|\{\w*\}|#\{|\\\(|^(?:\.{0,2}|~)/|^\w+://(?!\S+@)|^\w+\("
+)
+"""What stands in place of a secret, or says where it is: a variable, a template, a path, an address."""
+
+_LABEL = re.compile(r"[^\W\d_]+(?:[-_.:/][^\W\d_]+)*")
+_REFERENCE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)\w+)+|[A-Za-z_]\w*")
+_NAMED = re.compile(rf"(?i)(?:{_ANY_NAME}|hash|salt|crypt)")
+_NO_PASSWORD = re.compile(
+    "(?i)any|always|basic|bool|boolean|body|byte|bytes|char|default|digest|disabled|dynamic|email|empty|enabled|env|environ|"
+    "environment|false|field|file|form|header|hidden|include|input|int|integer|invalid|jwt|label|login|missing|mixed|name|never|"
+    "nil|none|null|nullable|number|oauth|object|omit|optional|path|plain|query|required|session|str|strict|string|text|true|"
+    "type|undefined|unknown|user|username|value|varchar|void"
+)
+"""Words that are no password even where one might stand."""
+
+_NAMES_SECRET = re.compile(rf"(?i){_STRONG}")
+_IS_SECRET = re.compile(rf"(?i)(?:{_STRONG})(?:[_-]?(?:\d+|value|base64|text|plain|prod|dev|test|staging))?$")
+_IS_PASSWORD = re.compile(r"(?i)(?:pass[_-]?phrase|password|passwd|passwort|pwd|contraseña|contrasena)\d*$")
+_CODED = re.compile(r"[A-Za-z0-9+/=_.~!@#%^&*-]+")
+_UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_CHANGE = re.compile(r"(?<=[a-z])[-_.]?(?=[A-Z0-9])|(?<=[A-Z])[-_.]?(?=[0-9])|(?<=[0-9])[-_.]?(?=[A-Za-z])")
+
+_SHORT_RANDOM, _LONG_RANDOM = 8, 16  # characters
+_LEAST_CHANGES = 0.2  # a character: random base64 has 0.5, random hexadecimal digits 0.4, names in camelCase 0.15
+
+
+def assignment_rules() -> list[SecretRule]:
+    """Return the patterns of values known by their names."""
+    return [
+        SecretRule("Basic Auth Credentials", _IN_URL, "://", "value", _is_url_password),
+        SecretRule("Authorization Header", _AUTHORIZATION, "bearer|basic|token", "value", _has_letters_and_digits),
+        SecretRule("Password", _ASSIGNED, _ANCHOR, "value", _is_quoted_secret),
+        SecretRule("Password", _COMPARED, _ANCHOR, "value", _is_quoted_secret),
+        SecretRule("Password", _IN_CONNECTION, "password|pwd|key|secret", "value", _is_connection_secret),
+        SecretRule("Password", _ELEMENT, _ANCHOR, "value", _is_quoted_secret),
+        SecretRule("Password", _OPTION, _ANCHOR, "value", _is_bare_secret),
+        SecretRule("Password", _SETTING, _ANCHOR, "value", _is_bare_secret),
+    ]
+
+
+def _is_quoted_secret(match: re.Match[str]) -> bool:
+    name, value = match["name"], match["value"]
+    if _NO_VALUE.search(value) or not any(map(str.isalnum, value)):
+        return False
+    if not _IS_SECRET.search(name):
+        return _is_random(value, _SHORT_RANDOM if _NAMES_SECRET.search(name) else _LONG_RANDOM)
+    if not _LABEL.fullmatch(value):
+        return True
+    if match["sign"] in {",", "("} or _is_word(value):
+        return False  # a list of names, or what is looked up by one
+    return bool(_IS_PASSWORD.search(name))
+
+
+def _is_bare_secret(match: re.Match[str]) -> bool:
+    """Return whether a value without quotes is a secret: in code, it is more likely the name of a variable."""
+    name, value = match["name"], match["value"]
+    if _NO_VALUE.search(value) or not any(map(str.isalnum, value)):
+        return False
+    if not _IS_SECRET.search(name):
+        return _is_random(value, _SHORT_RANDOM if _NAMES_SECRET.search(name) else _LONG_RANDOM)
+    if _LABEL.fullmatch(value):
+        variable = name == name.upper() and match["sign"] == "="
+        return variable and bool(_IS_PASSWORD.search(name)) and not _is_word(value)
+    if _REFERENCE.fullmatch(value):
+        return not ("." in value or ":" in value or ">" in value or _NAMED.search(value)) and len(value) > 5
+    return True
+
+
+def _is_connection_secret(match: re.Match[str]) -> bool:
+    """Return whether what looks like a part of a connection string is one: other parts are before or after it."""
+    before, after = match.string[: match.start()].rstrip(), match.string[match.end() :].lstrip()
+    if not (before.endswith((";", "&", "?")) or after.startswith((";", "&"))) or _NO_VALUE.search(match["value"]):
+        return False
+    return not (_LABEL.fullmatch(match["value"]) and _is_word(match["value"]))
+
+
+def _is_url_password(match: re.Match[str]) -> bool:
+    return not _NO_VALUE.search(match["value"])
+
+
+def _has_letters_and_digits(match: re.Match[str]) -> bool:
+    value = match["value"]
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def _is_word(value: str) -> bool:
+    """Return whether letters are a word that names something rather than a password."""
+    return bool(_NO_PASSWORD.fullmatch(value)) or bool(_NAMED.search(value))
+
+
+def _is_random(value: str, shortest: int) -> bool:
+    """Return whether a value looks made by chance: its letters and digits change often."""
+    if len(value) < shortest or not _CODED.fullmatch(value) or _UUID.fullmatch(value):
+        return False
+    return any(map(str.isdigit, value)) and len(_CHANGE.findall(value)) >= _LEAST_CHANGES * len(value)

@@ -1,0 +1,44 @@
+"""A language model that is shown no secrets."""
+
+from collections.abc import AsyncIterator
+from functools import lru_cache
+
+from coderag.models.protocols import LanguageModel
+from coderag.models.redaction.redactor import redactor
+from coderag.schema.prompts import Completion, ModelPrompt
+
+_PROMPTS_KEPT = 4  # whoever counts the secrets of a prompt sends it next
+
+
+class RedactingModel:
+    """A language model that is shown no secrets.
+
+    Args:
+        model: The model.
+
+    Attributes:
+        name, context_window: The model's.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.name = model.name
+        self.context_window = model.context_window
+        self._model = model
+
+    def redact_prompt(self, prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
+        """Return a prompt as the model is sent it, and how many secrets were removed."""
+        return _redacted_prompt(prompt)
+
+    def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
+        """Yield the reply in pieces as they come. Raises as the model."""
+        return self._model.stream(self.redact_prompt(prompt)[0])
+
+    async def complete(self, prompt: ModelPrompt) -> Completion:
+        """Return the whole reply. Raises as the model."""
+        return await self._model.complete(self.redact_prompt(prompt)[0])
+
+
+@lru_cache(_PROMPTS_KEPT)
+def _redacted_prompt(prompt: ModelPrompt) -> tuple[ModelPrompt, int]:
+    system, user = redactor().redact(prompt.system), redactor().redact(prompt.user)
+    return ModelPrompt(user=user.text, system=system.text), system.secrets + user.secrets

@@ -1,0 +1,115 @@
+"""Find the secrets of a text and replace them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coderag.models.redaction.patterns import SecretRule
+
+_MARKER = re.compile(r"\[secret removed: [A-Za-z0-9 ()]{1,40}\]")
+_TAIL = re.compile(r"[\w-]*(?:\.[\w-]{8,}={0,2})*")
+"""What follows where a pattern ends at the least length of a token, or before the last part of one."""
+
+_PIECE = 2_500  # characters of a line that patterns are tried on at once: generated files have lines of megabytes
+_OVERLAP = 600  # a secret at the border of two pieces is in one of them whole
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without secrets.
+
+    Attributes:
+        text: With as many lines as before.
+        secrets: Number of those that were removed.
+    """
+
+    text: str
+    secrets: int
+
+
+class Redactor:
+    """Removes secrets from texts. It may be used by several threads.
+
+    Args:
+        rules: What is looked for, line by line; private keys of several lines are looked for in any case.
+    """
+
+    def __init__(self, rules: "Sequence[SecretRule]") -> None:
+        self._rules = [(re.compile(rule.anchor), rule) for rule in rules]
+        anchors = sorted({rule.anchor for rule in rules})
+        # A line without any anchor can hold no secret. One rule without an anchor, and every line is looked at.
+        self._anchor = re.compile("|".join(anchors) if all(anchors) else "")
+
+    def redact(self, text: str) -> Redacted:
+        """Return a text without its secrets; what is redacted already stays as it is."""
+        secrets = 0
+        while True:  # what is removed may uncover something; each time there is less that could be
+            text, removed = self._once(text)
+            if not removed:
+                return Redacted(text, secrets)
+            secrets += removed
+
+    def _once(self, text: str) -> tuple[str, int]:
+        removed = 0
+        lines = text.split("\n")
+        if "PRIVATE KEY" in text or "PuTTY" in text:
+            from coderag.models.redaction.private_keys import key_lines  # noqa: PLC0415  # few texts have one
+
+            for key in key_lines(lines):
+                removed += 1
+                for number in key:
+                    lines[number] = _marker("Private Key") + "\r" * lines[number].endswith("\r")
+        if self._anchor.search(text.casefold()):
+            for number, line in enumerate(lines):
+                folded = line.casefold()
+                if self._anchor.search(folded):
+                    lines[number], more = self._line(line, folded)
+                    removed += more
+        return "\n".join(lines), removed
+
+    def _line(self, line: str, folded: str) -> tuple[str, int]:
+        """Return a line without its secrets, and how many it had."""
+        parts: list[str] = []
+        end = removed = 0
+        for start, stop, kind in sorted(self._secrets(line, folded), key=lambda found: (found[0], -found[1])):
+            if start >= end:
+                parts += [line[end:start], _marker(kind)]
+                removed += 1
+            end = max(end, stop)
+        return "".join([*parts, line[end:]]), removed
+
+    def _secrets(self, line: str, folded: str) -> Iterator[tuple[int, int, str]]:
+        """Yield where a line's secrets begin and end, and of what kind they are."""
+        removed = [match.span() for match in _MARKER.finditer(line)]
+        rules = [rule for anchor, rule in self._rules if anchor.search(folded)]
+        for first in range(0, max(1, len(line) - _OVERLAP), _PIECE - _OVERLAP):
+            piece = line[first : first + _PIECE]
+            for rule in rules:
+                for match in rule.pattern.finditer(piece):
+                    if rule.accepts is not None and not rule.accepts(match):
+                        continue
+                    start, end = (first + at for at in match.span(rule.group))
+                    if rule.group == 0 and (tail := _TAIL.match(line, end)):
+                        end = tail.end()
+                    if not any(a <= start and end <= b for a, b in removed):
+                        yield start, end, rule.kind
+        if "PRIVATE KEY" in line:
+            from coderag.models.redaction.private_keys import INLINE_KEY  # noqa: PLC0415  # as above
+
+            yield from ((*match.span(), "Private Key") for match in INLINE_KEY.finditer(line))
+
+
+@cache
+def redactor() -> Redactor:
+    """Return the redactor with all that is known; the first time, it takes 0.3 s to import detect-secrets."""
+    from coderag.models.redaction.assignments import assignment_rules  # noqa: PLC0415
+    from coderag.models.redaction.patterns import detector_rules, provider_rules  # noqa: PLC0415
+
+    return Redactor([*provider_rules(), *detector_rules(), *assignment_rules()])
+
+
+def _marker(kind: str) -> str:
+    return f"[secret removed: {kind}]"

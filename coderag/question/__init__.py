@@ -1,0 +1,1 @@
+"""Understanding of questions: intent, entities, filters, reports."""

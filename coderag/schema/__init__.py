@@ -1,0 +1,1 @@
+"""Public result types, graph records and plans. Imports nothing of the project."""

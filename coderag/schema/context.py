@@ -1,0 +1,81 @@
+"""Assembled contexts: sections, items and omissions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from coderag.schema.vocabulary import ContextFormat, Detail, Evidence, Intent, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """One piece of an assembled context.
+
+    Attributes:
+        detail: How much of the chunk is shown: all, an elided body, signature with docstring, or one line.
+        relation: How it is related to a primary result; None for a primary result.
+        related_to: ``qualified_name`` or place of that primary result.
+        name: Qualified name.
+        kind: Of the declaration.
+    """
+
+    chunk_id: str
+    path: str
+    start_line: int
+    end_line: int
+    title: str
+    text: str
+    tokens: int
+    detail: Detail
+    language: str = ""
+    relation: Relation | None = None
+    related_to: str = ""
+    name: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A result that did not fit the budget; ``fetch`` is the command that shows exactly its lines."""
+
+    path: str
+    start_line: int
+    end_line: int
+    title: str
+    tokens: int
+    fetch: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSection:
+    """A part of an assembled context: ``primary``, ``related`` or ``graph``."""
+
+    name: Literal["primary", "related", "graph"]
+    items: Sequence[ContextItem]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssembledContext:
+    """Code for a question within a token budget.
+
+    Attributes:
+        text: In ``format``; it has exactly ``tokens`` tokens.
+        shown: Keys of all code that this context and those before it showed, to be given to the next one.
+        shown_before: Places of results that were left out because earlier contexts showed them.
+        confidence, not_indexed: As of `SearchHits`.
+    """
+
+    query: str
+    intent: Intent
+    text: str
+    sections: Sequence[ContextSection]
+    tokens: int
+    token_budget: int
+    omitted: Sequence[Omission]
+    evidence: Evidence
+    format: ContextFormat = "markdown"
+    shown: Sequence[str] = ()
+    shown_before: Sequence[str] = ()
+    confidence: float = 1.0
+    not_indexed: Sequence[str] = field(default_factory=list)

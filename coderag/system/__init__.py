@@ -1,0 +1,1 @@
+"""Processes, event loops, files, git and streams of the operating system."""

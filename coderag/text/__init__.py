@@ -1,0 +1,1 @@
+"""Text: tokens, token counts, Markdown, Mermaid, notebooks."""

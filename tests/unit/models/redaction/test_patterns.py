@@ -1,0 +1,44 @@
+"""Every pattern finds what it describes, whatever is looked for first."""
+
+import re
+import warnings
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from coderag.models.redaction import redactor
+from coderag.models.redaction.patterns import _ANCHORS, detector_rules, provider_rules
+
+RULES = [*provider_rules(), *detector_rules()]
+MARKER = re.compile(r"\[secret removed: [^\]]*\]")
+ASCII = st.characters(codec="ascii", exclude_categories=["Cc"])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind}-{rule.pattern.pattern[:12]}")
+def test_a_line_with_a_match_has_the_anchor_and_loses_the_match(rule):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # hypothesis' own, of some flags
+        matching = st.from_regex(rule.pattern, alphabet=ASCII)
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(matching)
+    def check(line):
+        match = rule.pattern.search(line)
+        if match is None:
+            return  # what is around the match counts as well
+        assert re.search(rule.anchor, line.casefold())
+        redacted = redactor().redact(line)
+        assert redacted.secrets or "[secret removed: " in line
+        secret = match[rule.group]
+        assert MARKER.sub("", redacted.text).count(secret) < line.count(secret)
+
+    check()
+
+
+def test_anchors_are_of_kinds_that_the_detector_has():
+    assert set(_ANCHORS) <= {rule.kind for rule in detector_rules()}
+
+
+def test_marks_of_the_network_are_no_secrets():
+    assert redactor().redact("host = '93.184.216.34'").secrets == 0

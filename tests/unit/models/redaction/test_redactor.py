@@ -1,0 +1,226 @@
+"""What a model's server is sent has no secrets, and is otherwise what it was."""
+
+import base64
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coderag.models.llms.scripted import ScriptedModel
+from coderag.models.redaction import RedactingModel, redactor
+from coderag.schema.prompts import ModelPrompt
+
+# Secrets are put together here, so that no scanner takes this file for a leak.
+LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zC"
+KEY_BODY = "\n".join(base64.b64encode(bytes((i * 7 + j * 13) % 256 for j in range(48))).decode() for i in range(12))
+
+
+def pem(name: str) -> str:
+    return f"-----BEGIN {name}-----\n{KEY_BODY}\nQUJD\n-----END {name}-----"
+
+
+def jwt(claims: bytes = b'{"sub":"1"}') -> str:
+    parts = (b'{"alg":"HS256"}', claims, b"signature-of-32-bytes-or-so-0123")
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+
+
+TOKENS = {
+    "GitHub Token": "ghp_" + LETTERS + "Ab12",
+    "GitHub Token, fine-grained": "github_pat_" + LETTERS + "_" + LETTERS,
+    "GitLab Token": "glpat-" + LETTERS[:20],
+    "Anthropic API Key": "sk-ant-api03-" + LETTERS + "-" + LETTERS,
+    "OpenAI API Key": "sk-proj-" + LETTERS + LETTERS,
+    "OpenAI API Key, old": "sk-" + LETTERS + LETTERS[:16],
+    "Google API Key": "AIza" + LETTERS + "x_Y",
+    "Hugging Face Token": "hf_" + LETTERS + "ab",
+    "npm Token": "npm_" + LETTERS + "abcd",
+    "PyPI Token": "pypi-AgEIcHlwaS5vcmc" + LETTERS * 3,
+    "AWS Access Key": "AKIA" + "ABCDEFGH23456789",
+    "Slack Token": "xoxb-" + "123456789012-123456789012-" + LETTERS[:24],
+    "Stripe Key": "sk_live_" + LETTERS[:24],
+    "SendGrid API Key": "SG." + LETTERS[:22] + "." + LETTERS + LETTERS[:11],
+    "Twilio API Key": "SK" + "0123456789abcdef" * 2,
+    "Voyage API Key": "pa-" + LETTERS + LETTERS[:11],
+    "Groq API Key": "gsk_" + LETTERS + LETTERS[:20],
+    "Vault Token": "hvs." + LETTERS,
+    "JSON Web Token": jwt(),
+}
+ASSIGNED = [
+    'password = "{}"',
+    "PASSWORD='{}'",
+    'db_password: str = "{}"',
+    '{{"password": "{}"}}',
+    'if user.password == "{}":',
+    'if "{}" == password:',
+    'config.setPassword("{}");',
+    'props.put("db.password", "{}");',
+    "DB_PASSWORD={}",
+    "export API_KEY={}",
+    "  password: {}",
+    "curl --password {} example.org",
+    "<password>{}</password>",
+    "postgres://user:{}@db.example.org/shop",
+    "Server=db;Database=shop;User Id=sa;Password={};Encrypt=true",
+    'const char pwd[32] = "{}";',
+    'client_secret => "{}",',
+    'secret := "{}"',
+]
+PASSWORDS = ["hunter2", "S3cr3t!pass", "p4ss-w0rd.X", "aB3dE5gH7jK9mN1p"]
+
+PLAIN = [
+    'password = getpass("Password: ")',
+    "def login(user: str, password: str) -> None:",
+    "password: string;",
+    'FIELDS = ["username", "password", "email"]',
+    '<input type="password" name="password" placeholder="Password">',
+    "password = os.environ['PASSWORD']",
+    "password: ${DB_PASSWORD}",
+    'password = "{password}"',
+    'PASSWORD_LABEL = "password"',
+    "self.token = token",
+    "key = lambda item: item.name",
+    'sha = "da39a3ee5e6b4b0d3255bfef95601890afd80709"',
+    'id = "123e4567-e89b-12d3-a456-426614174000"',
+    "from company.authentication.tokens import TokenAuthenticationMiddleware",
+    "https://example.org/a/b:c@2.0",
+    "git@github.com:owner/name.git",
+    "ssh://git@example.org:22/name.git",
+    'token_url = "https://example.org/oauth/token"',
+    'BEGIN = "-----BEGIN PRIVATE KEY-----"\nEND = "-----END PRIVATE KEY-----"',
+    "-----BEGIN CERTIFICATE-----\n" + KEY_BODY + "\n-----END CERTIFICATE-----",
+    '"integrity": "sha512-9vFKkqH3hCmkC8VKQ9CW0aYpCvqQyVbDZr2YJz1n0lV3Lw=="',
+    "[secret removed: Password]",
+]
+
+surroundings = st.text(st.sampled_from("ab c1(){}=:;,.'\"\n\t#/-_@<>[]"), max_size=60)
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+@settings(max_examples=25, deadline=None)
+@given(before=surroundings, after=surroundings)
+def test_a_token_survives_nowhere(kind, before, after):
+    text = f"{before} {TOKENS[kind]} {after}"
+    redacted = redactor().redact(text)
+    assert TOKENS[kind] not in redacted.text
+    assert TOKENS[kind][-12:] not in redacted.text
+    assert redacted.secrets >= 1
+    assert redacted.text.count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("form", ASSIGNED)
+@pytest.mark.parametrize("password", PASSWORDS)
+def test_a_password_is_removed_however_it_is_assigned(form, password):
+    redacted = redactor().redact(f"first\n{form.format(password)}\nlast")
+    assert password not in redacted.text
+    assert redacted.text.startswith("first\n") and redacted.text.endswith("\nlast")
+    assert redacted.secrets == 1
+
+
+def test_what_is_around_a_secret_stays():
+    assert redactor().redact('db.connect(host, password="hunter2", port=1)').text == (
+        'db.connect(host, password="[secret removed: Password]", port=1)'
+    )
+    assert (
+        redactor().redact("postgres://shop:hunter2@db/x").text
+        == "postgres://shop:[secret removed: Basic Auth Credentials]@db/x"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
+)
+@pytest.mark.parametrize("around", ["{}", '    "{}\\n" +', "# {}", "b'{}\\n'"])
+def test_a_private_key_is_removed_line_by_line(name, around):
+    lines = [around.format(line) for line in pem(name).split("\n")]
+    redacted = redactor().redact("\n".join(["before = 1", *lines, "after = 2"]))
+    marker = "[secret removed: Private Key]"
+    assert redacted.text.split("\n") == ["before = 1", *[marker] * len(lines), "after = 2"]
+    assert redacted.secrets == 1
+
+
+def test_a_key_with_headers_and_one_in_a_line_are_removed():
+    with_headers = pem("RSA PRIVATE KEY").replace(
+        "KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\n", 1
+    )
+    assert KEY_BODY[:30] not in redactor().redact(with_headers).text
+    in_json = '{"type": "account", "private_key": "' + pem("PRIVATE KEY").replace("\n", "\\n") + '", "id": 7}'
+    assert redactor().redact(in_json).text == (
+        '{"type": "account", "private_key": "[secret removed: Private Key]", "id": 7}'
+    )
+
+
+def test_a_key_that_is_cut_off_at_either_end_is_removed():
+    whole = pem("PRIVATE KEY").split("\n")
+    for part in (whole[:6], whole[5:]):
+        redacted = redactor().redact("\n".join(part))
+        assert redacted.text == "\n".join(["[secret removed: Private Key]"] * len(part))
+
+
+def test_a_key_of_putty_is_removed():
+    data = KEY_BODY.split("\n")
+    key = [
+        "PuTTY-User-Key-File-2: ssh-rsa",
+        "Public-Lines: 2",
+        *data[:2],
+        "Private-Lines: 3",
+        *data[2:5],
+        "Private-MAC: 0a1b",
+    ]
+    redacted = redactor().redact("\n".join([*key, "after"]))
+    assert redacted.text.split("\n") == ["[secret removed: Private Key]"] * len(key) + ["after"]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_text_without_secrets_is_unchanged(text):
+    assert redactor().redact(text) == type(redactor().redact(""))(text, 0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*TOKENS.values(), *PLAIN, *(form.format("x1y2z3") for form in ASSIGNED), "", "\r"])))
+def test_a_second_time_changes_nothing(parts):
+    for joint in ("\n", " ", ""):
+        once = redactor().redact(joint.join(parts))
+        assert redactor().redact(once.text) == type(once)(once.text, 0)
+        assert once.text.count("\n") == joint.join(parts).count("\n")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text())
+def test_any_text_keeps_its_lines_and_settles(text):
+    once = redactor().redact(text)
+    assert once.text.count("\n") == text.count("\n")
+    assert redactor().redact(once.text).secrets == 0
+
+
+def test_windows_ends_of_lines_stay():
+    text = pem("PRIVATE KEY").replace("\n", "\r\n") + "\r\npassword = 'hunter2'\r\n"
+    assert redactor().redact(text).text.count("\r\n") == text.count("\r\n")
+
+
+def test_a_secret_in_a_very_long_line_is_found():
+    for at in (0, 1_990, 2_480, 7_000):
+        text = "x" * at + " " + TOKENS["GitHub Token"] + " " + "y" * 8_000
+        assert TOKENS["GitHub Token"] not in redactor().redact(text).text
+    token = jwt(b'{"sub":"' + b"a1" * 3_000 + b'"}')
+    assert token[-20:] not in redactor().redact(f"x = '{token}'").text
+
+
+async def test_a_model_is_shown_no_secret_of_either_part_of_the_prompt():
+    inner = ScriptedModel("fine", "fine")
+    model = RedactingModel(inner)
+    prompt = ModelPrompt(user='key = "' + TOKENS["Hugging Face Token"] + '"', system="password = 'hunter2'")
+    assert (await model.complete(prompt)).text == "fine"
+    assert "".join([piece async for piece in model.stream(prompt)]) == "fine"
+    assert [(asked.user, asked.system) for asked in inner.prompts] == 2 * [
+        ('key = "[secret removed: Hugging Face Token]"', "password = '[secret removed: Password]'")
+    ]
+    assert model.redact_prompt(prompt)[1] == 2
+    assert (model.name, model.context_window) == (inner.name, inner.context_window)
+
+
+def test_the_detector_is_imported_when_it_is_used_first():
+    code = "import coderag.models.redaction, sys; sys.exit('detect_secrets' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[4], check=False).returncode == 0
