@@ -20,7 +20,7 @@ def embedding_text(node: BaseNode, mask: PathMask | None) -> str:
         mask: What its path, and what is made of the path, is masked with; None leaves it. The code stays as it is.
     """
     if mask is not None:
-        node = node.model_copy(update={"metadata": _masked(cast(ChunkMetadata, node.metadata), mask)})
+        node = node.model_copy(update={"metadata": _masked(cast("ChunkMetadata", node.metadata), mask)})
     return node.get_content(MetadataMode.EMBED)
 
 

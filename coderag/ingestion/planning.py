@@ -10,8 +10,9 @@ from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion import estimates
 from coderag.ingestion.cache_directory import cache_directory
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.changes import Changes, find_changes
-from coderag.ingestion.files.scanner import Candidate, Scan, scan
+from coderag.ingestion.files.scanner import Scan, scan
 from coderag.ingestion.files.source import read_regular
 from coderag.ingestion.parsing.languages import LANGUAGES, TEXT, detect_language
 from coderag.ingestion.root_hash import fingerprint, fingerprint_of

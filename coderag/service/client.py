@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, ServiceError, error_class
-from coderag.service.discovery import ServiceAddress
 from coderag.service.http import Reply, request
+from coderag.service.service_address import ServiceAddress
 
 CHALLENGE_HEADER: Final = "x-coderag-challenge"
 PROOF_HEADER: Final = "x-coderag-proof"

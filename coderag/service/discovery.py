@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,39 +11,16 @@ from coderag.errors import ServiceError
 from coderag.service.environment import fingerprint
 from coderag.service.processes import is_alive
 from coderag.service.runtime_folder import runtime_folder, write_private
+from coderag.service.service_address import ServiceAddress
 
 SHORT_PREFIX: Final = "coderag-"
 """Begins the name of a folder of sockets whose paths would be too long in the runtime directory."""
 
+
 _FILE: Final = "service.json"
+
+
 _LOG_FILE: Final = "service.log"
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceAddress:
-    """How to reach a running service.
-
-    Attributes:
-        pid: Its process.
-        version: Of CodeRAG; clients of another version do not use it.
-        http: Where it speaks HTTP: ``unix:/path`` or ``http://127.0.0.1:port``.
-        mcp: Where it speaks MCP line by line, see `coderag.interfaces.mcp.lines`: ``unix:/path`` or ``tcp:127.0.0.1:port``.
-        token: Opens both.
-        started: When it was started, ISO 8601.
-        environment: Fingerprint of what of its environment decides on answers; clients with another one do not use it.
-        url: Where it speaks HTTP to everybody who may reach it, such as ``https://host:port``; empty if nowhere.
-        request_s: Seconds that a request to it may take.
-    """
-
-    pid: int
-    version: str
-    http: str
-    mcp: str
-    token: str
-    started: str
-    environment: str = ""
-    url: str = ""
-    request_s: float = 120.0
 
 
 def runtime_directory() -> Path:

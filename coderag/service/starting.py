@@ -15,17 +15,10 @@ from filelock import BaseFileLock, FileLock, Timeout
 from coderag import __version__
 from coderag.errors import CodeRAGError, ServiceError
 from coderag.service.client import STOP_PATH, ServiceClient
-from coderag.service.discovery import (
-    ServiceAddress,
-    answers,
-    find_service,
-    log_file,
-    read_address,
-    remove_stale,
-    runtime_directory,
-)
+from coderag.service.discovery import answers, find_service, log_file, read_address, remove_stale, runtime_directory
 from coderag.service.environment import fingerprint
 from coderag.service.processes import is_alive
+from coderag.service.service_address import ServiceAddress
 
 CHILD_OPTION: Final = "--as-background"
 """Says that a process is the background, and not who starts it."""

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coderag.config.sections import ChatSettings
-from coderag.errors import InvalidQueryError, StoreError
+from coderag.errors import InvalidQueryError
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
     from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
     Saver = BaseCheckpointSaver[str]
+from coderag.stores.chat_serialization import busy, plain_values
 
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
 
@@ -170,19 +170,6 @@ def check_thread(thread: str) -> str:
         hint = "Use letters, digits, '-', '_' and '.', at most 64."
         raise InvalidQueryError(f"{thread[:80]!r} cannot be the name of a conversation", hint=hint)
     return thread.lower()
-
-
-def plain_values() -> "JsonPlusSerializer":
-    """Return what checkpoints are written with: reading a file that somebody else made runs nothing of theirs."""
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer  # noqa: PLC0415  # loads LangGraph
-
-    return JsonPlusSerializer(allowed_msgpack_modules=None)
-
-
-def busy(key: str) -> StoreError:
-    """Return the error of a conversation that is going on elsewhere."""
-    hint = "Wait for the answer there, or begin another conversation."
-    return StoreError(f"the conversation {key.rpartition('/')[2]} is being continued elsewhere", hint=hint)
 
 
 def _state(found: "CheckpointTuple") -> Mapping[str, Any]:

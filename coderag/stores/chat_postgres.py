@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from coderag.errors import ConfigurationError, StoreError
-from coderag.stores.chat_memory import busy, plain_values
+from coderag.stores.chat_serialization import busy, plain_values
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from coderag.errors import StoreError
-from coderag.stores.chat_memory import busy, plain_values
+from coderag.stores.chat_serialization import busy, plain_values
 from coderag.stores.disk import make_own_directory, storage_errors, translated
 
 if TYPE_CHECKING:

@@ -150,7 +150,7 @@ def related_pieces(corpus: Corpus, related: Sequence[RelatedChunk]) -> list[Piec
             summary=corpus.value("summary", row),
             text=text,
             score=entry["score"],
-            relation=cast(Relation, entry["relation"]),
+            relation=cast("Relation", entry["relation"]),
             related_to=entry["related_to"],
         )
         for row, text, entry in zip(rows, corpus.texts(rows), related, strict=True)

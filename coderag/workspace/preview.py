@@ -12,8 +12,9 @@ from typing import Final
 
 from coderag.config.sections import MOST_RESULTS, IngestionSettings
 from coderag.engine.query_input import within
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.roles import role_of
-from coderag.ingestion.files.scanner import Candidate, scan
+from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.files.source import Source, read_regular, read_source
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import TEXT, detect_language

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from coderag.service.client import STATUS_PATH, ServiceClient
-from coderag.service.discovery import ServiceAddress
 from coderag.service.processes import is_alive
+from coderag.service.service_address import ServiceAddress
 
 CHECKOUT = Path(__file__).parents[2]
 DEADLINE_S = 90.0

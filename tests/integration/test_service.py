@@ -18,8 +18,8 @@ from starlette.testclient import TestClient
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.asgi import compose
 from coderag.service.client import REPOSITORY_PATH, ServiceClient
-from coderag.service.discovery import ServiceAddress
 from coderag.service.processes import is_alive
+from coderag.service.service_address import ServiceAddress
 from coderag.workspace.workspace import Workspace
 from tests.integration.service_machine import Machine, wait_until, write_repository
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from coderag.ingestion.files.scanner import Candidate, Scan
+from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.scanner import Scan
 from coderag.ingestion.files.source import Source, read_source
 from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest

@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Collection
 from pathlib import Path
 
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.ignore import MARKERS
-from coderag.ingestion.files.scanner import Candidate, Scan, candidate_of
+from coderag.ingestion.files.scanner import Scan, candidate_of
 
 
 def rescan(root: Path, last: Scan, paths: Collection[str], *, max_file_bytes: int) -> Scan | None:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from coderag.config.repository_root import existing_folder
 from coderag.errors import IngestionError
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.git_repository import Repository, run_git
 from coderag.ingestion.files.ignore import MARKERS, IgnoreRules
 from coderag.ingestion.files.roles import role_of
@@ -30,19 +31,33 @@ def _words(text: str) -> frozenset[str]:
 
 
 _OWN_DIRECTORIES = _words(".git .hg .svn .coderag")
+
+
 _OWN_FILES = _words(".git .coderag.local.yaml")  # a worktree's link to its repository; our file for secrets
+
+
 _OWN_REASON = "always left out"
+
+
 _DERIVED_DIRECTORIES = _words(
     "node_modules __pycache__ .venv venv .tox .mypy_cache .pytest_cache .ruff_cache .eggs .gradle .next .cache"
 )
+
+
 _DERIVED_REASON = "dependencies or caches, not tracked by git"
+
+
 _LOCK_FILES = _words(
     """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock poetry.lock
     pipfile.lock pdm.lock uv.lock pixi.lock conda-lock.yml cargo.lock gemfile.lock composer.lock go.sum go.work.sum
     flake.lock mix.lock pubspec.lock podfile.lock package.resolved packages.lock.json cartfile.resolved gradle.lockfile
     .terraform.lock.hcl"""
 )
+
+
 _MINIFIED_ENDINGS = (".min.js", ".min.mjs", ".min.css", ".js.map", ".css.map", ".mjs.map")
+
+
 _BINARY_SUFFIXES = _words(
     """7z a aac ai apk avi avif bin bmp br bz2 ckpt class crx cur db deb dll dmg doc docx dylib egg eot eps exe feather
     flac flv gguf gif glb gz h5 heic icns ico img iso jar jpeg jpg jks keystore ko lib lz4 lzma m4a m4v mkv mov mp3 mp4
@@ -50,32 +65,20 @@ _BINARY_SUFFIXES = _words(
     pt pth pyc pyd pyo rar rlib rpm safetensors so sqlite sqlite3 swf tar tgz tif tiff ttf war wasm wav webm webp wmv
     woff woff2 xls xlsx xz zip zst"""
 )
+
+
 _SPECIAL_KINDS = (
     (stat.S_ISFIFO, "named pipe"),
     (stat.S_ISSOCK, "socket"),
     (stat.S_ISCHR, "device"),
     (stat.S_ISBLK, "device"),
 )
+
+
 _HAS_CHANGE_TIME = os.name != "nt"
+
+
 _JUNCTION_TAG = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT, which the stat module has on Windows only
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A file to be read.
-
-    Attributes:
-        path: Relative to the root, with ``/`` between the parts.
-        inode: 0 where the file system has none (Windows).
-        ctime_ns: When content or status last changed; it tells a file that was replaced by one of the same size and
-            modification time. 0 where the system has no such time (Windows, where it would be that of creation).
-    """
-
-    path: str
-    size: int
-    mtime_ns: int
-    inode: int
-    ctime_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from coderag.schema.vocabulary import Outcome, Role
 from coderag.text.notebooks import readable_text
 
 if TYPE_CHECKING:  # the scanner reads ignore files through this module
-    from coderag.ingestion.files.scanner import Candidate
+    from coderag.ingestion.files.candidates import Candidate
 
 MAX_FILE_BYTES = 1_000_000
 """The default size limit of a file; larger ones are data far more often than code."""

@@ -9,8 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.changes import proves_nothing
-from coderag.ingestion.files.scanner import Candidate, candidate_of
+from coderag.ingestion.files.scanner import candidate_of
 from coderag.ingestion.files.source import read_regular
 from coderag.schema.chunks import FileRecord
 

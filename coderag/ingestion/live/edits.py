@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from coderag.config.sections import IngestionSettings
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.ignore import MARKERS
-from coderag.ingestion.files.scanner import Candidate, Scan, scan
+from coderag.ingestion.files.scanner import Scan, scan
 from coderag.ingestion.live.disk_files import DiskFiles, Status, earliest_look_ns, status_of
 from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import manifest_of

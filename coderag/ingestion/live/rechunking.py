@@ -15,7 +15,7 @@ from coderag.errors import ConfigurationError, ModelError
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.ingestion.chunk_runs import chunk_embedder, run_settings
 from coderag.ingestion.embedded_chunks import EmbeddedChunks
-from coderag.ingestion.files.scanner import Candidate
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.live.disk_files import DiskFiles, status_of
 from coderag.ingestion.live.edits import Edits
 from coderag.ingestion.summaries.kept import KeptSentences

@@ -4,7 +4,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from coderag.ingestion.parsing.declarations import CALLABLE, CLASS_LIKE, CONTAINERS, Declaration, Syntax
+from coderag.ingestion.parsing.declaration_records import CALLABLE, CLASS_LIKE, CONTAINERS, Declaration
+from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.doc_comments import clean_comment, clean_docstring, signature_of
 from coderag.ingestion.parsing.layout import Piece
 from coderag.ingestion.parsing.line_layout import make_layout

@@ -52,71 +52,39 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from operator import attrgetter
-from typing import Final
 
 from tree_sitter import Node, Query, QueryCursor
 
+from coderag.ingestion.parsing.declaration_records import CALLABLE, CLASS_LIKE, DATA, Declaration
 from coderag.ingestion.parsing.entries import ENTRIES, settle_entries
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.stage_clock import stages
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, grammar, parse, see_through, trimmed
 
-CLASS_LIKE: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "impl"})
-"""Kinds whose functions are methods."""
-
-CONTAINERS: Final = CLASS_LIKE | {"namespace", "key", "resource", "rule"}
-"""Kinds whose members are chunks of their own."""
-
-CALLABLE: Final = frozenset({"function", "method"})
-DATA: Final = frozenset({"constant", "variable", "field"})
-
 _NEWLINE = 10
+
+
 _DEEPEST = 48  # levels of nested declarations that are told apart; no program written by people has more
+
+
 _ERRORS_TOLERATED = 0.5  # share of a file's bytes inside ERROR nodes up to which its declarations are used in any case
+
+
 _DECLARED_NEVERTHELESS = 0.3  # share of a file's bytes inside declarations from which they are used whatever the errors
+
+
 # Bounds a query's memory. Its progress callback is no way to bound it: any crashes the interpreter (tree-sitter 0.26).
 _MATCH_LIMIT = 1 << 16
+
+
 _STRENGTH = {
     kind: strength
     for strength, kinds in enumerate((DATA - {"constant"}, {"constant"}, {"type_alias"}, {"macro"}, {"namespace"}))
     for kind in kinds
 }
+
+
 _TYPE_ARGUMENTS = re.compile(r"<.*>|\[.*\]|[*&()\s]", re.DOTALL)
-
-
-@dataclass(slots=True, eq=False)
-class Declaration:
-    """A declaration in a file; offsets are bytes.
-
-    Attributes:
-        start: Where its own node begins; ``outer_start`` includes decorators, ``export`` and the like.
-        body: Where its body begins and ends; None without one.
-        name_start: Offset of its first name.
-        documented: Start and end of its docstring; None without one.
-        last_clause: Where the last of its clauses begins; None if it cannot have several.
-        qualified_name: Its names from the outermost declaration of the file inwards.
-    """
-
-    kind: str
-    start: int
-    end: int
-    names: list[str]
-    name_start: int
-    body: tuple[int, int] | None
-    receiver: str = ""
-    outer_start: int = 0
-    bases: list[str] = field(default_factory=list)
-    documented: tuple[int, int] | None = None
-    last_clause: int | None = None
-    parent: "Declaration | None" = None
-    children: list["Declaration"] = field(default_factory=list)
-    scope: str = ""
-    qualified_name: str = ""
-
-    @property
-    def name(self) -> str:
-        """The first of its names."""
-        return self.names[0]
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.declarations import CALLABLE
+from coderag.ingestion.parsing.declaration_records import CALLABLE
 from coderag.ingestion.parsing.languages import Language
 from coderag.schema.chunks import SymbolRecord
 from coderag.schema.vocabulary import Kind

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from coderag.ingestion.parsing.cells import find_cells, headings_of_cells
-from coderag.ingestion.parsing.declarations import CALLABLE, CONTAINERS, Syntax, read_syntax
+from coderag.ingestion.parsing.declaration_records import CALLABLE, CONTAINERS
+from coderag.ingestion.parsing.declarations import Syntax, read_syntax
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.markup import NOTHING_BUT_ENDS, tag_lines, used_files, used_names
 from coderag.ingestion.parsing.regions import Region, find_elements, mask

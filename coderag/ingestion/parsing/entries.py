@@ -6,14 +6,12 @@ Dockerfile's has no stages, only the instructions that begin them.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tree_sitter import Node
 
+from coderag.ingestion.parsing.declaration_records import Declaration
 from coderag.ingestion.parsing.trees import trimmed
-
-if TYPE_CHECKING:  # which calls this module
-    from coderag.ingestion.parsing.declarations import Declaration
 
 ENTRIES: Final = frozenset({"key", "resource", "rule", "section"})
 """Kinds of what is declared in data, style sheets and builds, and not in programs."""
@@ -23,8 +21,8 @@ _MOST_KEYS = 500
 
 
 def settle_entries(
-    declarations: Iterable["Declaration"], root: Node, comments: Sequence[tuple[int, int]], data: bytes
-) -> list["Declaration"]:
+    declarations: Iterable[Declaration], root: Node, comments: Sequence[tuple[int, int]], data: bytes
+) -> list[Declaration]:
     """Let each entry end with its own text, and leave out the keys that are data: those on one line, and of tables.
 
     Args:
@@ -39,7 +37,7 @@ def settle_entries(
     return [*(one for one in found if one.kind != "key"), *keys]
 
 
-def _extend_sections(sections: Sequence["Declaration"], root: Node) -> None:
+def _extend_sections(sections: Sequence[Declaration], root: Node) -> None:
     """Let each section reach to the next one; the nodes that begin them are children of the root."""
     if not sections:
         return
@@ -53,7 +51,7 @@ def _extend_sections(sections: Sequence["Declaration"], root: Node) -> None:
             current.end = max(current.end, child.end_byte)
 
 
-def _own_end(entry: "Declaration", comments: Sequence[tuple[int, int]], data: bytes) -> int:
+def _own_end(entry: Declaration, comments: Sequence[tuple[int, int]], data: bytes) -> int:
     """Return where an entry ends without the space behind it and the comments, no deeper than itself, of the next one."""
     column = entry.start - data.rfind(b"\n", 0, entry.start)
     end = trimmed(data, entry.start, entry.end)
@@ -68,7 +66,7 @@ def _own_end(entry: "Declaration", comments: Sequence[tuple[int, int]], data: by
     return end
 
 
-def _without_tables(keys: Sequence["Declaration"]) -> list["Declaration"]:
+def _without_tables(keys: Sequence[Declaration]) -> list[Declaration]:
     """Return the keys of the upper levels, as many levels as a file may have keys."""
     levels: list[list[Declaration]] = []
     open_ends: list[int] = []

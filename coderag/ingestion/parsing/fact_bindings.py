@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from coderag.ingestion.parsing.chains import Chains
-from coderag.ingestion.parsing.declarations import CLASS_LIKE, DATA
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA
 from coderag.ingestion.parsing.enclosing import Parts
 from coderag.ingestion.parsing.fact_scopes import Scopes
 from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText

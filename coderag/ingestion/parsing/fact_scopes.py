@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from coderag.ingestion.parsing.declarations import CLASS_LIKE, DATA, Declaration, Syntax
+from coderag.ingestion.parsing.declaration_records import CLASS_LIKE, DATA, Declaration
+from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.enclosing import Nested
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.schema.facts import MODULE_SCOPE, Definition

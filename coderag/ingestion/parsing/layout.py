@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coderag.ingestion.parsing.declarations import CALLABLE, CONTAINERS, DATA, Declaration, Syntax
+from coderag.ingestion.parsing.declaration_records import CALLABLE, CONTAINERS, DATA, Declaration
+from coderag.ingestion.parsing.declarations import Syntax
 from coderag.ingestion.parsing.entries import ENTRIES
 from coderag.text.token_counts import estimate_tokens
 

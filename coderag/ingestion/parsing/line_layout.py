@@ -3,7 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from coderag.ingestion.parsing.declarations import DATA, Declaration, Syntax, innermost
+from coderag.ingestion.parsing.declaration_records import DATA, Declaration
+from coderag.ingestion.parsing.declarations import Syntax, innermost
 from coderag.ingestion.parsing.layout import Layout, Piece
 from coderag.ingestion.parsing.strategies import LineRange, Strategy
 

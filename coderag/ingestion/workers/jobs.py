@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import scipy.sparse as sp
 
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.roles import role_of
-from coderag.ingestion.files.scanner import Candidate
 from coderag.ingestion.files.source import Source, read_source
 from coderag.ingestion.parsing.chunking import PARSE_TIMEOUT_S, parse_file
 from coderag.ingestion.parsing.languages import detect_language

@@ -78,7 +78,7 @@ def _chunk(row: list[Any], language: str, data: bytes) -> ParsedChunk:
     content = data[start:end]
     derived = {"path": "", "role": "", "language": language, "summary": "", "summary_source": ""}
     metadata = {**stored, **derived, "content_hash": sha256(content).hexdigest()}
-    return ParsedChunk(content.decode("utf-8", "surrogatepass"), cast(ChunkMetadata, metadata))
+    return ParsedChunk(content.decode("utf-8", "surrogatepass"), cast("ChunkMetadata", metadata))
 
 
 def _check_lines(record: dict[str, Any]) -> None:

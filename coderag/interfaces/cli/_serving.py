@@ -12,7 +12,8 @@ from coderag import __version__
 from coderag.errors import CodeRAGError, ServiceError
 from coderag.interfaces._errors import row_for
 from coderag.interfaces.cli._streams import Output
-from coderag.service.discovery import ServiceAddress, answers, find_service, log_file, read_address, runtime_directory
+from coderag.service.discovery import answers, find_service, log_file, read_address, runtime_directory
+from coderag.service.service_address import ServiceAddress
 
 if TYPE_CHECKING:
     from coderag.interfaces.serve.options import ServeOptions

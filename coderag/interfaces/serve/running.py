@@ -31,15 +31,9 @@ from coderag.interfaces.serve.log_file import trim
 from coderag.interfaces.serve.options import ServeOptions
 from coderag.interfaces.serve.security import Guard, GuardRules
 from coderag.interfaces.serve.sockets import LocalSocket, open_local, open_network
-from coderag.service.discovery import (
-    ServiceAddress,
-    read_address,
-    remove_address,
-    remove_stale,
-    runtime_directory,
-    write_address,
-)
+from coderag.service.discovery import read_address, remove_address, remove_stale, runtime_directory, write_address
 from coderag.service.environment import fingerprint
+from coderag.service.service_address import ServiceAddress
 from coderag.service.starting import service_lock
 from coderag.system.process_memory import bound_heaps, give_back
 from coderag.workspace.jobs import ENDED

@@ -20,7 +20,7 @@ from coderag.interfaces._plain import json_bytes
 from coderag.interfaces.rest.problems import problem_of
 from coderag.schema.graph import Declaration
 from coderag.service.client import ServiceClient, error_of
-from coderag.service.discovery import ServiceAddress
+from coderag.service.service_address import ServiceAddress
 from tests.unit.service.answering import Answering
 
 Replying = Callable[[bytes], Answering]

@@ -15,8 +15,9 @@ import pytest
 from coderag import __version__
 from coderag.errors import ServiceError
 from coderag.service import discovery, runtime_folder
-from coderag.service.discovery import ServiceAddress, find_service, read_address, runtime_directory, write_address
+from coderag.service.discovery import find_service, read_address, runtime_directory, write_address
 from coderag.service.environment import digest_of, fingerprint
+from coderag.service.service_address import ServiceAddress
 from tests.unit.service.answering import Answering
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows closes the user's folders by itself")

@@ -8,8 +8,9 @@ import pytest
 from filelock import FileLock
 
 from coderag import __version__
-from coderag.service.discovery import ServiceAddress, remove_stale, runtime_directory, write_address
+from coderag.service.discovery import remove_stale, runtime_directory, write_address
 from coderag.service.environment import fingerprint
+from coderag.service.service_address import ServiceAddress
 from coderag.service.starting import stop_service
 from tests.unit.service.answering import Answering
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from coderag.errors import CodeRAGError, ServiceError
 from coderag.interfaces.mcp.framing import MAX_LINE, LineCutter
-from coderag.service.discovery import ServiceAddress, answers, find_service
+from coderag.service.discovery import answers, find_service
 from coderag.service.http import connect
+from coderag.service.service_address import ServiceAddress
 
 if TYPE_CHECKING:
     from coderag.config.sections import ServiceSettings  # slow, too

@@ -4,8 +4,9 @@ from hashlib import sha256
 
 import pytest
 
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.changes import content_digest, count_renames, find_changes
-from coderag.ingestion.files.scanner import Candidate, Scan, scan
+from coderag.ingestion.files.scanner import Scan, scan
 from coderag.schema.chunks import FileRecord
 from coderag.stores.manifest import Manifest
 

@@ -15,7 +15,8 @@ import pytest
 
 from coderag.errors import IngestionError
 from coderag.ingestion.files import scanner
-from coderag.ingestion.files.scanner import Candidate, Scan, check_root, scan
+from coderag.ingestion.files.candidates import Candidate
+from coderag.ingestion.files.scanner import Scan, check_root, scan
 from coderag.system import git as system_git
 
 NOBODY = 65534

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from coderag.ingestion.files import source
-from coderag.ingestion.files.scanner import Candidate
+from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.source import Skip, Source, read_source
 
 

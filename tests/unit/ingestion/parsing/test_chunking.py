@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coderag.ingestion.parsing.chunking import MAX_TOKENS, parse_file
-from coderag.ingestion.parsing.declarations import Declaration
+from coderag.ingestion.parsing.declaration_records import Declaration
 from coderag.ingestion.parsing.facts import _Reader
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 from coderag.ingestion.parsing.parsed_file import chunk_id, module_name
