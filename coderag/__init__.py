@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from coderag.config.settings import Settings
     from coderag.engine.chat import Approval, Chat
     from coderag.errors import CodeRAGError
-    from coderag.integrations.node import as_node
-    from coderag.integrations.retriever import as_retriever
-    from coderag.integrations.state import CodeState
+    from coderag.integrations.langgraph.node import as_node
+    from coderag.integrations.langgraph.state import CodeState
+    from coderag.integrations.llama_index.retriever import as_retriever
     from coderag.integrations.tools import as_tool, as_tools
     from coderag.schema.answers import Answer, AnswerEvent, Citation
     from coderag.schema.context import AssembledContext
@@ -52,15 +52,15 @@ _HOMES = {
     "Citation": "coderag.schema.answers",
     "CodeRAG": "coderag.app",
     "CodeRAGError": "coderag.errors",
-    "CodeState": "coderag.integrations.state",
+    "CodeState": "coderag.integrations.langgraph.state",
     "Filters": "coderag.schema.search",
     "IndexPlan": "coderag.schema.index_plan",
     "IndexReport": "coderag.schema.indexing",
     "IndexStatus": "coderag.schema.indexing",
     "SearchHit": "coderag.schema.search",
     "Settings": "coderag.config.settings",
-    "as_node": "coderag.integrations.node",
-    "as_retriever": "coderag.integrations.retriever",
+    "as_node": "coderag.integrations.langgraph.node",
+    "as_retriever": "coderag.integrations.llama_index.retriever",
     "as_tool": "coderag.integrations.tools",
     "as_tools": "coderag.integrations.tools",
 }

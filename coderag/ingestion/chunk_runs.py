@@ -3,7 +3,9 @@
 import uuid
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Protocol
 
 from coderag.config.settings import Settings
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, embed_result
@@ -12,6 +14,14 @@ from coderag.ingestion.summaries.kept import KeptSentences, SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult, RunSettings
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import DenseModel
+
+
+class JobPipeline(Protocol):
+    """Pipeline with transformations of the user: `coderag.integrations.llama_index.pipeline.ChunkPipeline`."""
+
+    def embed_job(self, result: JobResult) -> EmbeddedChunks:
+        """Return the chunks of a job that has parsed files, embedded."""
+        ...
 
 
 def run_settings(
@@ -55,10 +65,11 @@ def chunk_embedder(
         sentences: What a language model wrote of chunks.
     """
     if settings.ingestion.transformations:
-        from coderag.ingestion.extended import embed_parsed  # noqa: PLC0415  # LlamaIndex takes two seconds
-        from coderag.ingestion.pipeline import ChunkPipeline  # noqa: PLC0415
-
-        pipeline = ChunkPipeline(settings.ingestion, model, vocabulary.terms, repository, sentences)
-        return partial(embed_parsed, pipeline=pipeline)
+        # By name, as graphs are: the pipeline is an adapter of LlamaIndex (two seconds to import), above this layer.
+        pipelines = import_module("coderag.integrations.llama_index.pipeline")
+        pipeline: JobPipeline = pipelines.ChunkPipeline(
+            settings.ingestion, model, vocabulary.terms, repository, sentences
+        )
+        return pipeline.embed_job
     summaries = SummaryColumns(sentences, vocabulary) if sentences.may_exist else None
     return partial(embed_result, vocabulary=vocabulary, model=model, summaries=summaries)

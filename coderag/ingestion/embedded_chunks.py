@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from coderag.ingestion.embedding_text import embedding_text
 from coderag.ingestion.summaries.kept import SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import Batch, BatchVectors, DenseModel
+from coderag.stores.arrow import table_to_metadata
 from coderag.stores.field_counts import FieldCounts
 from coderag.text.path_masking import PathMask
 
@@ -108,12 +110,5 @@ def embed_result(
 
 def texts_to_embed(columns: "pa.Table", mask: PathMask | None) -> list[str]:
     """Return what a provider's model embeds of each chunk: see `embedding_text`."""
-    # LlamaIndex takes two seconds, which only a provider's model costs.
-    from coderag.ingestion.embedding_text import embedding_text  # noqa: PLC0415
-    from coderag.ingestion.node_parser import EXCLUDED_FROM_EMBEDDING  # noqa: PLC0415
-    from coderag.stores.text_nodes import table_to_nodes  # noqa: PLC0415
-
-    nodes = table_to_nodes(columns, columns["text"].to_pylist())
-    for node in nodes:
-        node.excluded_embed_metadata_keys = EXCLUDED_FROM_EMBEDDING
-    return [embedding_text(node, mask) for node in nodes]
+    rows = zip(table_to_metadata(columns), columns["text"].to_pylist(), strict=True)
+    return [embedding_text(metadata, text, mask) for metadata, text in rows]

@@ -1,30 +1,35 @@
-"""The text of a chunk that a model on a server embeds."""
+"""The text of a chunk that a provider's model embeds."""
 
-from typing import cast
-
-from llama_index.core.schema import BaseNode, MetadataMode
+from typing import Final
 
 from coderag.ingestion.parsing.summaries import summarize
 from coderag.schema.chunks import ChunkMetadata, module_of
 from coderag.schema.vocabulary import NAMED_BY_FILE
 from coderag.text.path_masking import PathMask
 
-_NO_NAME = "this file"  # a token is no word, and a summary takes names apart into words
+EMBEDDED_KEYS: Final = frozenset({"path", "context", "qualified_name", "docstring", "summary"})
+"""Keys of the metadata that are embedded with a chunk's code."""
+
+_NO_NAME: Final = "this file"  # a token is no word, and a summary takes names apart into words
 
 
-def embedding_text(node: BaseNode, mask: PathMask | None) -> str:
-    """Return what is sent of a chunk: where it is, what is known of it, and its code.
+def embedding_text(metadata: ChunkMetadata, text: str, mask: PathMask | None) -> str:
+    """Return what is sent of a chunk: a line for each embedded key of its metadata, an empty line, and its code.
+
+    That is the text of a LlamaIndex node in ``MetadataMode.EMBED``, without LlamaIndex, which takes two seconds to import.
 
     Args:
-        node: The chunk, with a `ChunkMetadata`.
+        metadata: Of the chunk, with the keys in the order in which they are embedded.
+        text: Its code.
         mask: What its path, and what is made of the path, is masked with; None leaves it. The code stays as it is.
     """
     if mask is not None:
-        node = node.model_copy(update={"metadata": _masked(cast("ChunkMetadata", node.metadata), mask)})
-    return node.get_content(MetadataMode.EMBED)
+        metadata = _mask_paths(metadata, mask)
+    lines = "\n".join(f"{key}: {value}" for key, value in metadata.items() if key in EMBEDDED_KEYS)
+    return f"{lines.strip()}\n\n{text}".strip()
 
 
-def _masked(metadata: ChunkMetadata, mask: PathMask) -> ChunkMetadata:
+def _mask_paths(metadata: ChunkMetadata, mask: PathMask) -> ChunkMetadata:
     path = metadata["path"]
     masked: ChunkMetadata = {**metadata, "path": mask.mask(path)}
     if metadata["kind"] in NAMED_BY_FILE:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from coderag.app import CodeRAG
 from coderag.config.sections import LEAST_TOKENS
-from coderag.integrations.state import context_citations
+from coderag.integrations.langgraph.state import context_citations
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.search import Filters, SearchHit

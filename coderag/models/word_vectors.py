@@ -3,7 +3,7 @@
 The table has an int8 row for each known term of `coderag.text.tokenizer` and how much the term weighs in code and in questions.
 A text's vector is ``sum of log(1 + count) * weight * row``, of length 1; the order of words is not looked at. All of it is
 done in whole numbers until the last division, so that the same text has the same vector, bit by bit, on every platform.
-Nothing here imports LlamaIndex, which takes seconds: `coderag.models.embedded` puts its interface around this.
+Nothing here imports LlamaIndex, which takes seconds; `coderag.integrations.llama_index.embedding` adapts it.
 ``tools/embedding`` makes the vectors.
 """
 

@@ -18,7 +18,7 @@ from coderag.config.sections import ChunkSettings, IngestionSettings, SearchSett
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
-from coderag.ingestion.pipeline import ChunkPipeline
+from coderag.integrations.llama_index.pipeline import ChunkPipeline
 from coderag.models.dense import DenseModel, EmbeddedDense
 from coderag.models.protocols import LanguageModel, Reranker
 from coderag.models.word_vectors import WordVectors

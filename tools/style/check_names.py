@@ -23,7 +23,26 @@ FORBIDDEN_NAMES = frozenset(RULES["forbidden_names"].split())
 FORBIDDEN_CONSTANT_PREFIXES = tuple(RULES["forbidden_constant_prefixes"].split())
 FORBIDDEN_OPENINGS = tuple(RULES["forbidden_openings"].split())
 EXEMPT = tuple(RULES["exempt"])
-PREDICATES = frozenset({"is", "are", "has", "have", "can", "may", "must", "needs", "should", "was", "does", "to", "from", "as", "with", "on"})
+PREDICATES = frozenset(
+    {
+        "is",
+        "are",
+        "has",
+        "have",
+        "can",
+        "may",
+        "must",
+        "needs",
+        "should",
+        "was",
+        "does",
+        "to",
+        "from",
+        "as",
+        "with",
+        "on",
+    }
+)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -112,7 +131,9 @@ def main(arguments: list[str]) -> int:
     files = sorted(file for folder in folders for file in ([folder] if folder.is_file() else folder.rglob("*.py")))
     trees = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
     trees = {path: tree for path, tree in trees.items() if not path.startswith(EXEMPT)}
-    violations = sorted({*check_class_names(trees), *(v for path, tree in trees.items() for v in check_file(path, tree))})
+    violations = sorted(
+        {*check_class_names(trees), *(v for path, tree in trees.items() for v in check_file(path, tree))}
+    )
     for violation in violations:
         print(violation)
     if violations:

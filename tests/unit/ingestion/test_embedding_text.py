@@ -3,10 +3,10 @@ from pathlib import PurePosixPath
 import pytest
 from llama_index.core.schema import Document, MetadataMode
 
-from coderag.ingestion.embedding_text import embedding_text
-from coderag.ingestion.node_parser import CodeNodeParser
+from coderag.ingestion import embedding_text as subject
 from coderag.ingestion.parsing.parsed_file import module_name
-from coderag.ingestion.pipeline import ChunkSummarizer
+from coderag.integrations.llama_index.node_parser import CodeNodeParser
+from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.schema.chunks import module_of
 from coderag.text.path_masking import PathMask
 
@@ -23,6 +23,10 @@ FILES = {
     "zyzzyva/quokka axolotl.md": "no heading\n\n# Install\n\nRun it.\n",
     "zyzzyva/.quokka/axolotl": "just lines\n",
 }
+
+
+def embedding_text(node, mask):
+    return subject.embedding_text(node.metadata, node.text, mask)
 
 
 def nodes_of(path, text=None):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from coderag.integrations.calls import CALLS
-from coderag.integrations.state import CodeState
+from coderag.integrations.langgraph.state import CodeState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "subagent.md").read_text(encoding="utf-8")
 

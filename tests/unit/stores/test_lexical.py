@@ -1,4 +1,4 @@
-"""BM25 against bm25s's own and against values worked out by hand; the LlamaIndex retriever over it."""
+"""BM25 against bm25s's own and against values worked out by hand."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coderag.stores.bm25_retriever import LexicalRetriever, as_bm25s
+from coderag.integrations.llama_index.bm25_retriever import as_bm25s
 from coderag.stores.lexical import bm25_weights
 
 
@@ -71,33 +71,3 @@ def test_unknown_terms_are_refused():
     for term in (-1, 2):
         with pytest.raises(IndexError):
             index.score([term])
-
-
-@pytest.fixture
-def snapshot(store, world):
-    return world.write(store, {"a.py": ["pars request", "request"], "b.py": ["user password", "request request pars"]})
-
-
-def test_the_retriever_finds_identifiers_and_returns_whole_nodes(snapshot, world):
-    found = LexicalRetriever(snapshot, similarity_top_k=10).retrieve("where is parseRequest parsed")
-    assert {hit.node.text for hit in found} == {"pars request", "request", "request request pars"}
-    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
-    best = found[0].node
-    assert best.metadata == world.metadata(best.metadata["path"], best.metadata["start_line"], best.text)
-    assert best.ref_doc_id == best.metadata["path"]
-
-
-def test_the_retriever_returns_nothing_for_unknown_words_and_obeys_limit_and_mask(snapshot):
-    assert LexicalRetriever(snapshot).retrieve("zebra") == []
-    assert len(LexicalRetriever(snapshot, similarity_top_k=1).retrieve("request")) == 1
-    mask = np.array([True, False, False, False])
-    assert [hit.node.text for hit in LexicalRetriever(snapshot, mask=mask).retrieve("request")] == ["pars request"]
-
-
-def test_the_retriever_takes_other_weights_and_an_empty_index(snapshot, store, world):
-    names = bm25_weights(snapshot.counts().names)
-    assert LexicalRetriever(snapshot, index=names).retrieve("password")[0].node.text == "user password"
-    with store.writer() as writer:
-        writer.reset()
-        empty = world.commit(writer, {})
-    assert LexicalRetriever(empty).retrieve("password") == []

@@ -9,10 +9,10 @@ from llama_index.core.schema import Document
 from coderag.app import CodeRAG
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError
-from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import LANGUAGES, detect_language
 from coderag.ingestion.parsing.windows import window_lines
+from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.schema.chunks import ChunkMetadata
 from coderag.text.token_counts import count_tokens, line_token_totals
 from tests.support.corpora import write_files

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 
 from coderag.ingestion.parsing.summaries import first_sentence, summarize
-from coderag.ingestion.pipeline import ChunkSummarizer
+from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.text.tokenizer import text_terms
 
 LONGEST = 240

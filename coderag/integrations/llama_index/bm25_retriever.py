@@ -10,10 +10,10 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.retrievers.bm25 import BM25Retriever
 from numpy.typing import NDArray
 
+from coderag.integrations.llama_index.text_nodes import table_to_nodes
 from coderag.stores.lexical import DOCS_WEIGHT, K1, NAMES_WEIGHT, B, LexicalIndex, bm25_weights
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.snapshot import CHUNK_COLUMNS
-from coderag.stores.text_nodes import table_to_nodes
 from coderag.text.tokenizer import query_terms
 
 

@@ -7,7 +7,7 @@ import pytest
 from llama_index.core.schema import TextNode
 
 from coderag.errors import ModelError
-from coderag.models.embedded import EmbeddedModel
+from coderag.integrations.llama_index.embedding import EmbeddedModel
 
 TEXTS = ["def delete_user(user_id): session.delete(user_id)", "def parse_json(text): return decoder.decode(text)"]
 

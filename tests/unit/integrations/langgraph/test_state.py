@@ -1,6 +1,6 @@
 """What a node writes, made of contexts and answers."""
 
-from coderag.integrations.state import answer_citations, context_citations
+from coderag.integrations.langgraph.state import answer_citations, context_citations
 from coderag.schema.answers import Answer, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection
 

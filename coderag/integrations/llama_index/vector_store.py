@@ -24,11 +24,11 @@ from llama_index.core.vector_stores.types import (
 from llama_index.vector_stores.lancedb import LanceDBVectorStore
 
 from coderag.errors import IndexModelError, StoreError
+from coderag.integrations.llama_index.text_nodes import table_to_nodes
 from coderag.stores import sql
 from coderag.stores.arrow import LIST_COLUMNS, NUMBER_COLUMNS, STRING_COLUMNS, nodes_to_table
 from coderag.stores.disk import storage_errors
 from coderag.stores.snapshot import CHUNK_COLUMNS, Snapshot, table_path
-from coderag.stores.text_nodes import table_to_nodes
 
 if TYPE_CHECKING:
     import pyarrow as pa

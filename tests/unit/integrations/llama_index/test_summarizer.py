@@ -6,10 +6,10 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document
 
 from coderag.config.sections import LLMSettings
-from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.summaries.asking import Guard, SentenceWriter
 from coderag.ingestion.summaries.subjects import node_subjects
-from coderag.ingestion.summaries.transform import ChunkSummarizer
+from coderag.integrations.llama_index.node_parser import CodeNodeParser
+from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.prompting import PACKAGED
 from tests.support.summaries import sentence_on, write_sentences

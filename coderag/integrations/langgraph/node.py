@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from coderag.errors import ConfigurationError
-from coderag.integrations.questions import budget_in, question_in
+from coderag.integrations.langgraph.questions import budget_in, question_in
+from coderag.integrations.langgraph.state import CodeState, answer_citations, context_citations
 from coderag.integrations.repository import Repository, RepositoryLike, hints_told
-from coderag.integrations.state import CodeState, answer_citations, context_citations
 from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
 from coderag.schema.search import Filters

@@ -13,8 +13,8 @@ from llama_index.core.vector_stores.types import (
 )
 
 from coderag.errors import IndexModelError, StoreError
+from coderag.integrations.llama_index.vector_store import ChunkVectorStore, filter_clause
 from coderag.stores import sql
-from coderag.stores.lancedb_store import ChunkVectorStore, filter_clause
 
 TREE = {
     "it's.py": ["alpha", "beta"],

@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship
 
-from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.languages import detect_language
+from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.schema.chunks import ChunkMetadata
 
-REPOSITORIES = Path(__file__).parents[2] / "fixtures" / "repos"
+REPOSITORIES = Path(__file__).parents[3] / "fixtures" / "repos"
 CART = (REPOSITORIES / "python" / "shop" / "cart.py").read_text(encoding="utf-8")
 
 

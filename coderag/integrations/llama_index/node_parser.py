@@ -11,6 +11,7 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
 
+from coderag.ingestion.embedding_text import EMBEDDED_KEYS
 from coderag.ingestion.parsing.chunking import MAX_TOKENS, MIN_TOKENS, PARSE_TIMEOUT_S, parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedFile, chunk_ids
@@ -18,9 +19,8 @@ from coderag.ingestion.parsing.strategies import WINDOW_OVERLAP_TOKENS, WINDOW_T
 from coderag.schema.chunks import ChunkMetadata
 from coderag.schema.vocabulary import ChunkStrategy
 
-_EMBEDDED: Final = frozenset({"path", "context", "qualified_name", "docstring", "summary"})
 _SHOWN: Final = frozenset({"path", "kind", "qualified_name", "context", "start_line", "end_line", "summary"})
-EXCLUDED_FROM_EMBEDDING: Final = [key for key in ChunkMetadata.__annotations__ if key not in _EMBEDDED]
+EXCLUDED_FROM_EMBEDDING: Final = [key for key in ChunkMetadata.__annotations__ if key not in EMBEDDED_KEYS]
 """What the text for an embedding model leaves out."""
 EXCLUDED_FROM_LLM: Final = [key for key in ChunkMetadata.__annotations__ if key not in _SHOWN]
 """What the text for an LLM leaves out."""

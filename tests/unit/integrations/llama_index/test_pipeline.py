@@ -5,7 +5,7 @@ from llama_index.core.schema import Document, TransformComponent
 
 from coderag.config.sections import IngestionSettings
 from coderag.errors import ConfigurationError
-from coderag.ingestion.pipeline import ChunkPipeline
+from coderag.integrations.llama_index.pipeline import ChunkPipeline
 from coderag.models.dense import BatchVectors
 from coderag.stores.index_store import EmbeddingInfo
 from coderag.text.tokenizer import expand

@@ -5,10 +5,13 @@ it: `coderag.ingestion.workers` does the same steps with the same functions on c
 object a chunk costs more than all of embedding. Both make the same chunks; a test holds them to it.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+import pyarrow.compute as pc
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, TransformComponent
@@ -17,11 +20,12 @@ from coderag.config.sections import IngestionSettings
 from coderag.errors import ConfigurationError
 from coderag.ingestion.embedded_chunks import EmbeddedChunks, LazyTexts, embed_columns
 from coderag.ingestion.embedding_text import embedding_text
-from coderag.ingestion.node_parser import CodeNodeParser
 from coderag.ingestion.parsing.parsed_file import ParsedFile
 from coderag.ingestion.summaries.overviews import Sentences
-from coderag.ingestion.summaries.transform import ChunkSummarizer
+from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.term_counter import TermCounter
+from coderag.integrations.llama_index.node_parser import CodeNodeParser
+from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.models.dense import DenseModel
 from coderag.stores.arrow import node_columns
 
@@ -54,13 +58,16 @@ class ChunkEmbedder(TransformComponent):
         del kwargs
         counts = self._counter.count(nodes)  # type: ignore[arg-type]  # a TextNode has a text
         path_counts = self._counter.path_counts(list(dict.fromkeys(node.metadata["path"] for node in nodes)))
-        texts = LazyTexts(lambda: [embedding_text(node, self._model.mask) for node in nodes], len(nodes))
+        texts = LazyTexts(lambda: [self._embedding_text(node) for node in nodes], len(nodes))
         columns = node_columns(nodes)
         self._batch = embed_columns(columns, counts, path_counts, self._counter.terms, texts, self._model)
         for node, vector in zip(nodes, self._batch.vectors.chunks, strict=True):
             # llama-index-core 0.14 validates on assignment, component by component: 64 µs a vector instead of 0.1.
             node.__dict__["embedding"] = vector
         return nodes
+
+    def _embedding_text(self, node: BaseNode) -> str:
+        return embedding_text(node.metadata, node.get_content(), self._model.mask)  # type: ignore[arg-type]  # a ChunkMetadata
 
 
 class ChunkPipeline:
@@ -112,6 +119,32 @@ class ChunkPipeline:
         with self._parser.knowing(parsed or {}):
             self.pipeline.run(documents=list(documents))
         return self._embedder.batch
+
+    def embed_job(self, result: JobResult) -> EmbeddedChunks:
+        """Return the chunks of a job that has parsed files, embedded; its records then count what the pipeline left."""
+        roles = {record.path: record.role for record in result.records}
+        documents = [
+            Document(
+                text=text,
+                metadata={"path": parsed.path, "language": parsed.language, "role": roles[parsed.path]},
+                id_=parsed.path,
+            )
+            for parsed, text in result.parsed
+        ]
+        chunks = self.run(documents, {parsed.path: parsed for parsed, _ in result.parsed})
+        n_chunks: Counter[str] = Counter()
+        n_symbols: Counter[str] = Counter()
+        lengths = pc.list_value_length(chunks.columns["symbols"]).to_pylist()
+        for path, n in zip(chunks.columns["path"].to_pylist(), lengths, strict=True):
+            n_chunks[path] += 1
+            n_symbols[path] += n
+        result.records = [
+            replace(record, chunks=n_chunks[record.path], symbols=n_symbols[record.path])
+            if record.outcome == "indexed"
+            else record
+            for record in result.records
+        ]
+        return chunks
 
 
 def _load_transformation(name: str) -> TransformComponent:

@@ -1,0 +1,1 @@
+"""CodeRAG as tools for LangChain and LangGraph agents."""

@@ -1,0 +1,1 @@
+"""CodeRAG as a node of another LangGraph graph."""

@@ -1,0 +1,1 @@
+"""Adapters for LlamaIndex users: node parser, summarizer, pipeline, embedding, vector store, retrievers, tools."""
