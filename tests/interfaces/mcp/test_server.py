@@ -8,7 +8,7 @@ import threading
 import pytest
 from mcp import Client
 
-from coderag.config import settings
+from coderag.config import sections as settings
 from coderag.interfaces.mcp import arguments
 from coderag.interfaces.mcp.server import make_server
 from coderag.text.token_counts import count_tokens
