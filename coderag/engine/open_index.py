@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from coderag.config.sections import SearchSettings
 from coderag.config.settings import Settings
@@ -45,6 +45,11 @@ class _Opened(Generic[Part]):
 
     pointer: Pointer
     part: Part
+
+
+def _opened_snapshot(context: QueryContext) -> "Snapshot | OverlaidSnapshot":
+    """Return the snapshot of a context that was opened here; a corpus of others may stand on another `IndexSnapshot`."""
+    return cast("Snapshot | OverlaidSnapshot", context.corpus.snapshot)
 
 
 def _serves_until_renewed(opened: Pointer, current: Pointer) -> bool:
@@ -140,7 +145,7 @@ class OpenIndex:
             else:
                 opened = self._context = self._current(pointer, opened, self._open_context)
         below: QueryContext = opened.part
-        overlaid = self.live.over(below.corpus.snapshot, wanted=wanted, hidden=hidden, sweep=sweep)
+        overlaid = self.live.over(cast("Snapshot", below.corpus.snapshot), wanted=wanted, hidden=hidden, sweep=sweep)
         if overlaid is None:
             self._overlaid = None  # not to keep an old generation in memory
             return replace(below, settings=search)
@@ -157,7 +162,7 @@ class OpenIndex:
             sweep: Whether to look at all files.
             hide: Whether to leave out those that have changed, rather than to take them as they are now.
         """
-        stale = self.live.stale(context.corpus.snapshot, paths)
+        stale = self.live.stale(_opened_snapshot(context), paths)
         if not (stale or sweep):
             return None
         wanted, hidden = ((), stale) if hide else (stale, ())
@@ -177,9 +182,9 @@ class OpenIndex:
         known = [path for path in inside if path in indexed]
         new = [path for path in inside if path not in indexed and (self._root / path).is_file()]
         for path in inside:
-            if self.live.is_gone(context.corpus.snapshot, path):
+            if self.live.is_gone(_opened_snapshot(context), path):
                 raise InvalidQueryError(f"{path} is gone", hint="It was deleted or moved since it was indexed.")
-        if not new and not self.live.stale(context.corpus.snapshot, known):
+        if not new and not self.live.stale(_opened_snapshot(context), known):
             return context
         return self.context(context.settings, wanted=inside)
 
@@ -296,7 +301,8 @@ class OpenIndex:
                 self._renewal = None
                 if self._context is before:
                     self._context = renewed
-                    self._stored = None if renewed is None else _Opened(renewed.pointer, renewed.part.corpus.snapshot)
+                    stored = None if renewed is None else cast("Snapshot", renewed.part.corpus.snapshot)
+                    self._stored = None if renewed is None or stored is None else _Opened(renewed.pointer, stored)
 
     def _open_context(self, stored: Snapshot) -> QueryContext:
         model = self._dense_model()  # first, so that what is wrong with it is said before the graph is linked

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from coderag.codegraph.graph import CodeGraph
+from coderag.codegraph.neighbours import Neighbours
 from coderag.config.sections import SearchSettings
 from coderag.models.protocols import LanguageModel, QueryEmbedder, Reranker
 from coderag.prompting import PACKAGED, Prompts
+from coderag.stores.corpus import Corpus
 from coderag.text.path_masking import MaskedPaths
 
 
@@ -25,9 +28,9 @@ class QueryContext:
         masked_paths: How models on servers see paths; None shows them as they are.
     """
 
-    corpus: Any
-    graph: Any
-    neighbours: Any
+    corpus: Corpus
+    graph: CodeGraph
+    neighbours: Neighbours
     root: str
     embedder: QueryEmbedder
     settings: SearchSettings

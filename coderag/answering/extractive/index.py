@@ -97,8 +97,8 @@ class Index:
 
     def __init__(self, context: QueryContext) -> None:
         self.corpus: Corpus = context.corpus
-        self.graph: Any = context.graph.permissive
-        self._symbols: Any = context.graph.symbols
+        self.graph = context.graph.permissive
+        self._symbols = context.graph.symbols
         self._strict: Any = context.graph
         self._texts: dict[int, list[str]] = {}
 
