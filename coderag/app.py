@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 from coderag.config.sections import LEAST_TOKENS, MOST_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.open_index import OpenIndex
-from coderag.engine.query_input import make_query_input, resolve_filters, within
-from coderag.engine.query_runs import MOST_ROUNDS, QueryRuns, answer_of, judged
-from coderag.engine.telemetry import make_tracer
+from coderag.engine.query_input import build_query_input, check_range, resolve_filters
+from coderag.engine.query_runs import MAX_RUNS, QueryRunner, build_answer, verdict_fields
+from coderag.engine.telemetry import build_tracer
 from coderag.errors import ConfigurationError
 from coderag.ingestion.files.scanner import check_root
 from coderag.models.dense import DenseModel, ProviderDense
@@ -25,25 +25,25 @@ from coderag.models.llms.chosen import LanguageModels
 from coderag.models.protocols import LanguageModel
 from coderag.models.providers import make_dense_model
 from coderag.models.redacting import without_secrets
-from coderag.question.places import paths_of_places
-from coderag.retrieval.files_behind import files_behind
+from coderag.question.places import parse_location_paths
+from coderag.retrieval.files_behind import source_paths
 from coderag.retrieval.filters import NO_FILTERS
-from coderag.retrieval.hits import make_hits
+from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
-from coderag.retrieval.shown import remembered
-from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
+from coderag.retrieval.shown import merge_keys
+from coderag.retrieval.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.index_plan import IndexPlan
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.query import FilterValues, Goal, QueryInput, QueryOutput, QueryState
-from coderag.schema.records import context_from_record
+from coderag.schema.records import to_context
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.chat_memory import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
-from coderag.stores.index_folder import index_folder
+from coderag.stores.index_folder import find_index_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
 from coderag.system.event_loop import run_anywhere
@@ -123,17 +123,19 @@ class CodeRAG:
         if settings is not None and arguments:
             raise ConfigurationError("give either settings or single arguments, not both")
         self.settings = settings or Settings.load(self.root, trusted=trusted, **arguments)
-        self._store = IndexStore(index_folder(self.root, self.settings.storage))
+        self._store = IndexStore(find_index_folder(self.root, self.settings.storage))
         self._sessions = ContextSessions(self._store.directory)
         self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
         self._model: DenseModel | None = None
         self._language_models = LanguageModels(self.settings, language_model)
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
-        counts = SearchCounts(self._store.directory, is_on=has_language_model and self.settings.summaries.count_results)
+        counts = SearchCounts(
+            self._store.directory, is_enabled=has_language_model and self.settings.summaries.count_results
+        )
         self._opened = OpenIndex(
             self.root, self.settings, self._store, self._dense_model, self._language_models, on_edited
         )
-        self._runs = QueryRuns(load_query_graph, make_tracer(self.settings.telemetry), counts, self._opened)
+        self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._opened)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date with the files on disk: only what changed is read and embedded.
@@ -226,7 +228,7 @@ class CodeRAG:
         """The summaries of this repository: to plan them, to take some that were written elsewhere, to follow the edits."""
         from coderag.engine.enrichment import Summaries  # noqa: PLC0415  # as above
 
-        models, counts = self._language_models, self._runs.counts
+        models, counts = self._language_models, self._runs.search_counts
         return Summaries(self.root, self.settings, self._store, self._dense_model, models, self._opened, counts)
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
@@ -244,15 +246,15 @@ class CodeRAG:
         """
         given = self._input(query, "search", top_k=top_k, filters=filters)
         context, output = self._runs.run(self._open(), given)
-        return SearchHits(make_hits(context.corpus, output["results"]), **judged(output))
+        return SearchHits(build_hits(context.corpus, output["results"]), **verdict_fields(output))
 
     def with_search(self, search: SearchSettings) -> "CodeRAG":
         """Return the same repository, searched with other settings. The open index is shared. Raises as `search`."""
         self._open()  # whatever is wrong with the index is said here
         other = copy(self)
         other.settings = self.settings.model_copy(update={"search": search})
-        no_counts = SearchCounts(self._store.directory, is_on=False)  # a trial is no use of the results
-        other._runs = replace(self._runs, counts=no_counts)
+        no_counts = SearchCounts(self._store.directory, is_enabled=False)  # a trial is no use of the results
+        other._runs = replace(self._runs, search_counts=no_counts)
         return other
 
     def explain(
@@ -264,14 +266,14 @@ class CodeRAG:
         filters: Filters | None = None,
     ) -> "Explanation":
         """Return why each result is where it is, and what of it a context of `token_budget` shows. Raises as `search`."""
-        from coderag.retrieval.explanation import explain  # noqa: PLC0415  # only this verb needs it
+        from coderag.retrieval.explanation import explain_output  # noqa: PLC0415  # only this verb needs it
 
         shown = top_k or self.settings.search.top_k
         more = shown if shown > self.settings.search.top_k else None  # a context has candidates of its own number
         given = self._input(query, "context", top_k=more, token_budget=token_budget, filters=filters)
         given["explain"] = True
         context, output = self._runs.run(self._open(), given)
-        return explain(context.corpus, query, output, shown)
+        return explain_output(context.corpus, query, output, shown)
 
     def search_text(
         self,
@@ -280,7 +282,7 @@ class CodeRAG:
         regex: bool = False,
         ignore_case: bool = False,
         context_lines: int = 0,
-        limit: int = MOST_MATCHES,
+        limit: int = DEFAULT_MAX_MATCHES,
         filters: Filters | None = None,
     ) -> "TextMatches":
         """Return where a text or a regular expression stands in the indexed files, as they are on disk now.
@@ -299,13 +301,13 @@ class CodeRAG:
             RetrievalError: It takes too long.
         """
         values = self._filter_values(filters) if filters else NO_FILTERS
-        return self._opened.text_search().find(
+        return self._opened.open_text_search().find(
             text,
             "regex" if regex else "exact",
             ignore_case=ignore_case,
             filters=values,
-            limit=within("limit", limit, 1, MOST_COUNTED),
-            context_lines=within("context_lines", context_lines, 0, MOST_CONTEXT_LINES),
+            limit=check_range("limit", limit, 1, MAX_COUNTED_MATCHES),
+            context_lines=check_range("context_lines", context_lines, 0, MAX_CONTEXT_LINES),
         )
 
     def context(
@@ -332,9 +334,9 @@ class CodeRAG:
         given["format"] = format
         given["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
         _, output = self._runs.run(self._open(), given)
-        context = context_from_record({**output["context"], **judged(output)})
+        context = to_context({**output["context"], **verdict_fields(output)})
         if session:
-            self._sessions.update(session, lambda earlier: remembered(earlier, context.shown))
+            self._sessions.update(session, lambda earlier: merge_keys(earlier, context.shown))
         return context
 
     def forget(self, session: str) -> bool:
@@ -358,12 +360,14 @@ class CodeRAG:
         Raises:
             InvalidQueryError: A file is not in the index, is gone, or has no such lines.
         """
-        from coderag.retrieval.packing import pack_places  # noqa: PLC0415  # only contexts need it
+        from coderag.retrieval.packing import pack_locations  # noqa: PLC0415  # only contexts need it
 
-        budget = within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS) if token_budget is not None else None
-        paths = paths_of_places(places)
-        context = self._opened.with_files(self._open(), paths)
-        return pack_places(context.corpus, places, budget or self.settings.search.token_budget, format)
+        budget = (
+            check_range("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS) if token_budget is not None else None
+        )
+        paths = parse_location_paths(places)
+        context = self._opened.include_files(self._open(), paths)
+        return pack_locations(context.corpus, places, budget or self.settings.search.token_budget, format)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer whose citations were checked against the files on disk. Raises as `search`, and `ModelError`."""
@@ -373,7 +377,7 @@ class CodeRAG:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
         given = await asyncio.to_thread(self._input, query, "answer", token_budget=token_budget, filters=filters)
         context = await asyncio.to_thread(self._open)
-        return answer_of(*await self._runs.arun(context, given))
+        return build_answer(*await self._runs.arun(context, given))
 
     async def astream(
         self, query: str, *, token_budget: int | None = None, filters: Filters | None = None, history: str = ""
@@ -425,7 +429,7 @@ class CodeRAG:
         """Return what the chat graph works with, for a program that runs the graph itself. Raises as `search`."""
         from coderag.engine.chat import make_chat_context  # noqa: PLC0415  # loads LangGraph
 
-        query = self._opened.context(self.settings.search, sweep="unless watched")
+        query = self._opened.open_context(self.settings.search, sweep="unless watched")
         return make_chat_context(query, self._runs.arun, self.settings)
 
     def definition(self, name: str) -> list[SearchHit]:
@@ -435,12 +439,12 @@ class CodeRAG:
         context = self._open()
         for number in count():
             found = definitions(context.corpus, name)
-            paths = files_behind(context.corpus, {"results": found})
-            renewed = self._opened.refreshed(context, paths, sweep=not found) if number < MOST_ROUNDS else None
+            paths = source_paths(context.corpus, {"results": found})
+            renewed = self._opened.refresh_context(context, paths, sweep=not found) if number < MAX_RUNS else None
             if renewed is None:
                 break
             context = renewed
-        return make_hits(context.corpus, found)
+        return build_hits(context.corpus, found)
 
     @property
     def graph(self) -> "CodeGraph":
@@ -451,7 +455,7 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        return self._opened.graph()
+        return self._opened.open_graph()
 
     def callers(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
         """Return what calls a declaration, the nearest and surest first. Raises as the methods of `CodeGraph`."""
@@ -480,7 +484,7 @@ class CodeRAG:
         Raises:
             StoreError: The index cannot be read.
         """
-        return self._opened.edited()
+        return self._opened.list_edited_files()
 
     def follow(self) -> None:
         """Watch the files from now on, so that every answer sees every edit that was complete before the question.
@@ -508,7 +512,7 @@ class CodeRAG:
         """
         from coderag.codegraph.export.writing import graph_chunks  # noqa: PLC0415  # only this verb needs it
 
-        return graph_chunks(self._store.open().graph(), to, self._project)
+        return graph_chunks(self._store.open().read_graph(), to, self._project)
 
     def send_graph(self, to: "ServerKind") -> "Loaded":
         """Replace this repository's graph in the property graph of the settings.
@@ -556,9 +560,9 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        from coderag.engine.index_status import index_status  # noqa: PLC0415  # only this verb needs it
+        from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # only this verb needs it
 
-        return index_status(self.root, self.settings, self._store.open())
+        return read_index_status(self.root, self.settings, self._store.open())
 
     # Inside
 
@@ -577,7 +581,7 @@ class CodeRAG:
         return self.settings.project or self.root.name
 
     def _open(self) -> QueryContext:
-        return self._opened.context(self.settings.search)
+        return self._opened.open_context(self.settings.search)
 
     def _input(
         self,
@@ -589,7 +593,7 @@ class CodeRAG:
         filters: Filters | None = None,
     ) -> QueryInput:
         values = self._filter_values(filters) if filters else None
-        return make_query_input(query, goal, top_k=top_k, token_budget=token_budget, filters=values)
+        return build_query_input(query, goal, top_k=top_k, token_budget=token_budget, filters=values)
 
     def _filter_values(self, filters: Filters) -> FilterValues:
         return resolve_filters(filters, self.root, self._store)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from coderag import __version__
-from coderag.stores.lexical import K1, B, bm25_weights
+from coderag.stores.lexical import K1, B, compute_bm25_weights
 from coderag.text.tokenizer import query_terms
 
 from .engines import Look
@@ -31,9 +31,9 @@ class Bm25Engine:
         self._repository = repository
         self.settings: Mapping[str, SettingValue] = {"bm25.k1": K1, "bm25.b": B}
         snapshot = repository.snapshot
-        self._index = bm25_weights(snapshot.counts().body)
-        self._term_ids = {term: number for number, term in enumerate(snapshot.terms())}
-        table = snapshot.chunks(_COLUMNS)
+        self._index = compute_bm25_weights(snapshot.read_counts().body)
+        self._term_ids = {term: number for number, term in enumerate(snapshot.read_terms())}
+        table = snapshot.read_chunks(_COLUMNS)
         self._places = list(zip(*(table[name].to_pylist() for name in _COLUMNS), strict=True))
 
     def search(self, question: str, top_k: int) -> list[RankedResult]:

@@ -139,7 +139,9 @@ def fit(asked: Sequence[Asked], features: Sequence[str]) -> Calibration:
     found = minimize(_loss(values / scale, answerable.astype(float), weights), np.zeros(len(features) + 1), jac=True).x
     rounded = dict(zip(features, np.round(found[:-1] / scale, 2).tolist(), strict=True))
     model = Calibration(round(float(found[-1]), 2), rounded, weak_below=0.0, not_found_below=0.0)
-    sure = [1.0 if one.looked_up else model.probability(one.features) for one in asked if one.kind == "answerable"]
+    sure = [
+        1.0 if one.looked_up else model.compute_probability(one.features) for one in asked if one.kind == "answerable"
+    ]
     weak, not_found = np.quantile(sure, (WEAK_SHARE, NOT_FOUND_SHARE)).tolist()
     return Calibration(model.bias, rounded, weak_below=round(weak, 3), not_found_below=round(not_found, 3))
 
@@ -169,7 +171,9 @@ def held_out(asked: Sequence[Asked], features: Sequence[str]) -> list[Evidence]:
         if pair not in verdicts:
             others = [other for other in asked if not {other.repository, other.written_for} & set(pair)]
             verdicts[pair] = fit(others, features)
-        told.append("found" if one.looked_up else verdicts[pair].verdict(verdicts[pair].probability(one.features)))
+        told.append(
+            "found" if one.looked_up else verdicts[pair].classify(verdicts[pair].compute_probability(one.features))
+        )
     return told
 
 

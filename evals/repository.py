@@ -81,12 +81,12 @@ class Repository:
     @cached_property
     def languages(self) -> Mapping[str, str]:
         """The language of each indexed file."""
-        return {record.path: record.language for record in self.snapshot.files() if record.outcome == "indexed"}
+        return {record.path: record.language for record in self.snapshot.read_files() if record.outcome == "indexed"}
 
     @cached_property
     def declarations(self) -> Mapping[str, Sequence[SymbolRecord]]:
         """What each indexed file declares."""
-        table = self.snapshot.chunks(["path", "symbols"])
+        table = self.snapshot.read_chunks(["path", "symbols"])
         declared: dict[str, list[SymbolRecord]] = defaultdict(list)
         for path, symbols in zip(table["path"].to_pylist(), table["symbols"].to_pylist(), strict=True):
             declared[path].extend(symbols)
@@ -107,7 +107,7 @@ class Repository:
 
     @cached_property
     def _records(self) -> Mapping[str, FileRecord]:
-        return {record.path: record for record in self.snapshot.files()}
+        return {record.path: record for record in self.snapshot.read_files()}
 
     def shown_lines(self, path: str, start_line: int, text: str, end_line: int) -> frozenset[int]:
         """Return which lines of a piece of a file a text shows, where the text may leave some out."""

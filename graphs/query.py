@@ -6,7 +6,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from coderag.nodes.steps import FIRST, NEXT, NODES
+from coderag.nodes.steps import FIRST_NODE, NEXT_NODE, NODES
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
 
@@ -18,10 +18,10 @@ _WITHOUT_CHECKPOINTS: Final[RunnableConfig] = {"configurable": {"__pregel_durabi
 def build() -> CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]:
     """Return the compiled graph."""
     builder = StateGraph(QueryState, context_schema=QueryContext, input_schema=QueryInput, output_schema=QueryOutput)
-    builder.add_edge(START, FIRST)
+    builder.add_edge(START, FIRST_NODE)
     for name, node in NODES.items():
         builder.add_node(name, node)
-    for name, following in NEXT.items():
+    for name, following in NEXT_NODE.items():
         if isinstance(following, str):
             builder.add_edge(name, following)
         else:

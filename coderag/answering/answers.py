@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import Final
 
 from coderag.answering.citations import CitationChecker
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.extract import extract
-from coderag.answering.generated.evidence_text import Evidence, numbered_evidence
-from coderag.answering.generated.generate import Emit, generate
-from coderag.answering.generated.statements import with_places
+from coderag.answering.generated.evidence_text import NumberedEvidence, number_evidence
+from coderag.answering.generated.generate import EmitText, generate_text
+from coderag.answering.generated.statements import replace_places
 from coderag.answering.shapes import shape_of
 from coderag.models.protocols import LanguageModel
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import AnswerShape
-from coderag.stores.pieces import context_pieces, related_pieces, result_pieces
+from coderag.stores.pieces import build_related_snippets, build_result_snippets, gather_snippets
 
-_CHANGED: Final = " *(not verified: changed since it was indexed)*"
+_CHANGED_NOTE: Final = " *(not verified: changed since it was indexed)*"
 
 
-async def write_answer(context: QueryContext, state: QueryState, emit: Emit) -> Answer:
+async def write_answer(context: QueryContext, state: QueryState, emit: EmitText) -> Answer:
     """Return the answer to the state's question, every claim of it checked.
 
     Args:
@@ -34,64 +34,69 @@ async def write_answer(context: QueryContext, state: QueryState, emit: Emit) -> 
     Raises:
         ModelError: The configured language model failed.
     """
-    checker = CitationChecker(Path(context.root), context.corpus.snapshot.files())
+    checker = CitationChecker(Path(context.root), context.corpus.snapshot.read_files())
     if context.language_model is not None:
-        pieces = list(chain.from_iterable(context_pieces(context.corpus, state)))
-        evidence = numbered_evidence(state, pieces, context.masked_paths)
+        snippets = list(chain.from_iterable(gather_snippets(context.corpus, state)))
+        evidence = number_evidence(state, snippets, context.masked_paths)
         if evidence:  # else there is nothing to cite, and whatever a model says of it would be dropped
-            return await _generated(context.language_model, context, state, evidence, checker, emit)
-    extracted = _extract(context, state, checker)
-    emit("text", extracted.text)
-    return extracted
+            return await _generate_answer(context.language_model, context, state, evidence, checker, emit)
+    answer = _extract_answer(context, state, checker)
+    emit("text", answer.text)
+    return answer
 
 
-async def _generated(
+async def _generate_answer(
     model: LanguageModel,
     context: QueryContext,
     state: QueryState,
-    evidence: Sequence[Evidence],
+    evidence: Sequence[NumberedEvidence],
     checker: CitationChecker,
-    emit: Emit,
+    emit: EmitText,
 ) -> Answer:
     shape: AnswerShape = shape_of(state)
-    written = await generate(model, context, state, shape, evidence, checker, emit)
-    text, missing, citations, claims = written.text, written.missing, written.citations, written.claims
-    if written.answers:
+    generated = await generate_text(model, context, state, shape, evidence, checker, emit)
+    text, missing, citations, claims = generated.text, generated.missing, generated.citations, generated.claims
+    if generated.has_claims:
         shape = "explanation" if shape == "not_found" else shape
     else:
         shape = "not_found"
-        extracted = _extract(context, {**state, "evidence": "not_found"}, checker)
-        rest = "\n\n".join(filter(None, [_none_held(model, len(claims)), extracted.text]))
-        rest = f"\n\n{rest}" if text else rest
+        extracted = _extract_answer(context, {**state, "evidence": "not_found"}, checker)
+        fallback = "\n\n".join(filter(None, [_format_none_verified(model, len(claims)), extracted.text]))
+        fallback = f"\n\n{fallback}" if text else fallback
         missing, citations = [*missing, *extracted.missing], [*extracted.citations, *citations]
-        behind = len(extracted.citations)
-        claims = [replace(one, citations=[position + behind for position in one.citations]) for one in claims]
-        emit("text", rest)
-        text += rest
+        offset = len(extracted.citations)
+        claims = [replace(claim, citations=[position + offset for position in claim.citations]) for claim in claims]
+        emit("text", fallback)
+        text += fallback
     return replace(
-        _answer(state, shape, text, claims, citations, missing),
+        _build_answer(state, shape, text, claims, citations, missing),
         generator=model.name,
-        flagged=[f"{one.lines.location}: {', '.join(one.findings)}" for one in evidence if one.findings],
-        redacted=written.redacted,
+        flagged=[f"{claim.cited_lines.location}: {', '.join(claim.findings)}" for claim in evidence if claim.findings],
+        redacted=generated.redacted,
     )
 
 
-def _extract(context: QueryContext, state: QueryState, checker: CitationChecker) -> Answer:
+def _extract_answer(context: QueryContext, state: QueryState, checker: CitationChecker) -> Answer:
     """Return the answer from the evidence; lines that moved are cited where they are, what has changed is marked."""
     corpus = context.corpus
-    draft = extract(context, state, result_pieces(corpus, state["results"]), related_pieces(corpus, state["related"]))
-    lines = list(dict.fromkeys(one for claim in draft.claims for one in claim.cited))
-    citations = [checker.check(one) for one in lines]
-    moved = {old.location: new.location for old, new in zip(lines, citations, strict=True) if new.moved_from}
-    text = with_places(draft.text, moved)
+    draft = extract(
+        context,
+        state,
+        build_result_snippets(corpus, state["results"]),
+        build_related_snippets(corpus, state["related"]),
+    )
+    lines = list(dict.fromkeys(cited for claim in draft.claims for cited in claim.cited_lines))
+    citations = [checker.check(cited) for cited in lines]
+    moved_places = {old.location: new.location for old, new in zip(lines, citations, strict=True) if new.moved_from}
+    text = replace_places(draft.text, moved_places)
     for citation in citations:
         if not citation.verified:
-            text = text.replace(f"`{citation.location}`", f"`{citation.location}`{_CHANGED}")
-    claims = [_checked(claim.text, claim.cited, lines, citations) for claim in draft.claims]
-    return _answer(state, draft.shape, text, claims, citations, draft.missing)
+            text = text.replace(f"`{citation.location}`", f"`{citation.location}`{_CHANGED_NOTE}")
+    claims = [_check_claim(claim.text, claim.cited_lines, lines, citations) for claim in draft.claims]
+    return _build_answer(state, draft.shape, text, claims, citations, draft.missing)
 
 
-def _answer(
+def _build_answer(
     state: QueryState,
     shape: AnswerShape,
     text: str,
@@ -114,18 +119,27 @@ def _answer(
     )
 
 
-def _checked(text: str, cited: Sequence[Lines], lines: Sequence[Lines], citations: Sequence[Citation]) -> AnswerClaim:
-    positions = [lines.index(one) for one in cited]
-    reason = next((f"{one.location}: {one.reason}" for one in map(citations.__getitem__, positions) if one.reason), "")
+def _check_claim(
+    text: str, cited: Sequence[CitedLines], lines: Sequence[CitedLines], citations: Sequence[Citation]
+) -> AnswerClaim:
+    positions = [lines.index(cited_lines) for cited_lines in cited]
+    reason = next(
+        (
+            f"{cited_lines.location}: {cited_lines.reason}"
+            for cited_lines in map(citations.__getitem__, positions)
+            if cited_lines.reason
+        ),
+        "",
+    )
     if not positions:
         return AnswerClaim(text, [], "uncited", "it cites nothing")
     return AnswerClaim(text, positions, "unsupported" if reason else "verified", reason)
 
 
-def _none_held(model: LanguageModel, claims: int) -> str:
+def _format_none_verified(model: LanguageModel, claim_count: int) -> str:
     """Return what is said of claims none of which is in the answer."""
-    if not claims:
+    if not claim_count:
         return ""
-    if claims == 1:
+    if claim_count == 1:
         return f"*The one statement that {model.name} made could not be verified, so it is left out.*"
-    return f"*None of the {claims} statements that {model.name} made could be verified, so they are left out.*"
+    return f"*None of the {claim_count} statements that {model.name} made could be verified, so they are left out.*"

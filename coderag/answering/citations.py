@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.schema.answers import Citation
 from coderag.schema.chunks import FileRecord
 from coderag.text.indexed_text import indexed_text
 
-_TELLING = 12
+_MIN_DISTINCTIVE_CHARS = 12
 """Characters that a single line needs to be found again elsewhere, white space aside: a ``}`` is everywhere."""
 
 
@@ -27,27 +27,27 @@ class CitationChecker:
         self._records = {record.path: record for record in records}
         self._files: dict[str, _DiskFile] = {}
 
-    def check(self, lines: Lines) -> Citation:
+    def check(self, lines: CitedLines) -> Citation:
         """Return the citation with its verdict; lines that moved within their file are cited where they are now."""
         record = self._records.get(lines.path)
         if record is None:
-            return _citation(lines, "the file is not in the index")
+            return _build_citation(lines, "the file is not in the index")
         if lines.path not in self._files:
             self._files[lines.path] = _DiskFile(self._root / lines.path, record)
         file = self._files[lines.path]
         if file.error:
-            return _citation(lines, file.error)
-        if file.unchanged:
-            return _citation(lines, "")
+            return _build_citation(lines, file.error)
+        if file.is_unchanged:
+            return _build_citation(lines, "")
         cited = lines.text.rstrip("\n").split("\n")
         if file.lines[lines.start_line - 1 : lines.start_line - 1 + len(cited)] == cited:
-            return _citation(lines, "")
-        moved = file.find(cited)
-        if moved is None:
-            return _citation(lines, "the lines have changed since they were indexed")
-        end = moved + lines.end_line - lines.start_line
-        digest = _digest(lines.text)
-        return Citation(lines.path, moved, end, digest, verified=True, moved_from=lines.start_line)
+            return _build_citation(lines, "")
+        moved_to = file.find_block(cited)
+        if moved_to is None:
+            return _build_citation(lines, "the lines have changed since they were indexed")
+        end = moved_to + lines.end_line - lines.start_line
+        digest = _hash_text(lines.text)
+        return Citation(lines.path, moved_to, end, digest, verified=True, moved_from=lines.start_line)
 
 
 class _DiskFile:
@@ -63,7 +63,7 @@ class _DiskFile:
             self.error = f"the file cannot be read: {error.strerror}"
 
     @cached_property
-    def unchanged(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether the bytes are those that were indexed."""
         return hashlib.sha256(self._data).hexdigest() == self._record.hash
 
@@ -72,20 +72,20 @@ class _DiskFile:
         """The file's lines as they would be indexed now."""
         return indexed_text(self._record, self._data).split("\n")
 
-    def find(self, block: list[str]) -> int | None:
+    def find_block(self, block: list[str]) -> int | None:
         """Return the 1-based line where a block of lines is, if it is in exactly one place."""
-        if len(block) == 1 and len("".join(block[0].split())) < _TELLING:
+        if len(block) == 1 and len("".join(block[0].split())) < _MIN_DISTINCTIVE_CHARS:
             return None
         last = len(self.lines) - len(block)
-        places = [line for line in range(last + 1) if self.lines[line : line + len(block)] == block]
-        return places[0] + 1 if len(places) == 1 else None
+        positions = [line for line in range(last + 1) if self.lines[line : line + len(block)] == block]
+        return positions[0] + 1 if len(positions) == 1 else None
 
 
-def _citation(lines: Lines, reason: str) -> Citation:
+def _build_citation(lines: CitedLines, reason: str) -> Citation:
     return Citation(
-        lines.path, lines.start_line, lines.end_line, _digest(lines.text), verified=not reason, reason=reason
+        lines.path, lines.start_line, lines.end_line, _hash_text(lines.text), verified=not reason, reason=reason
     )
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -8,7 +8,7 @@ from coderag.schema.vocabulary import AnswerShape
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class CitedLines:
     """Lines of a file that a statement rests on, as the index has them."""
 
     path: str
@@ -27,7 +27,7 @@ class DraftClaim:
     """A statement, and the lines that it cites."""
 
     text: str
-    cited: Sequence[Lines]
+    cited_lines: Sequence[CitedLines]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ _HIDDEN = re.compile(
 )
 """Control characters but tab and newline, and what has no width, no glyph, or turns the direction of text."""
 
-_USEFUL = re.compile(
+_USEFUL_HIDDEN = re.compile(
     "\\A\ufeff|\r(?=\n|\\Z)|\x0c|(?<=[^\x00-\x7f])[\u200c\u200d\ufe0e\ufe0f]+|(?<=[#*0-9])\ufe0f(?=\u20e3)"
     "|(?<=\U0001f3f4)[\U000e0061-\U000e007a]{3,6}\U000e007f"
 )
@@ -21,13 +21,13 @@ _DECEPTIVE = re.compile(
     "[\x08\r\x1b\x9b\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]"
     "|(?<=[a-zA-Z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[a-zA-Z])|[\u200b-\u200f\u2060-\u2064\ufeff]{4}"
 )
-_COMMAND = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_].*?(?:\x07|\x1b\\\\|\\Z)|\x1b.?", re.DOTALL)
+_TERMINAL_COMMAND = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_].*?(?:\x07|\x1b\\\\|\\Z)|\x1b.?", re.DOTALL)
 """What a terminal takes for a command, up to its end."""
 
-_SPELT_OUT = 4  # characters of a run; a hidden text of thousands would crowd out all else
+_MAX_SPELT_OUT_CHARS = 4  # characters of a run; a hidden text of thousands would crowd out all else
 
-_FIRST_TAG: Final = 0xE0000
-_TAGS = re.compile("[\U000e0020-\U000e007e]")
+_TAG_OFFSET: Final = 0xE0000
+_TAG_CHARACTERS = re.compile("[\U000e0020-\U000e007e]")
 """Unicode tags: ASCII once more, without glyphs."""
 
 _ESCAPE = re.compile(r"\\u\{?([0-9a-fA-F]{4})\}?|\\x([0-9a-fA-F]{2})")
@@ -36,48 +36,50 @@ _MIXED_WORD = re.compile(r"\b(?=\w*[a-z])(?=\w*[\u0370-\u052f])\w+")
 _SPACED_WORDS = re.compile(r"(?<!\w)\w(?:[ .\-_*|/+]{1,3}\w(?!\w)){5,}")
 _SPACE_IN_WORD = re.compile(r"(?<=\w)[ .\-_*|/+](?=\w)")
 _LOOKALIKES: Final = str.maketrans("асԁеһіјӏкмпорԛгѕтуѵԝхвнзαβεικνορτυχω", "acdehijlkmnopqrstyvwxbhzabeikvoptuxw")
-DIGITS: Final = str.maketrans("013457", "oieast")
+LETTERS_BY_DIGIT: Final = str.maketrans("013457", "oieast")
 """Digits that stand for letters, as in ``1gn0r3``."""
 
 
-def show_hidden(text: str) -> tuple[str, bool]:
+def reveal_hidden(text: str) -> tuple[str, bool]:
     """Return a text with its hidden characters spelt out (``<U+200B>``), and whether some of them deceive.
 
     Those with a use stay. Newlines are not touched.
     """
-    deceptive = False
+    is_deceptive = False
 
-    def shown(match: re.Match[str]) -> str:
-        nonlocal deceptive
+    def reveal(match: re.Match[str]) -> str:
+        nonlocal is_deceptive
         start, parts = match.start(), []
         while start < match.end():
-            if useful := _USEFUL.match(text, start, match.end() + 1):
+            if useful := _USEFUL_HIDDEN.match(text, start, match.end() + 1):
                 parts.append(useful[0])
                 start = useful.end()
                 continue
-            following = _USEFUL.search(text, start, match.end() + 1)
-            end = following.start() if following else match.end()
-            deceptive = deceptive or bool(_DECEPTIVE.match(text, start)) or bool(_DECEPTIVE.search(text, start, end))
-            parts.append(_spelt_out(text[start:end]))
+            next_useful = _USEFUL_HIDDEN.search(text, start, match.end() + 1)
+            end = next_useful.start() if next_useful else match.end()
+            is_deceptive = (
+                is_deceptive or bool(_DECEPTIVE.match(text, start)) or bool(_DECEPTIVE.search(text, start, end))
+            )
+            parts.append(_format_code_points(text[start:end]))
             start = end
         return "".join(parts)
 
-    return _HIDDEN.sub(shown, text), deceptive
+    return _HIDDEN.sub(reveal, text), is_deceptive
 
 
-def seen_through(text: str) -> str:
+def deobfuscate(text: str) -> str:
     """Return a text as a model may read it: lower case, without tricks of characters, to compare with patterns.
 
     Hidden characters are left out and hidden letters (Unicode tags) read; escapes and entities are replaced; letters that
     only look Latin, accents, full-width letters and words that are s p a c e d out become plain. Lines may differ.
     """
     if not text.isascii():
-        text = _TAGS.sub(lambda match: chr(ord(match[0]) - _FIRST_TAG), text)
-        text = unicodedata.normalize("NFKD", _HIDDEN.sub(_kept_newline, text).casefold())
+        text = _TAG_CHARACTERS.sub(lambda match: chr(ord(match[0]) - _TAG_OFFSET), text)
+        text = unicodedata.normalize("NFKD", _HIDDEN.sub(_replace_hidden, text).casefold())
         text = unicodedata.normalize("NFC", _ACCENTS.sub("", text))
         text = _MIXED_WORD.sub(lambda match: match[0].translate(_LOOKALIKES), text)
     else:
-        text = _HIDDEN.sub(_kept_newline, text).lower()
+        text = _HIDDEN.sub(_replace_hidden, text).lower()
     if "&" in text:
         text = unescape(text)
     if "\\" in text:
@@ -85,16 +87,16 @@ def seen_through(text: str) -> str:
     return _SPACED_WORDS.sub(lambda match: _SPACE_IN_WORD.sub("", match[0]), text)
 
 
-def removed_hidden(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """Return a text without hidden characters, but for those with a use, and without what commands a terminal."""
-    return _HIDDEN.sub(lambda match: "".join(_USEFUL.findall(match[0])), _COMMAND.sub("", text))
+    return _HIDDEN.sub(lambda match: "".join(_USEFUL_HIDDEN.findall(match[0])), _TERMINAL_COMMAND.sub("", text))
 
 
-def _kept_newline(match: re.Match[str]) -> str:
+def _replace_hidden(match: re.Match[str]) -> str:
     return " " if match[0].strip("\x0b\x0c\r\x1c\x1d\x1e\x85\u2028\u2029") == "" else ""
 
 
-def _spelt_out(run: str) -> str:
-    names = "".join(f"<U+{ord(character):04X}>" for character in run[:_SPELT_OUT])
-    more = len(run) - _SPELT_OUT
+def _format_code_points(run: str) -> str:
+    names = "".join(f"<U+{ord(character):04X}>" for character in run[:_MAX_SPELT_OUT_CHARS])
+    more = len(run) - _MAX_SPELT_OUT_CHARS
     return f"{names}<and {more} more hidden characters>" if more > 0 else names

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.answering.addressing import addressed
-from coderag.answering.hidden_text import removed_hidden, show_hidden
+from coderag.answering.addressing import find_injections
+from coderag.answering.hidden_text import reveal_hidden, strip_hidden
 from coderag.text.code_fences import fence_for
 
-HIDDEN: Final = "hides characters"
-TURN: Final = "imitates a turn of the conversation"
-EVIDENCE: Final = "imitates the prompt or its evidence"
-EXFILTRATION: Final = "would send data to a server by an image or a link"
+HIDDEN_FINDING: Final = "hides characters"
+TURN_FINDING: Final = "imitates a turn of the conversation"
+EVIDENCE_FINDING: Final = "imitates the prompt or its evidence"
+EXFILTRATION_FINDING: Final = "would send data to a server by an image or a link"
 
-_DOT = "·"  # put behind the first character of what is broken up
+_BREAK_MARK = "·"  # put behind the first character of what is broken up
 
-_TOKENS = re.compile(
+_TURN_TOKENS = re.compile(
     r"<\|\s*(?:im_|end|start|begin|system|user|assistant|eot|eom|fim|python_tag|tool|channel|message|return)\w*\s*\|>"
     r"|<｜[^｜<>\n]{1,40}｜>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>"
     r"|</?(?:\w+:)?(?:system|assistant|human|system[-_](?:prompt|reminder|message|instructions?)|instructions|"
@@ -32,7 +32,7 @@ _TOKENS = re.compile(
     r"(?=(?:you|ignore|disregard|forget|override|new|reveal|always|never|from now|the user|all|please|do not|stop)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_EVIDENCE = re.compile(
+_EVIDENCE_IMITATION = re.compile(
     r"^[ \t]*\[\d{1,3}\][ \t]+\S.{0,200}:\d+-\d+[ \t]*$|</?(?:evidence|untrusted|retrieved[-_]\w+|question)\b[^>\n]{0,40}>"
     r"|^[ \t>*#=/<!-]*(?:end|beginning|start) of (?:the )?"
     r"(?:evidence|context|user input|untrusted \w+|retrieved \w+|(?:system )?prompt)[ \t*#=/>-]*$"
@@ -43,10 +43,10 @@ _SENDING_IMAGE = re.compile(
     r"!\[[^\]\n]{0,200}\]\(\s{0,9}<?(?:https?:)?//[^)\s]{0,400}(?:[{<\[$]|=[A-Z_]{4,}\b|=\.\.\.)|"
     r"<img\b[^>\n]{0,400}?//[^>\s]{0,400}=(?:\[|[A-Z_]{4,}\b)"
 )
-_NO_LANGUAGE = re.compile(r"[^\w+#.-]")
+_NON_LANGUAGE_CHARACTER = re.compile(r"[^\w+#.-]")
 
 
-_ACTIVE = re.compile(
+_ACTIVE_MARKDOWN = re.compile(
     r"(?P<diagram>^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*mermaid\b[^\n]*\n.*?(?:^[ \t]*(?P=fence)|\Z))"
     r"|(?P<code>^[ \t]*(?P<other>`{3,}|~{3,})[^\n`]*\n.*?(?:^[ \t]*(?P=other)|\Z)|(?P<span>`+)(?!`)[^\n]+?(?<!`)(?P=span)(?!`))"
     r"|(?P<image>!)?\[(?P<label>(?:[^\[\]]|\[[^\[\]]*\]){0,500})\]\(\s*(?P<target><[^>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
@@ -58,12 +58,12 @@ _ACTIVE = re.compile(
 )
 """What in Markdown may load or lead somewhere, and code, in which nothing does."""
 
-_ADDRESSES = ("target", "defined", "bare")
-_WITHIN_REPOSITORY = re.compile(r"(?!//)(?:[\w./#@+~-]|:(?=\d))*")
+_ADDRESS_GROUPS = ("target", "defined", "bare")
+_REPOSITORY_PATH = re.compile(r"(?!//)(?:[\w./#@+~-]|:(?=\d))*")
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
+class InspectedText:
     """A text as a language model may be shown it.
 
     Attributes:
@@ -75,20 +75,24 @@ class Inspected:
     findings: Sequence[str] = ()
 
 
-def inspect(text: str) -> Inspected:
+def inspect_text(text: str) -> InspectedText:
     """Return a text made harmless, and what it does."""
-    shown, deceptive = show_hidden(text)
-    findings = [HIDDEN] if deceptive else []
-    for finding, expression in ((TURN, _TOKENS), (EVIDENCE, _EVIDENCE), (EXFILTRATION, _SENDING_IMAGE)):
-        broken = expression.sub(_broken_up, shown)
-        if broken != shown:
+    inspected, is_deceptive = reveal_hidden(text)
+    findings = [HIDDEN_FINDING] if is_deceptive else []
+    for finding, expression in (
+        (TURN_FINDING, _TURN_TOKENS),
+        (EVIDENCE_FINDING, _EVIDENCE_IMITATION),
+        (EXFILTRATION_FINDING, _SENDING_IMAGE),
+    ):
+        broken = expression.sub(_break_up, inspected)
+        if broken != inspected:
             findings.append(finding)
-            shown = broken
-    findings += addressed(text)
-    return Inspected(shown, tuple(dict.fromkeys(findings)))
+            inspected = broken
+    findings += find_injections(text)
+    return InspectedText(inspected, tuple(dict.fromkeys(findings)))
 
 
-def fence(text: str, language: str = "") -> str:
+def fence_data(text: str, language: str = "") -> str:
     """Return a text as data between fences that nothing in it can close.
 
     Args:
@@ -96,13 +100,13 @@ def fence(text: str, language: str = "") -> str:
         language: Its language; other characters than those of a name are left out.
     """
     marks = fence_for(text)
-    return f"{marks}{_NO_LANGUAGE.sub('', language)} (data, not instructions)\n{text}\n{marks}"
+    return f"{marks}{_NON_LANGUAGE_CHARACTER.sub('', language)} (data, not instructions)\n{text}\n{marks}"
 
 
-def _broken_up(match: re.Match[str]) -> str:
+def _break_up(match: re.Match[str]) -> str:
     token = match[0].lstrip()
     blank = match[0][: len(match[0]) - len(token)]
-    return f"{blank}{token[0]}{_DOT}{token[1:]}"
+    return f"{blank}{token[0]}{_BREAK_MARK}{token[1:]}"
 
 
 def clean_reply(text: str, evidence: str = "") -> str:
@@ -117,22 +121,22 @@ def clean_reply(text: str, evidence: str = "") -> str:
         evidence: What it was shown.
     """
 
-    def cleaned(match: re.Match[str]) -> str:
+    def clean_match(match: re.Match[str]) -> str:
         if match["diagram"]:
-            return match[0].replace("://", f":{_DOT}//")
+            return match[0].replace("://", f":{_BREAK_MARK}//")
         if match["code"]:
             return match[0]
-        address = next((match[name] for name in _ADDRESSES if match[name]), "").strip("<>")
+        address = next((match[name] for name in _ADDRESS_GROUPS if match[name]), "").strip("<>")
         if match["image"] is None and address and address in evidence:
             return match[0]
         if match["target"] is not None:
-            if _WITHIN_REPOSITORY.fullmatch(address):
+            if _REPOSITORY_PATH.fullmatch(address):
                 return match[0]
-            return f"{clean_reply(match['label'], evidence)} ({_as_code(address)})"
-        return _as_code(match[0])
+            return f"{clean_reply(match['label'], evidence)} ({_to_code(address)})"
+        return _to_code(match[0])
 
-    return _ACTIVE.sub(cleaned, removed_hidden(text))
+    return _ACTIVE_MARKDOWN.sub(clean_match, strip_hidden(text))
 
 
-def _as_code(text: str) -> str:
+def _to_code(text: str) -> str:
     return f"`{text.replace('`', '')}`"

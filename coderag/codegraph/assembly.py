@@ -24,10 +24,10 @@ from coderag.stores.graph_tables import (
     EXTERNAL_KIND,
     FILE_KIND,
     GraphTables,
-    edge_schema,
-    empty_graph,
-    facts_schema,
-    node_schema,
+    build_edge_schema,
+    build_empty_graph,
+    build_facts_schema,
+    build_node_schema,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Assembly:
         self._program = program
         self._moved = moved
         self._linked = linked
-        self._last = empty_graph() if last is None else last
+        self._last = build_empty_graph() if last is None else last
         self._old_paths: list[str] = self._last.facts["path"].to_pylist()
         old_files = {path: number for number, path in enumerate(self._old_paths)}
         rows = program.rows
@@ -212,7 +212,7 @@ class Assembly:
         columns = {name: pa.array(values) for name, values in edges.items()}
         columns["relation"] = _words(edges["relation"], _RELATIONS)
         columns["resolver"] = _words(edges["resolver"], list(self._resolvers))
-        schema = edge_schema()
+        schema = build_edge_schema()
         return pa.table([columns[field.name].cast(field.type) for field in schema], schema=schema)
 
     # Nodes
@@ -229,7 +229,7 @@ class Assembly:
             code_of = {word: code for code, word in enumerate(words)}
             columns[name] = _words(np.array([code_of[value] for value in values], np.int32)[files], words)
         columns["centrality"] = pa.array(np.zeros(len(files), np.float32))
-        schema = node_schema()
+        schema = build_node_schema()
         return pa.table([columns[field.name] for field in schema], schema=schema)
 
     def _own_columns(self) -> "dict[str, pa.Array]":
@@ -298,7 +298,7 @@ class Assembly:
         columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in FactsRow._fields}
         columns["consulted"] = [sorted(one.files) for one in consulted]
         columns["names"] = [sorted(one.keys) for one in consulted]
-        fresh = pa.table(columns, schema=facts_schema())
+        fresh = pa.table(columns, schema=build_facts_schema())
         if len(rows) == len(self._old_of):
             return fresh
         kept, n_fresh, parts = self._kept_facts(), 0, []

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coderag.schema.chunks import FileRecord
-from coderag.stores.disk import replace_file, storage_errors
+from coderag.stores.disk import map_storage_errors, replace_file
 from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.graph_tables import GraphTables
 from coderag.system.gc_tuning import collector_paused
@@ -69,7 +69,7 @@ def read_imported(directory: Path) -> "ImportedEdges | None":
         return None
     from coderag.codegraph.scip.imported import ImportedEdges  # noqa: PLC0415  # seldom there
 
-    with storage_errors(f"read {path}"):
+    with map_storage_errors(f"read {path}"):
         return ImportedEdges.from_bytes(path.read_bytes())
 
 

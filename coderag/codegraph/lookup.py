@@ -88,7 +88,7 @@ def _at(corpus: Corpus, location: str) -> Candidate | None:
     if row is None:
         return None
     line = int(location.rpartition(":")[2])
-    around = [member for member in corpus.members[row] if member["start_line"] <= line <= member["end_line"]]
+    around = [member for member in corpus.chunk_symbols[row] if member["start_line"] <= line <= member["end_line"]]
     if not around:
         return _candidate(corpus, row, _EXACT_PLACE, "", None)
     inner = max(around, key=lambda member: member["start_line"])
@@ -101,8 +101,8 @@ def _similar(corpus: Corpus, analysis: Analysis) -> Found:
     """Turn a place in the code, or a snippet, into the terms to look for."""
     for entity in analysis["entities"]:
         if entity["kind"] == "location" and (row := _row_at(corpus, entity["text"])) is not None:
-            text = corpus.texts([row])[0]
-            return Found([], _about(analysis, text, corpus.value("id", row)))
+            text = corpus.read_texts([row])[0]
+            return Found([], _about(analysis, text, corpus.get_value("id", row)))
         if entity["kind"] == "snippet":
             return Found([], _about(analysis, entity["text"], ""))
     return Found([], analysis)
@@ -117,7 +117,7 @@ def _row_at(corpus: Corpus, location: str) -> int | None:
     path, _, line = location.rpartition(":")
     named = [file for file, known in enumerate(corpus.paths) if f"/{known}".endswith(f"/{path}")]
     named.sort(key=lambda file: len(corpus.paths[file]))  # the whole path before the end of another
-    rows = (row for file in named[:1] for row in corpus.chunk_rows(file))
+    rows = (row for file in named[:1] for row in corpus.get_chunk_rows(file))
     return next((row for row in rows if corpus.start_lines[row] <= int(line) <= corpus.end_lines[row]), None)
 
 
@@ -136,7 +136,7 @@ def _candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[Graph
             continue
         shown = symbols.node(outer) if (outer := _function_around(symbols, neighbour)) is not None else neighbour
         line = neighbour.line if neighbour.relation in _USERS else neighbour.start_line
-        chunks = corpus.chunk_rows(files[neighbour.path])
+        chunks = corpus.get_chunk_rows(files[neighbour.path])
         row = next((row for row in chunks if corpus.start_lines[row] <= line <= corpus.end_lines[row]), chunks[0])
         symbol = "" if is_file else shown.qualified_name
         lines = _shown(corpus, row, min(shown.start_line, line), shown.end_line)
@@ -198,7 +198,7 @@ def _shown(corpus: Corpus, row: int, start_line: int, end_line: int) -> tuple[in
 def _candidate(corpus: Corpus, row: int, score: float, symbol: str, lines: tuple[int, int] | None) -> Candidate:
     start, end = lines or (int(corpus.start_lines[row]), int(corpus.end_lines[row]))
     return Candidate(
-        chunk_id=corpus.value("id", row),
+        chunk_id=corpus.get_value("id", row),
         score=0.0,
         file_score=0.0,
         channels={"lookup": score},

@@ -77,7 +77,7 @@ class NodeNames:
     def similar(self, name: str, limit: int = 3) -> list[str]:
         """Return names and paths that are nearest in spelling, for a misspelt one."""
         files = [self._graph.paths[file] for file in self._graph.files.tolist()]
-        return [*self._table.similar(name, limit), *get_close_matches(name, files, n=limit)][:limit]
+        return [*self._table.suggest_names(name, limit), *get_close_matches(name, files, n=limit)][:limit]
 
     def _declared(self, name: str) -> list[Named]:
         return [Named(match.row, match.quality) for match in self._table.find(name)]

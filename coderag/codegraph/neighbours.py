@@ -63,7 +63,7 @@ class Neighbours:
             row: The chunk.
             best_rows: int (n_files,), the chunk that stands for a file which is imported or imports as a whole.
         """
-        file = self._symbols.file_node(self._corpus.value("path", row))
+        file = self._symbols.file_node(self._corpus.get_value("path", row))
         if file is None:
             return
         declared = self._declared_in(row, file)
@@ -91,7 +91,7 @@ class Neighbours:
         """Yield the chunks of what a chunk is a part of, of its members, and beside it."""
         corpus, symbols, row_of = self._corpus, self._symbols, self._rows
         if not declared:
-            around = symbols.at(corpus.value("path", row), int(corpus.start_lines[row]))
+            around = symbols.at(corpus.get_value("path", row), int(corpus.start_lines[row]))
             if around is not None and symbols.kinds[around] != FILE_KIND:
                 yield int(row_of[around]), "contained_by", 1.0, 0
         own = frozenset(declared)
@@ -165,7 +165,7 @@ class Neighbours:
     @cached_property
     def _places(self) -> IntArray:
         """int64 (n_chunks,), ascending: where each chunk begins."""
-        return _place(self._corpus.file_of, self._corpus.start_lines)
+        return _place(self._corpus.chunk_files, self._corpus.start_lines)
 
     def _rows_at(self, files: IntArray, lines: IntArray) -> IntArray:
         """Return the chunks with some lines; of two with a line, the one that accounts for it."""

@@ -41,7 +41,7 @@ def stale_files(
 
     Args:
         last: The facts of the last generation, with what each file's edges depend on; see
-            `coderag.stores.graph_tables.facts_schema`.
+            `coderag.stores.graph_tables.build_facts_schema`.
         old_rows: The same, as rows.
         program: The files as they are now.
         facts: Of the files that were read since.

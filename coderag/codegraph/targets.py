@@ -11,7 +11,7 @@ from coderag.codegraph.walks import breadth_first
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
 from coderag.schema.graph import Declaration
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
-from coderag.stores.symbol_table import fold, split_qualified
+from coderag.stores.symbol_table import fold_name, split_qualified
 
 MODULE_KINDS: Final = frozenset({FILE_KIND, EXTERNAL_KIND})
 
@@ -179,8 +179,8 @@ class Targets:
         known = self._graph.node(node)
         if known.kind in MODULE_KINDS or ":" in name.replace("::", ""):  # found by the whole of it
             return True
-        words = {fold(word) for word in (*split_qualified(known.qualified_name), *split_qualified(known.path))}
-        return all(fold(word) in words for word in qualifiers)
+        words = {fold_name(word) for word in (*split_qualified(known.qualified_name), *split_qualified(known.path))}
+        return all(fold_name(word) in words for word in qualifiers)
 
     def _inherited(self, name: str) -> list[int]:
         """Return the member that a type has from the nearest of its bases, for ``Type.member``."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from coderag.answering.chat.export import ExportFormat, exported
+from coderag.answering.chat.export import ExportFormat, export_conversation
 from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState, RunQuery
 from coderag.config.settings import Settings
 from coderag.errors import InvalidQueryError, ModelError, RetrievalError
 from coderag.question.question_text import check_length
-from coderag.retrieval.hits import make_hits
+from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerEvent
-from coderag.schema.records import answer_from_record
-from coderag.stores.chat_memory import ChatMemory, check_thread
+from coderag.schema.records import to_answer
+from coderag.stores.chat_memory import ChatMemory, validate_thread
 from coderag.system.event_loop import run_anywhere
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Chat:
         context: Callable[[], ChatContext],
         graph: Callable[[], "ChatGraph"],
     ) -> None:
-        self.thread = secrets.token_hex(4) if thread is None else check_thread(thread)
+        self.thread = secrets.token_hex(4) if thread is None else validate_thread(thread)
         self._memory = memory
         self._context = context
         self._graph = graph
@@ -159,11 +159,11 @@ class Chat:
 
     async def aturns(self) -> list[ChatTurn]:
         """Return what was said so far, a question and its answer in turn. Raises `StoreError`."""
-        return _turns(await self._memory.read(self.thread))
+        return _turns(await self._memory.read_state(self.thread))
 
     async def aunanswered(self) -> str:
         """Return the last question if it has no answer, because the process was ended or the model failed; else nothing."""
-        return _unanswered(await self._memory.read(self.thread))
+        return _unanswered(await self._memory.read_state(self.thread))
 
     async def aclose(self) -> None:
         """End the answer that is being written, if there is one: nobody wants the rest of it."""
@@ -177,7 +177,7 @@ class Chat:
             check_length(text)
         given = ChatInput(text=text.strip(), asked=datetime.now(UTC).isoformat(timespec="milliseconds"))
         context = await asyncio.to_thread(self._context)
-        async with self._memory.conversation(self.thread) as (saver, config):
+        async with self._memory.open_conversation(self.thread) as (saver, config):
             graph = self._graph().copy({"checkpointer": saver})
             if approve is not None and not (await graph.aget_state(config)).interrupts:
                 raise InvalidQueryError("no prompt waits for an approval", hint="Ask the question again.")
@@ -202,8 +202,8 @@ class Chat:
         for interrupted in final.get("__interrupt__", ()):
             yield Approval(**interrupted.value)
         if "answer" in final:
-            hits = make_hits(context.query.corpus, final["results"])
-            yield AnswerEvent("answer", answer=answer_from_record(final["answer"], hits))
+            hits = build_hits(context.query.corpus, final["results"])
+            yield AnswerEvent("answer", answer=to_answer(final["answer"], hits))
 
 
 class ChatThreads:
@@ -218,7 +218,7 @@ class ChatThreads:
 
     def list(self) -> "list[ThreadInfo]":
         """Return all that have a question, the one that was used last first. Raises `StoreError`."""
-        kept = run_anywhere(self._memory.threads())
+        kept = run_anywhere(self._memory.list_threads())
         infos = [_info(thread, state) for thread, state in kept.items() if state.get("text")]
         return sorted(infos, key=lambda info: (info.updated, info.id), reverse=True)
 
@@ -229,14 +229,14 @@ class ChatThreads:
             InvalidQueryError: There is no such conversation.
             StoreError: It cannot be read.
         """
-        state = run_anywhere(self._memory.read(check_thread(thread)))
+        state = run_anywhere(self._memory.read_state(validate_thread(thread)))
         if not state:
             raise InvalidQueryError(f"there is no conversation {thread!r}", hint="`coderag chat --list` shows them.")
-        return exported(thread, state.get("exchanges", []), format)
+        return export_conversation(thread, state.get("exchanges", []), format)
 
     def delete(self, thread: str) -> bool:
         """Delete a conversation for good; return whether there was one. Raises `StoreError`."""
-        return run_anywhere(self._memory.delete(check_thread(thread)))
+        return run_anywhere(self._memory.delete(validate_thread(thread)))
 
 
 def _steps(mode: str, chunk: Mapping[str, Any]) -> "list[AnswerEvent]":

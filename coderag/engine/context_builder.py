@@ -14,18 +14,18 @@ from coderag.models.rerankers.providers import make_reranker
 from coderag.prompting import Prompts
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.chunks import FileRecord
-from coderag.stores.index_folder import prompts_folder
+from coderag.stores.index_folder import find_prompts_folder
 from coderag.stores.snapshot import Snapshot
 from coderag.text.path_masking import MaskedPaths, PathMask
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
-    from coderag.stores.overlaid import OverlaidSnapshot
+    from coderag.stores.overlaid import OverlaySnapshot
 
 _logger = logging.getLogger(__name__)
 
 
-def make_query_context(
+def build_query_context(
     root: Path,
     settings: Settings,
     stored: Snapshot,
@@ -51,12 +51,12 @@ def make_query_context(
     from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
     from coderag.stores.corpus import Corpus  # noqa: PLC0415
 
-    corpus = Corpus(_with_vectors_of(model, stored))
-    prompts = Prompts(prompts_folder(root, settings))
-    reranker = _reranker(settings, prompts)
-    is_sent = language_model or isinstance(model, ProviderDense) or (reranker and reranker.remote)
-    mask = path_mask() if is_sent else None
-    made = QueryContext(
+    corpus = Corpus(_match_embedding_model(model, stored))
+    prompts = Prompts(find_prompts_folder(root, settings))
+    reranker = _build_reranker(settings, prompts)
+    uses_remote_model = language_model or isinstance(model, ProviderDense) or (reranker and reranker.remote)
+    mask = path_mask() if uses_remote_model else None
+    context = QueryContext(
         corpus=corpus,
         graph=graph,
         neighbours=Neighbours(corpus, graph),
@@ -68,10 +68,10 @@ def make_query_context(
         reranker=reranker,
         prompts=prompts,
     )
-    return made if mask is None else _masked(made, model, mask, stored.files())
+    return context if mask is None else _mask_context(context, model, mask, stored.read_files())
 
 
-def make_context_over(below: QueryContext, snapshot: "OverlaidSnapshot", graph: "CodeGraph") -> QueryContext:
+def build_overlay_context(base: QueryContext, snapshot: "OverlaySnapshot", graph: "CodeGraph") -> QueryContext:
     """Return what the query graph works with on a generation with files as they are now.
 
     Args:
@@ -80,16 +80,16 @@ def make_context_over(below: QueryContext, snapshot: "OverlaidSnapshot", graph: 
         graph: Its code graph.
     """
     from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
-    from coderag.stores.overlaid_corpus import OverlaidCorpus  # noqa: PLC0415
+    from coderag.stores.overlaid_corpus import OverlayCorpus  # noqa: PLC0415
 
-    corpus = OverlaidCorpus(snapshot, below.corpus)
-    made = replace(below, corpus=corpus, graph=graph, neighbours=Neighbours(corpus, graph))
-    if below.masked_paths is None:
-        return made
-    return _masked(made, below.embedder, below.masked_paths.mask, snapshot.files())
+    corpus = OverlayCorpus(snapshot, base.corpus)
+    context = replace(base, corpus=corpus, graph=graph, neighbours=Neighbours(corpus, graph))
+    if base.masked_paths is None:
+        return context
+    return _mask_context(context, base.embedder, base.masked_paths.mask, snapshot.read_files())
 
 
-def _masked(
+def _mask_context(
     context: QueryContext, embedder: QueryEmbedder, mask: PathMask, files: Iterable[FileRecord]
 ) -> QueryContext:
     """Return a context in which models on servers see the paths of these files masked."""
@@ -101,14 +101,14 @@ def _masked(
     return replace(context, masked_paths=paths, embedder=embedder)
 
 
-def _reranker(settings: Settings, prompts: Prompts) -> Reranker | None:
+def _build_reranker(settings: Settings, prompts: Prompts) -> Reranker | None:
     reranker = make_reranker(settings.reranker, prompts)
     if reranker and reranker.remote and settings.privacy.redact_secrets:
         return RedactingReranker(reranker)
     return reranker
 
 
-def _with_vectors_of(model: DenseModel, stored: Snapshot) -> Snapshot:
+def _match_embedding_model(model: DenseModel, stored: Snapshot) -> Snapshot:
     """Return a generation with vectors of the configured model.
 
     Whoever has updated the package has chosen no other model, and the old version of the embedded one is gone. The new

@@ -21,7 +21,7 @@ from coderag.models.dense import DenseModel
 from coderag.models.llms.chosen import LanguageModels
 from coderag.models.llms.providers import side_by_side
 from coderag.prompting import Prompts
-from coderag.stores.index_folder import prompts_folder
+from coderag.stores.index_folder import find_prompts_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
 from coderag.stores.summary_cache import SummaryCache
@@ -46,7 +46,7 @@ class Opened(Protocol):
         """What paths are masked with before they are sent to a server."""
         ...
 
-    def renew(self) -> None:
+    def wait_for_renewal(self) -> None:
         """Return when searches see what a run wrote."""
         ...
 
@@ -105,7 +105,7 @@ class Summaries:
                 failed_before_ns=failed_before_ns,
             ).run()
             report = run_anywhere(run)
-        self._opened.renew()
+        self._opened.wait_for_renewal()
         return report
 
     def follow(
@@ -171,7 +171,7 @@ class Summaries:
         """
         with self._target(LEFT_OUT) as target:
             report = import_summaries(target, path)
-        self._opened.renew()
+        self._opened.wait_for_renewal()
         return report
 
     # Inside
@@ -183,23 +183,23 @@ class Summaries:
             raise ConfigurationError(f"{wrong[0]!r} is no role that can be included", hint=hint)
         model, every = self._dense_model(), self._settings.summaries.commit_every
         with SummaryCache(cache_directory(self._root, self._store.directory)) as cache:
-            yield Target(self._store, model, cache, self._counts.read, include, every)
+            yield Target(self._store, model, cache, self._counts.read_counts, include, every)
 
     def _writer(self, model: "LanguageModel | None") -> SentenceWriter:
-        from coderag.answering.injection import fence, inspect  # noqa: PLC0415  # only who asks a model needs it
+        from coderag.answering.injection import fence_data, inspect_text  # noqa: PLC0415  # only who asks a model needs it
 
         guard = Guard(
-            fence=lambda text, language: fence(inspect(text).text, language),
-            findings=lambda text: inspect(text).findings,
+            fence=lambda text, language: fence_data(inspect_text(text).text, language),
+            findings=lambda text: inspect_text(text).findings,
         )
         mask, paths = self._opened.path_mask, None
         if mask is not None:
-            paths = MaskedPaths(mask, (record.path for record in self._store.open().files()))
-        prompts = Prompts(prompts_folder(self._root, self._settings))
+            paths = MaskedPaths(mask, (record.path for record in self._store.open().read_files()))
+        prompts = Prompts(find_prompts_folder(self._root, self._settings))
         return SentenceWriter(model, prompts, guard, self._settings.llm, self._settings.summaries.batch, paths)
 
     def _generation(self) -> int:
-        pointer = self._store.pointer()
+        pointer = self._store.read_pointer()
         return pointer.generation if pointer else 0
 
 

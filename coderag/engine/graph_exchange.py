@@ -18,7 +18,7 @@ def send_graph(
 ) -> property_graphs.Loaded:
     """Replace a project's graph on a server by that of the current generation. See `CodeRAG.send_graph`."""
     server = property_graphs.configured_server(settings, to)
-    return property_graphs.send_to_server(store.open().graph(), project, to, server)
+    return property_graphs.send_to_server(store.open().read_graph(), project, to, server)
 
 
 def property_graph(store: IndexStore, project: str, path: Path | None, settings: GraphSettings) -> "PropertyGraphStore":
@@ -29,7 +29,7 @@ def property_graph(store: IndexStore, project: str, path: Path | None, settings:
     """
     kind = settings.store
     if kind == "embedded":
-        return property_graphs.embedded_property_graph(store.open().graph(), project, path)
+        return property_graphs.embedded_property_graph(store.open().read_graph(), project, path)
     return property_graphs.connect(kind, property_graphs.configured_server(settings, kind))
 
 
@@ -41,8 +41,8 @@ def import_scip(store: IndexStore, root: Path, path: Path) -> ScipReport:
         path: The SCIP index.
     """
     snapshot = store.open()
-    tables = snapshot.graph()._replace(facts=snapshot.facts())
-    hashes = {record.path: record.hash for record in snapshot.files()}
+    tables = snapshot.read_graph()._replace(facts=snapshot.read_facts())
+    hashes = {record.path: record.hash for record in snapshot.read_files()}
     imported, report = import_edges(path, tables, hashes, root)
     keep_imported(store.directory, imported)
     return report

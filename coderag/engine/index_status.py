@@ -14,12 +14,12 @@ from coderag.ingestion.files.scanner import scan
 from coderag.ingestion.summaries.work import Work
 from coderag.models.providers import configured_embedding
 from coderag.schema.indexing import IndexStatus
-from coderag.stores.manifest import manifest_of
+from coderag.stores.manifest import load_manifest
 from coderag.stores.snapshot import Snapshot
-from coderag.stores.summary_cache import SummaryCache, maker_name
+from coderag.stores.summary_cache import SummaryCache, parse_maker_name
 
 
-def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexStatus:
+def read_index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexStatus:
     """Return the status of a repository.
 
     Args:
@@ -31,11 +31,11 @@ def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexSta
         StoreError: A file of the index is missing or cut short.
     """
     snapshot.check_files()
-    pointer, manifest = snapshot.pointer, manifest_of(snapshot)
+    pointer, manifest = snapshot.pointer, load_manifest(snapshot)
     records = manifest.records
     ingestion = settings.ingestion
-    found = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
-    changes = find_changes(found, manifest)
+    scanned = scan(root, max_file_bytes=ingestion.max_file_bytes, exclude=ingestion.exclude)
+    changes = find_changes(scanned, manifest)
     added, changed, removed = changes.confirmed(root, ingestion.max_file_bytes, generated=ingestion.generated)
     indexed = [record for record in records if record.outcome == "indexed"]
     return IndexStatus(
@@ -60,11 +60,11 @@ def index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexSta
         edges=pointer.edges,
         linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
         restricted=settings.restricted,
-        **_summaries(root, snapshot),
+        **_read_summary_fields(root, snapshot),
     )
 
 
-def _summaries(root: Path, snapshot: Snapshot) -> dict[str, Any]:
+def _read_summary_fields(root: Path, snapshot: Snapshot) -> dict[str, Any]:
     """Return what the language model has summarised; nothing is said where there is no summary."""
     with SummaryCache(cache_directory(root, snapshot.directory)) as cache:
         work = Work(snapshot, cache)
@@ -72,5 +72,5 @@ def _summaries(root: Path, snapshot: Snapshot) -> dict[str, Any]:
         makers: Counter[str] = Counter()
         if share.written:
             with suppress(StoreError):  # it may lie where only its owner may write
-                makers.update(map(maker_name, work.writers().values()))
+                makers.update(map(parse_maker_name, work.writers().values()))
     return {"summarised": share.written, "to_summarise": share.total, "summarised_by": dict(makers.most_common())}

@@ -5,14 +5,14 @@ from pathlib import Path
 from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
 from coderag.errors import InvalidQueryError
 from coderag.question.question_text import check_question
-from coderag.retrieval.filters import filter_values
+from coderag.retrieval.filters import to_filter_values
 from coderag.schema.query import FilterValues, Goal, QueryInput
 from coderag.schema.search import Filters
 from coderag.stores.index_store import IndexStore
-from coderag.stores.manifest import manifest_of
+from coderag.stores.manifest import load_manifest
 
 
-def make_query_input(
+def build_query_input(
     query: str, goal: Goal, *, top_k: int | None = None, token_budget: int | None = None, filters: FilterValues | None
 ) -> QueryInput:
     """Return the input of the query graph; what is None is left to the settings.
@@ -21,14 +21,14 @@ def make_query_input(
         InvalidQueryError: The question cannot be searched for, or a number is out of its bounds.
     """
     check_question(query)
-    given = QueryInput(query=query, goal=goal)
+    query_input = QueryInput(query=query, goal=goal)
     if top_k is not None:
-        given["top_k"] = within("top_k", top_k, 1, MOST_RESULTS)
+        query_input["top_k"] = check_range("top_k", top_k, 1, MOST_RESULTS)
     if token_budget is not None:
-        given["token_budget"] = within("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS)
+        query_input["token_budget"] = check_range("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS)
     if filters is not None:
-        given["filters"] = filters
-    return given
+        query_input["filters"] = filters
+    return query_input
 
 
 def resolve_filters(filters: Filters, root: Path, store: IndexStore) -> FilterValues:
@@ -42,12 +42,12 @@ def resolve_filters(filters: Filters, root: Path, store: IndexStore) -> FilterVa
     if filters.changed_since:
         from coderag.ingestion.files.revisions import changed_since  # noqa: PLC0415  # only this filter needs it
 
-        paths = [record.path for record in manifest_of(store.open()).records]
+        paths = [record.path for record in load_manifest(store.open()).records]
         changed = changed_since(root, filters.changed_since, paths)
-    return filter_values(filters, changed)
+    return to_filter_values(filters, changed)
 
 
-def within(name: str, value: int, least: int, most: int) -> int:
+def check_range(name: str, value: int, minimum: int, maximum: int) -> int:
     """Return a caller's number.
 
     Raises:
@@ -55,6 +55,6 @@ def within(name: str, value: int, least: int, most: int) -> int:
     """
     if not isinstance(value, int):
         raise InvalidQueryError(f"{name} is {value!r}; it must be a whole number")
-    if not least <= value <= most:
-        raise InvalidQueryError(f"{name} is {value}; it must be from {least:,} to {most:,}")
+    if not minimum <= value <= maximum:
+        raise InvalidQueryError(f"{name} is {value}; it must be from {minimum:,} to {maximum:,}")
     return value

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from coderag.engine.telemetry import NoTracer, QueryTracer
+from coderag.engine.telemetry import NullTracer, QueryTracer
 from coderag.errors import StoreError
-from coderag.retrieval.files_behind import files_behind
-from coderag.retrieval.hits import make_hits
+from coderag.retrieval.files_behind import source_paths
+from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
-from coderag.schema.records import answer_from_record
+from coderag.schema.records import to_answer
 from coderag.stores.search_counts import SearchCounts
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     QueryGraph = CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]
 
-MOST_ROUNDS: Final = 3
+MAX_RUNS: Final = 3
 """Runs of the graph because files turned out to be edited; for the last one those that still are, are left out."""
 
-_MODES: "Final[list[StreamMode]]" = ["custom", "updates", "values"]
+_STREAM_MODES: "Final[list[StreamMode]]" = ["custom", "updates", "values"]
 
 _logger = logging.getLogger(__name__)
 
@@ -36,26 +36,26 @@ _logger = logging.getLogger(__name__)
 class Freshness(Protocol):
     """Knows which files are edited; `coderag.engine.open_index.OpenIndex` does."""
 
-    def refreshed(
+    def refresh_context(
         self, context: QueryContext, paths: Iterable[str], *, sweep: bool = False, hide: bool = False
     ) -> QueryContext | None:
         """Return a context in which some files are as they are now, or left out; None if in this one they are."""
         ...
 
-    def reopened(self, context: QueryContext) -> QueryContext | None:
+    def reopen_context(self, context: QueryContext) -> QueryContext | None:
         """Return a context of the current generation; None if this one is."""
         ...
 
 
-class _Stale(Exception):  # no error: the run is begun anew
+class _StaleRun(Exception):  # no error: the run is begun anew
     """What a run stands on has changed."""
 
-    def __init__(self, renewed: QueryContext) -> None:
-        self.renewed = renewed
+    def __init__(self, context: QueryContext) -> None:
+        self.context = context
 
 
 @dataclass(frozen=True, slots=True)
-class QueryRuns:
+class QueryRunner:
     """Runs the query graph of one repository, and again if files that the output stands on turn out to be edited.
 
     Attributes:
@@ -65,84 +65,84 @@ class QueryRuns:
         freshness: Knows which files are edited.
     """
 
-    load: "Callable[[], QueryGraph]"
-    tracer: QueryTracer | NoTracer
-    counts: SearchCounts
+    load_graph: "Callable[[], QueryGraph]"
+    tracer: QueryTracer | NullTracer
+    search_counts: SearchCounts
     freshness: Freshness
 
-    def run(self, context: QueryContext, given: QueryInput) -> tuple[QueryContext, QueryOutput]:
+    def run(self, context: QueryContext, query_input: QueryInput) -> tuple[QueryContext, QueryOutput]:
         """Return the output of a search or of a context, and the context that it was made with."""
-        for number in count():
+        for run_number in count():
             try:
-                with self.tracer.query(given) as tell:
-                    output = self._output(context, given)
-                    tell(output)
-                self._check(context, output, number)
-            except _Stale as stale:
-                context = stale.renewed
+                with self.tracer.trace_query(query_input) as record_output:
+                    output = self._run_graph(context, query_input)
+                    record_output(output)
+                self._check_freshness(context, output, run_number)
+            except _StaleRun as stale:
+                context = stale.context
             except StoreError as error:
-                context = self._reopened(context, error, number)
+                context = self._reopen_context(context, error, run_number)
             else:
                 break
-        self.counts.note_results(context.corpus, output["results"])
+        self.search_counts.record_results(context.corpus, output["results"])
         return context, output
 
-    def _output(self, context: QueryContext, given: QueryInput) -> QueryOutput:
-        if _is_in_a_graph():  # whose stream has the steps
-            return cast("QueryOutput", self.load().invoke(given, context=context))
+    def _run_graph(self, context: QueryContext, query_input: QueryInput) -> QueryOutput:
+        if _is_inside_graph():  # whose stream has the steps
+            return cast("QueryOutput", self.load_graph().invoke(query_input, context=context))
         from coderag.nodes.steps import walk  # noqa: PLC0415  # only who asks needs it
 
-        return walk(given, context)
+        return walk(query_input, context)
 
-    async def arun(self, context: QueryContext, given: QueryInput) -> tuple[QueryContext, QueryOutput]:
+    async def arun(self, context: QueryContext, query_input: QueryInput) -> tuple[QueryContext, QueryOutput]:
         """Return the output of a run, and the context that it was made with, awaited.
 
         Within a node of another graph, what is written goes to that one's stream.
         """
-        write = _writer_around()
-        async with aclosing(self._parts(context, given)) as parts:
-            async for part in parts:
-                if not isinstance(part, AnswerEvent):
-                    done = part
-                elif part.kind != "stage":
-                    write({"kind": part.kind, "text": part.text})
-        return done
+        write = _find_stream_writer()
+        async with aclosing(self._stream_events(context, query_input)) as events:
+            async for event in events:
+                if not isinstance(event, AnswerEvent):
+                    result = event
+                elif event.kind != "stage":
+                    write({"kind": event.kind, "text": event.text})
+        return result
 
-    async def astream(self, context: QueryContext, given: QueryInput) -> AsyncGenerator[AnswerEvent]:
+    async def astream(self, context: QueryContext, query_input: QueryInput) -> AsyncGenerator[AnswerEvent]:
         """Yield an answer while it is written, and last the whole of it."""
-        async with aclosing(self._parts(context, given)) as parts:
-            async for part in parts:
-                if isinstance(part, AnswerEvent):
-                    yield part
+        async with aclosing(self._stream_events(context, query_input)) as events:
+            async for event in events:
+                if isinstance(event, AnswerEvent):
+                    yield event
                 else:
-                    done = part
-        yield AnswerEvent("answer", answer=answer_of(*done))
+                    result = event
+        yield AnswerEvent("answer", answer=build_answer(*result))
 
-    async def _parts(
-        self, context: QueryContext, given: QueryInput
+    async def _stream_events(
+        self, context: QueryContext, query_input: QueryInput
     ) -> "AsyncGenerator[AnswerEvent | tuple[QueryContext, QueryOutput]]":
         """Yield the steps and the words of an answer, at last what `arun` returns."""
-        for number in count():
+        for run_number in count():
             try:
-                with self.tracer.query(given) as tell:
-                    async with aclosing(self._round(context, given, number)) as events:
+                with self.tracer.trace_query(query_input) as record_output:
+                    async with aclosing(self._stream_run(context, query_input, run_number)) as events:
                         async for event in events:
                             if isinstance(event, AnswerEvent):
                                 yield event
                             else:
                                 output = event
-                    tell(output)
-            except _Stale as stale:
-                context = stale.renewed
+                    record_output(output)
+            except _StaleRun as stale:
+                context = stale.context
             except StoreError as error:
-                context = await asyncio.to_thread(self._reopened, context, error, number)
+                context = await asyncio.to_thread(self._reopen_context, context, error, run_number)
             else:
                 break
-        self.counts.note_results(context.corpus, output["results"])
+        self.search_counts.record_results(context.corpus, output["results"])
         yield context, output
 
-    async def _round(
-        self, context: QueryContext, given: QueryInput, number: int
+    async def _stream_run(
+        self, context: QueryContext, query_input: QueryInput, run_number: int
     ) -> AsyncGenerator[AnswerEvent | QueryOutput]:
         """Yield what one run streams, at last its output.
 
@@ -152,60 +152,60 @@ class QueryRuns:
         Raises:
             _Stale: Files have changed.
         """
-        is_written = given.get("goal") == "answer" and context.language_model is not None
-        held: list[AnswerEvent] = []
-        stream = self.load().astream(given, context=context, stream_mode=_MODES)
+        uses_language_model = query_input.get("goal") == "answer" and context.language_model is not None
+        held_events: list[AnswerEvent] = []
+        stream = self.load_graph().astream(query_input, context=context, stream_mode=_STREAM_MODES)
         async with aclosing(cast("AsyncGenerator[Any]", stream)) as parts:
             async for mode, part in parts:
                 if mode == "values":
                     output: QueryOutput = part
-                    if is_written and "context" in part and "answer" not in part:
-                        await asyncio.to_thread(self._check, context, output, number)
+                    if uses_language_model and "context" in part and "answer" not in part:
+                        await asyncio.to_thread(self._check_freshness, context, output, run_number)
                 elif mode == "updates":
                     for node in part:
                         yield AnswerEvent("stage", node)
-                elif is_written:
+                elif uses_language_model:
                     yield AnswerEvent(part["kind"], part["text"])
                 else:
-                    held.append(AnswerEvent(part["kind"], part["text"]))
-        if not is_written:
-            await asyncio.to_thread(self._check, context, output, number)
-        for event in held:
+                    held_events.append(AnswerEvent(part["kind"], part["text"]))
+        if not uses_language_model:
+            await asyncio.to_thread(self._check_freshness, context, output, run_number)
+        for event in held_events:
             yield event
         yield output
 
-    def _check(self, context: QueryContext, output: QueryOutput, number: int) -> None:
+    def _check_freshness(self, context: QueryContext, output: QueryOutput, run_number: int) -> None:
         """Raise `_Stale` if the output stands on files that have changed, as often as that is worth it."""
-        if number > MOST_ROUNDS:
+        if run_number > MAX_RUNS:
             return
-        sweep = number == 0 and output["judgement"]["verdict"] != "found"
-        paths = files_behind(context.corpus, output)
-        renewed = self.freshness.refreshed(context, paths, sweep=sweep, hide=number >= MOST_ROUNDS - 1)
-        if renewed is None:
+        sweep = run_number == 0 and output["judgement"]["verdict"] != "found"
+        paths = source_paths(context.corpus, output)
+        fresh_context = self.freshness.refresh_context(context, paths, sweep=sweep, hide=run_number >= MAX_RUNS - 1)
+        if fresh_context is None:
             return
-        if number == MOST_ROUNDS:
+        if run_number == MAX_RUNS:
             _logger.warning("Files change faster than they can be answered from")
             return
-        raise _Stale(renewed)
+        raise _StaleRun(fresh_context)
 
-    def _reopened(self, context: QueryContext, error: StoreError, number: int) -> QueryContext:
+    def _reopen_context(self, context: QueryContext, error: StoreError, run_number: int) -> QueryContext:
         """Return a context of the current generation, if the one of a run that failed is no longer there."""
-        renewed = self.freshness.reopened(context) if number < MOST_ROUNDS else None
-        if renewed is None:
+        current_context = self.freshness.reopen_context(context) if run_number < MAX_RUNS else None
+        if current_context is None:
             raise error
-        return renewed
+        return current_context
 
 
-def _writer_around() -> Callable[[Any], None]:
+def _find_stream_writer() -> Callable[[Any], None]:
     """Return what writes to the stream of the graph that this is called in; if there is none, it does nothing."""
-    if not _is_in_a_graph():
+    if not _is_inside_graph():
         return lambda _: None
     from langgraph.config import get_stream_writer  # noqa: PLC0415  # loaded already
 
     return get_stream_writer()
 
 
-def _is_in_a_graph() -> bool:
+def _is_inside_graph() -> bool:
     """Whether this is called in a node of a LangGraph graph."""
     if "langgraph.config" not in sys.modules:  # then there is none
         return False
@@ -218,13 +218,13 @@ def _is_in_a_graph() -> bool:
     return True
 
 
-def answer_of(context: QueryContext, output: QueryOutput) -> Answer:
+def build_answer(context: QueryContext, output: QueryOutput) -> Answer:
     """Return the answer of a run."""
-    hits = make_hits(context.corpus, output["results"])
-    return answer_from_record({**output["answer"], **judged(output)}, hits)
+    hits = build_hits(context.corpus, output["results"])
+    return to_answer({**output["answer"], **verdict_fields(output)}, hits)
 
 
-def judged(output: QueryOutput) -> dict[str, Any]:
+def verdict_fields(output: QueryOutput) -> dict[str, Any]:
     """Return what each kind of result says about how well it answers."""
     judgement = output["judgement"]
     return {

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Tracer
 
-_SERVICE = "coderag"
-_WORDS = frozenset({"intent", "evidence", "fusion", "generator", "reranker", "order_stands"})
+_SERVICE_NAME = "coderag"
+_EXPORTABLE_WORDS = frozenset({"intent", "evidence", "fusion", "generator", "reranker", "order_stands"})
 """What nodes note in words of CodeRAG's own; other words may be those of a question."""
 
-_PACKAGES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
+_OTLP_MODULES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
 
 
 class QueryTracer:
@@ -35,21 +35,21 @@ class QueryTracer:
         with_queries: Whether spans may hold the question and words that were added to it.
     """
 
-    def __init__(self, tracer: "Tracer", *, with_queries: bool = False) -> None:
+    def __init__(self, tracer: "Tracer", *, exports_queries: bool = False) -> None:
         self._tracer = tracer
-        self._with_queries = with_queries
+        self._exports_queries = exports_queries
 
     @contextmanager
-    def query(self, given: QueryInput) -> Iterator[Callable[[QueryOutput], None]]:
+    def trace_query(self, query_input: QueryInput) -> Iterator[Callable[[QueryOutput], None]]:
         """Write one query's spans; the block tells its output. An error that leaves the block is noted by its name only."""
         from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context  # noqa: PLC0415  # an extra
 
         span = self._tracer.start_span("coderag.query", kind=SpanKind.INTERNAL, start_time=time.time_ns())
-        span.set_attribute("coderag.goal", given.get("goal", "search"))
-        if self._with_queries:
-            span.set_attribute("coderag.query", given["query"])
+        span.set_attribute("coderag.goal", query_input.get("goal", "search"))
+        if self._exports_queries:
+            span.set_attribute("coderag.query", query_input["query"])
 
-        def tell(output: QueryOutput) -> None:
+        def record_output(output: QueryOutput) -> None:
             judgement = output["judgement"]
             span.set_attribute("coderag.intent", output["analysis"]["intent"])
             span.set_attribute("coderag.evidence", judgement["verdict"])
@@ -59,57 +59,57 @@ class QueryTracer:
                 child = self._tracer.start_span(
                     f"coderag.{entry['node']}", context=set_span_in_context(span), start_time=entry["start_ns"]
                 )
-                child.set_attributes(self._attributes(entry["detail"]))
+                child.set_attributes(self._select_attributes(entry["detail"]))
                 child.end(entry["start_ns"] + round(entry["ms"] * 1e6))
 
         try:
-            yield tell
+            yield record_output
         except BaseException as error:
             span.set_status(Status(StatusCode.ERROR, type(error).__name__))
             raise
         finally:
             span.end(time.time_ns())
 
-    def _attributes(self, detail: Mapping[str, Any]) -> dict[str, Any]:
-        return {f"coderag.{name}": value for name, value in detail.items() if self._may_show(name, value)}
+    def _select_attributes(self, detail: Mapping[str, Any]) -> dict[str, Any]:
+        return {f"coderag.{name}": value for name, value in detail.items() if self._is_exportable(name, value)}
 
-    def _may_show(self, name: str, value: object) -> bool:
-        if isinstance(value, bool | int | float) or (isinstance(value, str) and name in _WORDS):
+    def _is_exportable(self, name: str, value: object) -> bool:
+        if isinstance(value, bool | int | float) or (isinstance(value, str) and name in _EXPORTABLE_WORDS):
             return True
         words = [value] if isinstance(value, str) else value
-        return self._with_queries and isinstance(words, list) and all(isinstance(word, str) for word in words)
+        return self._exports_queries and isinstance(words, list) and all(isinstance(word, str) for word in words)
 
 
-class NoTracer:
+class NullTracer:
     """Stands for a tracer where nobody wants spans."""
 
-    def query(self, given: QueryInput) -> AbstractContextManager[Callable[[QueryOutput], None]]:
+    def trace_query(self, query_input: QueryInput) -> AbstractContextManager[Callable[[QueryOutput], None]]:
         """Return a block that writes nothing."""
-        del given
-        return nullcontext(_tell_nobody)
+        del query_input
+        return nullcontext(_ignore_output)
 
 
-def _tell_nobody(output: QueryOutput) -> None:
+def _ignore_output(output: QueryOutput) -> None:
     del output
 
 
-def make_tracer(settings: TelemetrySettings) -> QueryTracer | NoTracer:
+def build_tracer(settings: TelemetrySettings) -> QueryTracer | NullTracer:
     """Return what writes queries as spans if somebody wants them; else nothing is imported.
 
     Raises:
         ConfigurationError: The extra is not installed.
     """
     if settings.traces == "none":
-        return NoTracer()
-    if not all(map(_is_installed, _PACKAGES if settings.traces == "otlp" else ("opentelemetry.trace",))):
+        return NullTracer()
+    if not all(map(_is_installed, _OTLP_MODULES if settings.traces == "otlp" else ("opentelemetry.trace",))):
         message = f"telemetry.traces is '{settings.traces}', and OpenTelemetry is an extra that is not installed"
         hint = 'Install the extra "telemetry" of coderag-engine; from a checkout: pip install ".[telemetry]"'
         raise ConfigurationError(message, hint=hint)
     from opentelemetry.trace import get_tracer_provider  # noqa: PLC0415  # an extra
 
-    provider = _otlp_provider() if settings.traces == "otlp" else get_tracer_provider()
-    tracer = provider.get_tracer(_SERVICE, version("coderag-engine"))
-    return QueryTracer(tracer, with_queries=settings.queries)
+    provider = _build_otlp_provider() if settings.traces == "otlp" else get_tracer_provider()
+    tracer = provider.get_tracer(_SERVICE_NAME, version("coderag-engine"))
+    return QueryTracer(tracer, exports_queries=settings.queries)
 
 
 def _is_installed(module: str) -> bool:
@@ -120,7 +120,7 @@ def _is_installed(module: str) -> bool:
 
 
 @cache
-def _otlp_provider() -> "TracerProvider":
+def _build_otlp_provider() -> "TracerProvider":
     """Return what sends spans by OTLP over HTTP, one for the process; what is left is sent when the process ends.
 
     Address, headers, sampling and the service's name are those of the ``OTEL_*`` variables, never of a repository's settings.
@@ -132,7 +132,7 @@ def _otlp_provider() -> "TracerProvider":
 
     resource = Resource.create()
     if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
-        resource = resource.merge(Resource({SERVICE_NAME: _SERVICE}))
+        resource = resource.merge(Resource({SERVICE_NAME: _SERVICE_NAME}))
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider

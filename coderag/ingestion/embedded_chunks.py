@@ -12,7 +12,7 @@ from coderag.ingestion.summaries.kept import SummaryColumns
 from coderag.ingestion.workers.jobs import JobResult
 from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.models.dense import Batch, BatchVectors, DenseModel
-from coderag.stores.arrow import table_to_metadata
+from coderag.stores.arrow import to_metadata
 from coderag.stores.field_counts import FieldCounts
 from coderag.text.path_masking import PathMask
 
@@ -25,7 +25,7 @@ class EmbeddedChunks:
     """A batch for the store.
 
     Attributes:
-        columns: See `coderag.stores.arrow.chunk_columns`.
+        columns: See `coderag.stores.arrow.build_chunk_table`.
         terms: The vocabulary of the counts.
         paths: The files, in the order of their vectors.
     """
@@ -110,5 +110,5 @@ def embed_result(
 
 def texts_to_embed(columns: "pa.Table", mask: PathMask | None) -> list[str]:
     """Return what a provider's model embeds of each chunk: see `embedding_text`."""
-    rows = zip(table_to_metadata(columns), columns["text"].to_pylist(), strict=True)
+    rows = zip(to_metadata(columns), columns["text"].to_pylist(), strict=True)
     return [embedding_text(metadata, text, mask) for metadata, text in rows]

@@ -27,7 +27,7 @@ from coderag.schema.indexing import IndexProgress, IndexReport
 from coderag.stores.graph_tables import GraphTables
 from coderag.stores.index_store import IndexStore
 from coderag.stores.index_writer import IndexWriter
-from coderag.stores.manifest import Manifest, manifest_of, write_manifest
+from coderag.stores.manifest import Manifest, load_manifest, write_manifest
 from coderag.stores.pointer import EmbeddingInfo
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
@@ -117,12 +117,12 @@ class Indexer:
         """
         self._times = StageTimes()
         check_root(self._root)  # it may be gone since it was opened, and the store would make it again
-        with self._store.writer() as writer, self._summaries:
+        with self._store.open_writer() as writer, self._summaries:
             if full:
                 writer.reset()
             last = self._last_generation(writer)
             if last is not None:
-                self._overviews = Overviews.of_arrays(last.arrays())
+                self._overviews = Overviews.of_arrays(last.read_arrays())
             if last is None and self._n_workers:
                 shared_pool(self._n_workers).prepare()  # they start while the files are looked for
             checked_ns = time.time_ns()
@@ -163,7 +163,7 @@ class Indexer:
             found = rescan(self._root, *since, max_file_bytes=limit) if since else None
             if found is None:
                 found = scan(self._root, max_file_bytes=limit, exclude=self._ingestion.exclude)
-            changes = find_changes(found, None if last is None else manifest_of(last))
+            changes = find_changes(found, None if last is None else load_manifest(last))
         self.found = found
         self._files = FileOutcomes(found.skipped, changes)
         return changes
@@ -189,7 +189,7 @@ class Indexer:
         ):
             embedder = beside.submit(self._embedder, last)
             if last is not None and writer.base is last and changes.are_sure:
-                beside.submit(last.read_ahead)  # what fails is read again when it is needed
+                beside.submit(last.prefetch)  # what fails is read again when it is needed
             for result in results:
                 self._take(writer, result, embedder, cache)
                 done += len(result.records)
@@ -198,7 +198,7 @@ class Indexer:
                 self._reembed(writer, last, embedder.result()[1].terms)
         if self._sentences.may_exist:
             self._overviews.renew_folders(self._sentences)
-            writer.learn(self._overviews.terms())
+            writer.add_terms(self._overviews.terms())
 
     def _take(
         self, writer: IndexWriter, result: "JobResult", embedder: "Future[Embedder]", cache: "ContentCache | None"
@@ -223,7 +223,7 @@ class Indexer:
         from coderag.ingestion.chunk_runs import chunk_embedder  # noqa: PLC0415  # see above
         from coderag.ingestion.workers.vocabulary import Vocabulary  # noqa: PLC0415
 
-        vocabulary = Vocabulary(() if last is None else last.terms())
+        vocabulary = Vocabulary(() if last is None else last.read_terms())
         return chunk_embedder(self._settings, self._model, vocabulary, self._repository, self._sentences), vocabulary
 
     def _add(self, writer: IndexWriter, chunks: "EmbeddedChunks") -> None:
@@ -346,7 +346,7 @@ class Indexer:
                 vectors = self._file_vectors(writer, records, embedding)
                 arrays = self._overviews.arrays()
                 made = writer.commit(
-                    records, *vectors, embedding=embedding, root_hash=root_hash, graph=graph, arrays=arrays
+                    records, *vectors, embedding=embedding, root_hash=root_hash, build_graph=graph, arrays=arrays
                 )
                 pointer = made.pointer
         else:
@@ -361,7 +361,7 @@ class Indexer:
     ) -> GraphTables:
         """Return the code graph of the next generation."""
         with self._times.timed("link"):
-            base = None if last is None else last.graph()._replace(facts=last.facts())
+            base = None if last is None else last.read_graph()._replace(facts=last.read_facts())
             relink = last is not None and linking_of(last.pointer) != linking
             graph = builder.build(base, records, self._facts, relink=relink)
         self._edges = len(graph.edges)
@@ -375,9 +375,9 @@ class Indexer:
         places = np.zeros_like(contents)
         row_of = {record.path: row for row, record in enumerate(records) if record.outcome == "indexed"}
         if writer.base is not None:
-            new_rows = np.array([row_of.get(path, -1) for path in writer.base.file_paths()], np.intp)
+            new_rows = np.array([row_of.get(path, -1) for path in writer.base.read_file_paths()], np.intp)
             kept = np.flatnonzero(new_rows >= 0)
-            for vectors, old in zip((contents, places), writer.base.file_vectors(), strict=True):
+            for vectors, old in zip((contents, places), writer.base.read_file_vectors(), strict=True):
                 vectors[new_rows[kept]] = old[kept]
         for path, made in self._vectors.items():
             if path in row_of:

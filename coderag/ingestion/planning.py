@@ -24,8 +24,8 @@ from coderag.schema.chunks import FileRecord
 from coderag.schema.index_plan import EmbeddingPlan, Exclusion, FileTotals, IndexPlan
 from coderag.stores.content_cache import FILE_NAME, ContentCache
 from coderag.stores.index_store import IndexStore
-from coderag.stores.manifest import Manifest, manifest_of
-from coderag.stores.path_key import path_mask
+from coderag.stores.manifest import Manifest, load_manifest
+from coderag.stores.path_key import load_path_mask
 from coderag.stores.snapshot import Snapshot
 
 FOLDERS_NAMED = 10
@@ -96,14 +96,14 @@ class _Base(NamedTuple):
 
 
 def _last_generation(store: IndexStore, settings: Settings, repository: str) -> _Base:
-    pointer = store.pointer()
+    pointer = store.read_pointer()
     if pointer is None:
         return _Base()
     configured = configured_embedding(settings.embedding, pointer.embedding)
     is_other = configured != pointer.embedding.name
     reembed = f"the embedding model changes from {pointer.embedding} to {configured}" if is_other else ""
     remote = settings.embedding.provider != "embedded"
-    mask = path_mask(settings.privacy, store.directory, make_key=False) if remote else None
+    mask = load_path_mask(settings.privacy, store.directory, make_key=False) if remote else None
     if fingerprint_of(pointer) != fingerprint(settings, repository, mask):
         reason = "files are cut into chunks in another way than for the last generation"
         return _Base(pointer.generation, reason, reembed)
@@ -111,7 +111,7 @@ def _last_generation(store: IndexStore, settings: Settings, repository: str) -> 
         return _Base(pointer.generation, reembed)
     snapshot = Snapshot(store.directory, pointer)
     snapshot.check_files()
-    return _Base(pointer.generation, "", reembed, manifest_of(snapshot))
+    return _Base(pointer.generation, "", reembed, load_manifest(snapshot))
 
 
 def _totals(files: Iterable[Candidate | FileRecord]) -> FileTotals:
@@ -189,12 +189,12 @@ def _count_cached_texts(root: Path, settings: Settings, store: IndexStore, again
     try:
         model = make_dense_model(settings.embedding)
         assert isinstance(model, ProviderDense)
-        model.mask = path_mask(settings.privacy, store.directory, make_key=False)
+        model.mask = load_path_mask(settings.privacy, store.directory, make_key=False)
         if settings.privacy.redact_secrets:
             model.send_through(without_secrets)
         snapshot = store.open()
         with ContentCache(directory, limit_bytes=limit) as model.cache:
-            batches = stored_batches(snapshot, model.mask, snapshot.terms(), {record.path for record in again})
+            batches = stored_batches(snapshot, model.mask, snapshot.read_terms(), {record.path for record in again})
             return sum(model.count_kept(batch) for _, batch in batches)
     except (ConfigurationError, ModelError):
         return 0  # that the model cannot be used is for the run to tell

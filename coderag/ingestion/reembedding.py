@@ -54,8 +54,8 @@ def stored_batches(
         paths: The files.
         columns: Which columns of the chunks are wanted, ``path`` among them; a provider's model needs all.
     """
-    table = snapshot.chunks(columns)
-    counts, counter = snapshot.counts(), TermCounter(terms)
+    table = snapshot.read_chunks(columns)
+    counts, counter = snapshot.read_counts(), TermCounter(terms)
     for rows in _whole_files(table["path"], paths):
         chunks = table.take(rows)
         names = list(dict.fromkeys(chunks["path"].to_pylist()))
@@ -94,15 +94,15 @@ class ReembeddedSnapshot(Snapshot):
         super().__init__(stored.directory, replace(stored.pointer, embedding=model.info))
         self._model = model
 
-    def vectors(self) -> FloatArray:
+    def read_vectors(self) -> FloatArray:
         """Return the model's vectors: float32 (n_chunks, dimension), normalised, read-only."""
         return self._made[0]
 
-    def file_vectors(self) -> tuple[FloatArray, FloatArray]:
+    def read_file_vectors(self) -> tuple[FloatArray, FloatArray]:
         """Return the model's (content, path), each float32 (n_files, dimension) in the order of `files`."""
         return self._made[1:]
 
-    def nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
+    def find_nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
         """Refuse: Lance searches what is stored."""
         del vector, k, where
         raise StoreError("Lance has vectors of another model", hint="Run `coderag index` to store the new ones.")
@@ -110,11 +110,11 @@ class ReembeddedSnapshot(Snapshot):
     @cached_property
     def _made(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         dimension = self.pointer.embedding.dimension
-        row_of = {record.path: row for row, record in enumerate(self.files())}
+        row_of = {record.path: row for row, record in enumerate(self.read_files())}
         contents = np.zeros((len(row_of), dimension), np.float32)
         places = np.zeros_like(contents)
         vectors = [np.zeros((0, dimension), np.float32)]
-        for chunks in embed_stored(self, self._model, self.terms(), row_of, ("path",)):
+        for chunks in embed_stored(self, self._model, self.read_terms(), row_of, ("path",)):
             rows = [row_of[path] for path in chunks.paths]
             contents[rows], places[rows] = chunks.vectors.files, chunks.vectors.paths
             vectors.append(chunks.vectors.chunks)

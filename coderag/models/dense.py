@@ -233,7 +233,7 @@ class ProviderDense:
         if self.cache is None:
             return 0
         keys = self._keys(batch.texts if self.mask else [*batch.texts, *_path_texts(batch)])
-        known = self.cache.known(VECTORS, keys)
+        known = self.cache.find_existing(VECTORS, keys)
         return sum(key in known for key in keys)
 
     def _keys(self, texts: Sequence[str]) -> list[str]:

@@ -46,7 +46,7 @@ class LanguageModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rescored:
+class RerankScores:
     """What a reranker made of some texts.
 
     Attributes:
@@ -71,7 +71,7 @@ class Reranker(Protocol):
     candidates: int
     remote: bool
 
-    def rerank(self, query: str, texts: Sequence[str]) -> Rescored:
+    def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
         """Return one score a text, or none if the budget is spent before all have one.
 
         Raises:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from coderag.models.dense import FloatArray, TextEmbedder
-from coderag.models.protocols import Reranker, Rescored
+from coderag.models.protocols import Reranker, RerankScores
 from coderag.models.redaction import redactor
 from coderag.models.remote_embedding import RemoteEmbedding
 
@@ -56,7 +56,7 @@ class RedactingReranker:
         self.remote = model.remote
         self._model = model
 
-    def rerank(self, query: str, texts: Sequence[str]) -> Rescored:
+    def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
         """Return one score a text. Raises as the reranker."""
         return self._model.rerank(_redacted(query), [_redacted(text) for text in texts])
 

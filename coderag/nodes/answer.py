@@ -1,9 +1,9 @@
 """Node ``answer``: the answer, with every citation checked against the files on disk."""
 
-from coderag.nodes.trace import Step
+from coderag.nodes.trace import NodeTimer
 from coderag.retrieval.query_context import StreamingRuntime
 from coderag.schema.query import QueryState, QueryUpdate
-from coderag.schema.records import record_of
+from coderag.schema.records import to_record
 
 
 async def answer(state: QueryState, runtime: StreamingRuntime) -> QueryUpdate:
@@ -17,7 +17,7 @@ async def answer(state: QueryState, runtime: StreamingRuntime) -> QueryUpdate:
         if text or kind == "text":  # a text without words replaces drafts that were dropped
             runtime.stream_writer({"kind": kind, "text": text})
 
-    with Step("answer") as step:
-        written = await write_answer(runtime.context, state, emit)
-        step.note(generator=written.generator, verified=written.verified, total=written.total, shape=written.shape)
-    return {"answer": record_of(written), "trace": step.entries}
+    with NodeTimer("answer") as step:
+        result = await write_answer(runtime.context, state, emit)
+        step.add_detail(generator=result.generator, verified=result.verified, total=result.total, shape=result.shape)
+    return {"answer": to_record(result), "trace": step.trace_entries}

@@ -10,13 +10,13 @@ def approve(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
     """Interrupt the graph; it is resumed with True to send the prompt, with False to answer without the model."""
     context, tokens = runtime.context, state["prompt_tokens"]
     price, model = context.price_per_million_tokens, context.query.language_model
-    sent = f"A prompt of {tokens:,} tokens is to be sent to {model.name if model else 'the language model'}"
-    agreed = interrupt(
+    reason = f"A prompt of {tokens:,} tokens is to be sent to {model.name if model else 'the language model'}"
+    is_approved = interrupt(
         {
             "prompt_tokens": tokens,
             "limit": context.confirm_tokens,
             "cost": None if price is None else tokens * price / 1e6,
-            "reason": f"{sent}; beyond {context.confirm_tokens:,} you are asked.",
+            "reason": f"{reason}; beyond {context.confirm_tokens:,} you are asked.",
         }
     )
-    return {"approved": "given" if agreed else "declined"}
+    return {"approved": "given" if is_approved else "declined"}

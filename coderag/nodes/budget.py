@@ -2,20 +2,20 @@
 
 from functools import partial
 
-from coderag.nodes.trace import Step
+from coderag.nodes.trace import NodeTimer
 from coderag.retrieval.query_context import QueryRuntime
 from coderag.schema.query import QueryState, QueryUpdate
-from coderag.schema.records import record_of
+from coderag.schema.records import to_record
 
 
 def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Assemble the context."""
     from coderag.codegraph.excerpt import graph_excerpt  # noqa: PLC0415  # a search ends before
-    from coderag.retrieval.packing import pack  # noqa: PLC0415
+    from coderag.retrieval.packing import pack_context  # noqa: PLC0415
 
     context = runtime.context
-    with Step("budget") as step:
+    with NodeTimer("budget") as step:
         token_budget = state.get("token_budget") or context.settings.token_budget
-        assembled = pack(context.corpus, state, token_budget, partial(graph_excerpt, context.graph.symbols))
-        step.note(tokens=assembled.tokens, token_budget=token_budget, omitted=len(assembled.omitted))
-    return {"context": record_of(assembled), "trace": step.entries}
+        assembled = pack_context(context.corpus, state, token_budget, partial(graph_excerpt, context.graph.symbols))
+        step.add_detail(tokens=assembled.tokens, token_budget=token_budget, omitted=len(assembled.omitted))
+    return {"context": to_record(assembled), "trace": step.trace_entries}

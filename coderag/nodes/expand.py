@@ -3,44 +3,44 @@
 from collections.abc import Iterator
 from functools import partial
 
-from coderag.nodes.trace import Step
+from coderag.nodes.trace import NodeTimer
 from coderag.retrieval.expansion import NeighbourTuple, Seed
-from coderag.retrieval.expansion import expand as expand_results
-from coderag.retrieval.filters import NO_FILTERS, related_mask
+from coderag.retrieval.expansion import expand_seeds as expand_results
+from coderag.retrieval.filters import NO_FILTERS, build_related_mask
 from coderag.retrieval.query_context import QueryRuntime
 from coderag.schema.query import QueryState, QueryUpdate
 
-_SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
+_MAX_SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
 
 
 def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Follow the relations of the first results."""
     context = runtime.context
     corpus, settings, analysis = context.corpus, context.settings, state["analysis"]
-    with Step("expand") as step:
+    with NodeTimer("expand") as step:
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
-        similarity = corpus.cosines(vector)
-        best_rows = corpus.best_rows(similarity)
-        allowed = related_mask(corpus, state.get("filters") or NO_FILTERS)
-        results = [Seed(corpus.row_of[result["chunk_id"]], result["symbol"]) for result in state["results"]]
-        known = {seed.row for seed in results}
+        similarity = corpus.compute_cosines(vector)
+        best_rows = corpus.find_best_rows(similarity)
+        allowed = build_related_mask(corpus, state.get("filters") or NO_FILTERS)
+        results = [Seed(corpus.rows_by_id[result["chunk_id"]], result["symbol"]) for result in state["results"]]
+        result_rows = {seed.row for seed in results}
 
-        def neighbours(row: int) -> Iterator[NeighbourTuple]:
-            for near in context.neighbours.of(row, best_rows):
-                if near[0] not in known and (allowed is None or allowed[near[0]]):
-                    yield near
+        def iter_neighbours(row: int) -> Iterator[NeighbourTuple]:
+            for neighbour in context.neighbours.of(row, best_rows):
+                if neighbour[0] not in result_rows and (allowed is None or allowed[neighbour[0]]):
+                    yield neighbour
 
-        def relevance(row: int) -> float:
+        def compute_relevance(row: int) -> float:
             return max(float(similarity[row]), 0.0)
 
         related = expand_results(
-            results[:_SEEDS],
-            neighbours,
-            relevance,
-            partial(corpus.value, "qualified_name"),
-            partial(corpus.value, "id"),
+            results[:_MAX_SEEDS],
+            iter_neighbours,
+            compute_relevance,
+            partial(corpus.get_value, "qualified_name"),
+            partial(corpus.get_value, "id"),
             depth=settings.expand_depth,
             limit=settings.max_related,
         )
-        step.note(related=len(related))
-    return {"related": related, "trace": step.entries}
+        step.add_detail(related=len(related))
+    return {"related": related, "trace": step.trace_entries}

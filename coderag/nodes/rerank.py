@@ -2,43 +2,45 @@
 
 from collections.abc import Sequence
 
-from coderag.nodes.trace import Step
+from coderag.nodes.trace import NodeTimer
 from coderag.retrieval.evidence import judge
-from coderag.retrieval.explaining import with_ranks
+from coderag.retrieval.explaining import add_channel_ranks
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.query_context import QueryRuntime
-from coderag.retrieval.ranking import narrow_to_kinds, rank
-from coderag.retrieval.reranking import apply_model
+from coderag.retrieval.ranking import narrow_to_kinds, rank_candidates
+from coderag.retrieval.reranking import rerank_results
 from coderag.schema.query import Candidate, QueryState, QueryUpdate
 
-_CONTEXT_CANDIDATES = 40  # ten results are often too small to fill a context
+_MIN_CONTEXT_CANDIDATES = 40  # ten results are often too small to fill a context
 
 
 def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Order the candidates and keep the best."""
     context, analysis = runtime.context, state["analysis"]
     corpus, reranker = context.corpus, context.reranker
-    with Step("rerank") as step:
+    with NodeTimer("rerank") as step:
         top_k = state.get("top_k") or context.settings.top_k
-        wanted = max(top_k, reranker.candidates) if reranker else top_k
-        ranking = rank(corpus, analysis["question"], analysis, state["candidates"], context.settings)
+        candidate_count = max(top_k, reranker.candidates) if reranker else top_k
+        ranking = rank_candidates(corpus, analysis["question"], analysis, state["candidates"], context.settings)
         kinds = (state.get("filters") or NO_FILTERS)["kinds"]
-        results = narrow_to_kinds(corpus, ranking.best(wanted), kinds)
+        results = narrow_to_kinds(corpus, ranking.select_results(candidate_count), kinds)
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
         judgement = judge(corpus, analysis, results, vector)
         is_last = judgement["verdict"] == "found" or state["widened"]  # else they are searched once more
         if reranker and is_last:
-            results, told = apply_model(reranker, corpus, state["query"], results, context.masked_paths)
-            step.note(**told)
-        to_read: list[Candidate] = []
+            results, rerank_details = rerank_results(reranker, corpus, state["query"], results, context.masked_paths)
+            step.add_detail(**rerank_details)
+        context_candidates: list[Candidate] = []
         if is_last and state.get("goal", "search") != "search":
-            to_read = narrow_to_kinds(corpus, ranking.best_to_read(max(wanted, _CONTEXT_CANDIDATES)), kinds)
+            context_candidates = narrow_to_kinds(
+                corpus, ranking.select_for_context(max(candidate_count, _MIN_CONTEXT_CANDIDATES)), kinds
+            )
             if reranker:
-                to_read = _led_by(results, to_read)
+                context_candidates = _prepend(results, context_candidates)
         results = results[:top_k]
         if state.get("explain"):
-            results = with_ranks(context, state, results)
-        step.note(
+            results = add_channel_ranks(context, state, results)
+        step.add_detail(
             candidates=len(state["candidates"]),
             results=len(results),
             evidence=judgement["verdict"],
@@ -47,14 +49,21 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         )
     return {
         "results": results,
-        "to_read": to_read,
+        "to_read": context_candidates,
         "evidence": judgement["verdict"],
         "judgement": judgement,
-        "trace": step.entries,
+        "trace": step.trace_entries,
     }
 
 
-def _led_by(first: Sequence[Candidate], others: Sequence[Candidate]) -> list[Candidate]:
+def _prepend(leading: Sequence[Candidate], candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return some candidates and behind them those of the others that are not among them."""
-    taken = {(one["chunk_id"], one["start_line"]) for one in first}
-    return [*first, *(one for one in others if (one["chunk_id"], one["start_line"]) not in taken)]
+    leading_keys = {(candidate["chunk_id"], candidate["start_line"]) for candidate in leading}
+    return [
+        *leading,
+        *(
+            candidate
+            for candidate in candidates
+            if (candidate["chunk_id"], candidate["start_line"]) not in leading_keys
+        ),
+    ]

@@ -9,14 +9,14 @@ def resolve(state: ChatState) -> ChatUpdate:
     """Find what is addressed by its number, and make a follow-up a question that stands alone."""
     exchanges = state.get("exchanges", [])
     cited = next((exchange["cited"] for exchange in reversed(exchanges) if exchange["cited"]), [])
-    referred = resolve_references(state["text"], cited)
-    standalone = make_standalone(referred.text, exchanges)
+    resolved = resolve_references(state["text"], cited)
+    standalone = make_standalone(resolved.text, exchanges)
     return {
         "question": standalone.question,
         "follow_up": standalone.follow_up,
         "wider": standalone.wider,
-        "places": list(referred.places),
-        "remark": referred.remark,
+        "places": list(resolved.places),
+        "remark": resolved.remark,
         "named": [],
         "approved": "",
         "prompt_tokens": 0,

@@ -1,10 +1,10 @@
 """Node ``retrieve``: the dense, lexical and symbol channels, fused."""
 
-from coderag.nodes.trace import Step
+from coderag.nodes.trace import NodeTimer
 from coderag.question.analysis import meant_terms
-from coderag.retrieval.filters import NO_FILTERS, passing
-from coderag.retrieval.hybrid import merge
-from coderag.retrieval.hybrid import retrieve as retrieve_hybrid
+from coderag.retrieval.filters import NO_FILTERS, filter_candidates
+from coderag.retrieval.hybrid import merge_candidates
+from coderag.retrieval.hybrid import retrieve_candidates as retrieve_hybrid
 from coderag.retrieval.query_context import QueryRuntime
 from coderag.schema.query import QueryState, QueryUpdate
 
@@ -13,11 +13,11 @@ def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Find candidates and put them after what the look-up found."""
     context, analysis = runtime.context, state["analysis"]
     filters = state.get("filters") or NO_FILTERS
-    with Step("retrieve") as step:
+    with NodeTimer("retrieve") as step:
         candidates = state["candidates"]
         if not state["widened"] or analysis["expanded_terms"]:  # else it would find the same again
             vector = context.embedder.embed_query(analysis["text"], meant_terms(analysis))
-            found = retrieve_hybrid(
+            retrieved = retrieve_hybrid(
                 context.corpus,
                 analysis["question"],
                 analysis,
@@ -27,6 +27,6 @@ def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
                 state.get("top_k") or context.settings.top_k,
             )
             looked_up = [candidate for candidate in candidates if "lookup" in candidate["channels"]]
-            candidates = merge(passing(context.corpus, filters, looked_up), found)
-        step.note(candidates=len(candidates), fusion=context.settings.fusion)
-    return {"candidates": candidates, "trace": step.entries}
+            candidates = merge_candidates(filter_candidates(context.corpus, filters, looked_up), retrieved)
+        step.add_detail(candidates=len(candidates), fusion=context.settings.fusion)
+    return {"candidates": candidates, "trace": step.trace_entries}

@@ -4,7 +4,7 @@ import asyncio
 
 from langgraph.runtime import Runtime
 
-from coderag.answering.chat.history import history_text
+from coderag.answering.chat.history import format_history
 from coderag.answering.chat.rewriting import HISTORY_TOKENS, rewriting_prompt, usable
 from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
 from coderag.schema.prompts import ModelPrompt
@@ -16,7 +16,7 @@ async def rewrite(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate
     query = runtime.context.query
     if query.language_model is None:
         return {}
-    prompt = await asyncio.to_thread(_prompt, state, runtime.context)
+    prompt = await asyncio.to_thread(_build_prompt, state, runtime.context)
     if prompt is None:
         return {}
     reply = (await query.language_model.complete(prompt)).text
@@ -25,9 +25,9 @@ async def rewrite(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate
     return {"question": usable(reply, state["text"], state["exchanges"]) or state["question"]}
 
 
-def _prompt(state: ChatState, context: ChatContext) -> ModelPrompt | None:
+def _build_prompt(state: ChatState, context: ChatContext) -> ModelPrompt | None:
     """Return what the model is asked; None if a person would have to approve it."""
-    history = history_text(state["exchanges"], min(HISTORY_TOKENS, context.history_tokens))
+    history = format_history(state["exchanges"], min(HISTORY_TOKENS, context.history_tokens))
     prompt = rewriting_prompt(context.query, state["text"], history)
-    too_long = context.confirm_tokens and count_tokens(prompt.text) > context.confirm_tokens
-    return None if too_long else prompt
+    needs_approval = context.confirm_tokens and count_tokens(prompt.text) > context.confirm_tokens
+    return None if needs_approval else prompt

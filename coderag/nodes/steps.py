@@ -19,8 +19,8 @@ from coderag.schema.query import QueryInput, QueryOutput, QueryState
 LOOKUP_INTENTS: Final = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests", "find_similar"})
 """Intents that the symbol table or the code graph may answer; hybrid retrieval adds the rest."""
 
-FIRST: Final = "analyze"
-END: Final = "__end__"  # as LangGraph calls it
+FIRST_NODE: Final = "analyze"
+END_NODE: Final = "__end__"  # as LangGraph calls it
 
 
 def route_intent(state: QueryState) -> Literal["lookup", "retrieve"]:
@@ -43,7 +43,7 @@ def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
 NODES: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {node.__name__: node for node in (analyze, lookup, retrieve, rerank, widen, expand, budget, answer)}
 )
-NEXT: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxyType(
+NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxyType(
     {
         "analyze": route_intent,
         "lookup": "retrieve",
@@ -52,28 +52,28 @@ NEXT: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxyType(
         "widen": "retrieve",
         "expand": "budget",
         "budget": route_goal,
-        "answer": END,
+        "answer": END_NODE,
     }
 )
 """The node after each one, or what tells it from the state."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Runtime:
+class _StepRuntime:
     context: QueryContext
 
 
-def walk(given: QueryInput, context: QueryContext) -> QueryOutput:
+def walk(query_input: QueryInput, context: QueryContext) -> QueryOutput:
     """Return the output of a search or of a context: the steps of the graph, one after the other, in this thread.
 
     LangGraph would take 2 ms for it and 0.4 s to load. An answer is written by its graph: it streams, and waits for a model.
     """
-    state = cast("QueryState", {**given, "trace": []})
-    runtime = _Runtime(context)
-    step = FIRST
-    while step != END:
-        update = NODES[step](state, runtime)
+    state = cast("QueryState", {**query_input, "trace": []})
+    runtime = _StepRuntime(context)
+    node = FIRST_NODE
+    while node != END_NODE:
+        update = NODES[node](state, runtime)
         state = cast("QueryState", {**state, **update, "trace": [*state["trace"], *update["trace"]]})
-        following = NEXT[step]
-        step = following if isinstance(following, str) else following(state)
+        successor = NEXT_NODE[node]
+        node = successor if isinstance(successor, str) else successor(state)
     return cast("QueryOutput", {name: value for name, value in state.items() if name in QueryOutput.__annotations__})

@@ -10,7 +10,7 @@ from coderag.schema.query import TraceEntry
 logger = logging.getLogger(__name__)
 
 
-class Step:
+class NodeTimer:
     """Times one node; used in a ``with`` statement, after which `entries` is what the node adds to the trace.
 
     Args:
@@ -20,25 +20,25 @@ class Step:
     def __init__(self, node: str) -> None:
         self._node = node
         self._detail: dict[str, Any] = {}
-        self._ms = 0.0
+        self._duration_ms = 0.0
         self._start_ns = 0
 
     def __enter__(self) -> Self:
         self._start_ns = time.time_ns()
-        self._started = time.perf_counter()
+        self._start_s = time.perf_counter()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._ms = round((time.perf_counter() - self._started) * 1e3, 3)
-        logger.debug("%s took %.2f ms: %s", self._node, self._ms, self._detail)
+        self._duration_ms = round((time.perf_counter() - self._start_s) * 1e3, 3)
+        logger.debug("%s took %.2f ms: %s", self._node, self._duration_ms, self._detail)
 
-    def note(self, **detail: Any) -> None:  # noqa: ANN401  # numbers and words
+    def add_detail(self, **detail: Any) -> None:  # noqa: ANN401  # numbers and words
         """Add what is worth knowing."""
         self._detail.update(detail)
 
     @property
-    def entries(self) -> list[TraceEntry]:
+    def trace_entries(self) -> list[TraceEntry]:
         """The trace of this step."""
-        return [TraceEntry(node=self._node, start_ns=self._start_ns, ms=self._ms, detail=self._detail)]
+        return [TraceEntry(node=self._node, start_ns=self._start_ns, ms=self._duration_ms, detail=self._detail)]

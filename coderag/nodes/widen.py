@@ -1,7 +1,7 @@
 """Node ``widen``: one more try with near spellings and words of the trade, when the evidence is weak."""
 
-from coderag.nodes.trace import Step
-from coderag.question.widening import widen as widen_terms
+from coderag.nodes.trace import NodeTimer
+from coderag.question.widening import find_widening_terms as widen_terms
 from coderag.retrieval.query_context import QueryRuntime
 from coderag.schema.query import QueryState, QueryUpdate
 
@@ -9,11 +9,11 @@ from coderag.schema.query import QueryState, QueryUpdate
 def widen(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Add terms to the question."""
     analysis = state["analysis"]
-    with Step("widen") as step:
+    with NodeTimer("widen") as step:
         added = widen_terms(runtime.context.corpus, analysis)
-        step.note(terms=added)
+        step.add_detail(terms=added)
     return {
         "analysis": {**analysis, "expanded_terms": [*analysis["expanded_terms"], *added]},
         "widened": True,
-        "trace": step.entries,
+        "trace": step.trace_entries,
     }

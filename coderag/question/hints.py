@@ -83,9 +83,9 @@ def hint_factors(corpus: Corpus, analysis: Analysis) -> FloatArray:
     """
     factors = np.ones(corpus.n_files, np.float32)
     if not _is_foreign(analysis["question"]) and not any(one["kind"] == "path" for one in analysis["entities"]):
-        factors[corpus.translations] *= TRANSLATION_FACTOR
+        factors[corpus.translated_files] *= TRANSLATION_FACTOR
     if analysis["languages"]:
-        languages = corpus.column("language")
+        languages = corpus.get_column("language")
         wanted = [languages[start] in analysis["languages"] for start in corpus.file_starts]
         factors[~np.asarray(wanted)] *= ELSEWHERE_FACTOR if any(wanted) else 1.0
     return factors

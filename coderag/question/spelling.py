@@ -32,7 +32,7 @@ def _meant(corpus: Corpus, analysis: Analysis) -> Iterator[tuple[str, str]]:
         is_plain = word.isalpha() and word.islower() and len(word) >= _SHORTEST and len(terms) == 1
         if is_plain and terms[0] not in corpus.term_ids and terms[0] not in word_vectors():
             most = 1 + (len(word) >= _LONG)
-            near = (other for other in corpus.near_terms(terms[0]) if is_slip(terms[0], other, most))
+            near = (other for other in corpus.suggest_terms(terms[0]) if is_slip(terms[0], other, most))
             if (other := next(near, None)) is not None:
                 yield terms[0], other
 

@@ -5,13 +5,13 @@ import scipy.sparse as sp
 
 from coderag.stores.corpus import Corpus
 
-_FEWEST_TOGETHER = 3  # chunks; twice may be chance
-_MOST_CHUNKS = 400  # a term in more of them has no company of its own
-_LEAST = 1e-9  # for terms that stand in every chunk
-_CLOSE = 0.5  # normalised pointwise mutual information from which two terms belong together; 1 is "always together"
+_MIN_COOCCURRENCES = 3  # chunks; twice may be chance
+_MAX_TERM_CHUNKS = 400  # a term in more of them has no company of its own
+_EPSILON = 1e-9  # for terms that stand in every chunk
+_MIN_NPMI = 0.5  # normalised pointwise mutual information from which two terms belong together; 1 is "always together"
 
 
-def companions(corpus: Corpus, term: str, limit: int = 3) -> list[str]:
+def cooccurring_terms(corpus: Corpus, term: str, limit: int = 3) -> list[str]:
     """Return the terms that go together with a term in this repository, the closest first.
 
     Source: normalised pointwise mutual information (Bouma, 2009), over chunks.
@@ -21,20 +21,22 @@ def companions(corpus: Corpus, term: str, limit: int = 3) -> list[str]:
         term: A term of the index; another one has no companions.
         limit: Number of terms, at most.
     """
-    column = corpus.term_ids.get(term)
-    if column is None:
+    term_id = corpus.term_ids.get(term)
+    if term_id is None:
         return []
-    holders = corpus.body.documents_with(column)
-    if not _FEWEST_TOGETHER <= len(holders) <= _MOST_CHUNKS:
+    holders = corpus.body.find_documents(term_id)
+    if not _MIN_COOCCURRENCES <= len(holders) <= _MAX_TERM_CHUNKS:
         return []
-    counts: sp.csr_matrix[np.float32] = corpus.snapshot.counts().body
-    together = np.bincount(counts[holders].indices, minlength=counts.shape[1])
-    near = np.flatnonzero(together >= _FEWEST_TOGETHER)
-    frequency = np.diff(corpus.body.starts)[near]
-    joint = together[near] / corpus.n_chunks
+    counts: sp.csr_matrix[np.float32] = corpus.snapshot.read_counts().body
+    cooccurrences = np.bincount(counts[holders].indices, minlength=counts.shape[1])
+    columns = np.flatnonzero(cooccurrences >= _MIN_COOCCURRENCES)
+    frequency = np.diff(corpus.body.starts)[columns]
+    joint = cooccurrences[columns] / corpus.n_chunks
     lift = joint * corpus.n_chunks**2 / (frequency * len(holders))
-    mutual = np.log(lift) / np.maximum(-np.log(joint), _LEAST)
+    npmi = np.log(lift) / np.maximum(-np.log(joint), _EPSILON)
     terms = list(corpus.term_ids)
-    order = np.argsort(-mutual, kind="stable")
-    found = (terms[near[position]] for position in order if mutual[position] >= _CLOSE)
-    return [other for other in found if other != term and not other.startswith("=")][:limit]
+    order = np.argsort(-npmi, kind="stable")
+    ranked_terms = (terms[columns[position]] for position in order if npmi[position] >= _MIN_NPMI)
+    return [cooccurring for cooccurring in ranked_terms if cooccurring != term and not cooccurring.startswith("=")][
+        :limit
+    ]

@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from coderag.question.places import fetching_call
+from coderag.question.places import format_fetch_command
 from coderag.retrieval.context_formats import WRITERS
-from coderag.retrieval.context_parts import EVIDENCE_NOTES, ContextParts, heading
-from coderag.retrieval.passages import Passage, make_passages
-from coderag.retrieval.selection import Selection
-from coderag.retrieval.shown import ShownLines, remembered, shown_keys
+from coderag.retrieval.context_parts import EVIDENCE_NOTES, ContextParts, truncate_question
+from coderag.retrieval.passages import PackableSnippet, build_packable_snippets
+from coderag.retrieval.selection import ContextSelection
+from coderag.retrieval.shown import ShownLines, build_shown_keys, merge_keys
 from coderag.schema.context import AssembledContext, ContextSection, Omission
 from coderag.schema.vocabulary import ContextFormat, Evidence, Intent
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 from coderag.text.token_counts import estimate_tokens
 
-_TITLES: Final = tuple(ContextSection(name, (), 0) for name in ("primary", "related", "graph"))
-_LISTED: Final = (10, 5, 3, 1, 0)  # of what is not shown, tried in turn until the list fits
-_LIST_SHARE: Final = 0.06  # of the budget, at most, for that list
+_EMPTY_SECTIONS: Final = tuple(ContextSection(name, (), 0) for name in ("primary", "related", "graph"))
+_LIST_LENGTHS: Final = (10, 5, 3, 1, 0)  # of what is not shown, tried in turn until the list fits
+_MAX_LIST_SHARE: Final = 0.06  # of the budget, at most, for that list
 
-Counter = Callable[[str], int]
+TokenCounter = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +44,17 @@ class ContextRequest:
     query: str
     intent: Intent
     evidence: Evidence
-    results: Sequence[Piece]
-    related: Sequence[Piece]
+    results: Sequence[Snippet]
+    related: Sequence[Snippet]
     relations: Sequence[str]
-    rarity: Mapping[str, float]
+    term_idf: Mapping[str, float]
     token_budget: int
-    reserve: Sequence[Piece] = ()
+    reserve: Sequence[Snippet] = ()
     shown: Sequence[str] = ()
     format: ContextFormat = "markdown"
 
 
-def assemble(request: ContextRequest, count_tokens: Counter) -> AssembledContext:
+def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> AssembledContext:
     """Return the context for a question; its text never has more tokens than the budget.
 
     Args:
@@ -66,91 +66,98 @@ def assemble(request: ContextRequest, count_tokens: Counter) -> AssembledContext
     """
     writer, note, budget = WRITERS[request.format], EVIDENCE_NOTES[request.evidence], request.token_budget
 
-    def size(parts: ContextParts) -> int:
-        return sum(map(count_tokens, writer.write(parts)))
+    def count_parts(context_parts: ContextParts) -> int:
+        return sum(map(count_tokens, writer.write(context_parts)))
 
-    earlier = ShownLines(request.shown)
-    passages, before = make_passages(request.results, request.reserve, request.related, request.rarity, earlier)
-    selection = Selection(passages, request.relations, lambda item: count_tokens(writer.item(item)))
-    frame = ContextParts(heading(request.query, lambda text: size(ContextParts(text, note))), note)
-    around = size(replace(frame, sections=_TITLES))
-    selection.fill(budget - around - int(budget * _LIST_SHARE))
-    listing, listed_tokens = _longest_list(
-        _Listing(_omitted(selection.hidden(), count_tokens), before), frame, size, int(budget * _LIST_SHARE)
+    shown_lines = ShownLines(request.shown)
+    packable, shown_before = build_packable_snippets(
+        request.results, request.reserve, request.related, request.term_idf, shown_lines
     )
-    selection.fill(budget - around - listed_tokens)
+    selection = ContextSelection(packable, request.relations, lambda item: count_tokens(writer.format_item(item)))
+    frame = ContextParts(truncate_question(request.query, lambda text: count_parts(ContextParts(text, note))), note)
+    overhead_tokens = count_parts(replace(frame, sections=_EMPTY_SECTIONS))
+    selection.fill(budget - overhead_tokens - int(budget * _MAX_LIST_SHARE))
+    listing, listed_tokens = _fit_longest_list(
+        _OmissionList(_build_omissions(selection.list_hidden(), count_tokens), shown_before),
+        frame,
+        count_parts,
+        int(budget * _MAX_LIST_SHARE),
+    )
+    selection.fill(budget - overhead_tokens - listed_tokens)
     while True:
-        listing = replace(listing, omitted=_omitted(selection.hidden(), count_tokens))
-        parts = replace(listing.told(frame), sections=selection.sections())
-        tokens = size(parts)
+        listing = replace(listing, omitted=_build_omissions(selection.list_hidden(), count_tokens))
+        context_parts = replace(listing.add_to_parts(frame), sections=selection.build_sections())
+        tokens = count_parts(context_parts)
         if tokens <= budget:
             break
-        if listing.most:  # the list has become longer, or the frame alone is too large
-            listing = replace(listing, most=0)
-        elif not selection.drop():
+        if listing.limit:  # the list has become longer, or the frame alone is too large
+            listing = replace(listing, limit=0)
+        elif not selection.drop_least_valuable():
             break
-    new = (key for path, lines in selection.source() for key in shown_keys(path, lines))
+    new_keys = (key for path, lines in selection.iter_source() for key in build_shown_keys(path, lines))
     return AssembledContext(
         query=request.query,
         intent=request.intent,
-        text="".join(writer.write(parts)),
-        sections=parts.sections,
+        text="".join(writer.write(context_parts)),
+        sections=context_parts.sections,
         tokens=tokens,
         token_budget=budget,
         omitted=listing.omitted,
         evidence=request.evidence,
         format=request.format,
-        shown=remembered(request.shown, new),
-        shown_before=[piece.location for piece in before],
+        shown=merge_keys(request.shown, new_keys),
+        shown_before=[snippet.location for snippet in shown_before],
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Listing:
+class _OmissionList:
     """What is not shown: what was left out, and what was shown before; the first `most` of each are told."""
 
     omitted: Sequence[Omission]
-    before: Sequence[Piece]
-    most: int = 0
+    shown_before: Sequence[Snippet]
+    limit: int = 0
 
-    def told(self, frame: ContextParts) -> ContextParts:
+    def add_to_parts(self, frame: ContextParts) -> ContextParts:
         """Return the parts with the list; what takes more to tell than to show is only counted."""
-        worth_telling = [
-            one for one in self.omitted if estimate_tokens(f"{one.fetch}{one.title}".encode()) < one.tokens
-        ][: self.most]
-        told_before = [piece.location for piece in self.before[: self.most]]
+        listed = [
+            omission
+            for omission in self.omitted
+            if estimate_tokens(f"{omission.fetch}{omission.title}".encode()) < omission.tokens
+        ][: self.limit]
+        listed_before = [snippet.location for snippet in self.shown_before[: self.limit]]
         return replace(
             frame,
-            omitted=worth_telling,
-            more_omitted=len(self.omitted) - len(worth_telling),
-            before=told_before,
-            more_before=len(self.before) - len(told_before),
+            omitted=listed,
+            unlisted_omitted=len(self.omitted) - len(listed),
+            shown_before=listed_before,
+            unlisted_before=len(self.shown_before) - len(listed_before),
         )
 
 
-def _longest_list(
-    listing: _Listing, frame: ContextParts, size: Callable[[ContextParts], int], most_tokens: int
-) -> tuple[_Listing, int]:
+def _fit_longest_list(
+    listing: _OmissionList, frame: ContextParts, count_parts: Callable[[ContextParts], int], max_tokens: int
+) -> tuple[_OmissionList, int]:
     """Return the longest list that fits, and its tokens."""
-    alone = size(frame)
-    for most in _LISTED:
-        longer = replace(listing, most=most)
-        tokens = size(longer.told(frame)) - alone
-        if tokens <= most_tokens:
+    frame_tokens = count_parts(frame)
+    for limit in _LIST_LENGTHS:
+        candidate = replace(listing, limit=limit)
+        tokens = count_parts(candidate.add_to_parts(frame)) - frame_tokens
+        if tokens <= max_tokens:
             break
-    return longer, max(tokens, 0)
+    return candidate, max(tokens, 0)
 
 
-def _omitted(hidden: Sequence[Passage], count_tokens: Counter) -> list[Omission]:
-    pieces = (passage.piece for passage in hidden)
+def _build_omissions(hidden: Sequence[PackableSnippet], count_tokens: TokenCounter) -> list[Omission]:
+    snippets = (packable.snippet for packable in hidden)
     return [
         Omission(
-            piece.path,
-            piece.start_line,
-            piece.end_line,
-            piece.name,
-            count_tokens(piece.text),
-            fetching_call(piece.path, piece.start_line, piece.end_line),
+            snippet.path,
+            snippet.start_line,
+            snippet.end_line,
+            snippet.name,
+            count_tokens(snippet.text),
+            format_fetch_command(snippet.path, snippet.start_line, snippet.end_line),
         )
-        for piece in pieces
+        for snippet in snippets
     ]

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from coderag.question.entities import names_in
 from coderag.question.intents import ABOUT_ONE_NAME
 from coderag.schema.query import Analysis
-from coderag.stores.corpus import Corpus, dot_products
+from coderag.stores.corpus import Corpus, compute_dot_products
 from coderag.stores.symbol_table import SymbolMatch
 
 FloatArray = NDArray[np.float32]
 
-WEIGHTS = {
+CHANNEL_WEIGHTS = {
     "lexical": 1.0,
     "dense": 1.5,
     "names": 0.5,
@@ -27,10 +27,10 @@ WEIGHTS = {
 }
 """Share of each channel in `scores` fusion, hand-set in the study; a learned ranker lost to them under cross-validation."""
 
-_DENSE_FOR_SYMBOLS = 0.5  # a bare identifier has little meaning to compare
-_SHORTEST_NAME = 2
-_NEARLY = 0.5  # of the quality of a name that is written in full
-_FEWEST_ORDINARY = 10  # chunks that tell what is ordinary
+_SYMBOL_QUERY_DENSE_FACTOR = 0.5  # a bare identifier has little meaning to compare
+_MIN_NAME_CHARS = 2
+_SIMILAR_NAME_FACTOR = 0.5  # of the quality of a name that is written in full
+_MIN_BACKGROUND_CHUNKS = 10  # chunks that tell what is ordinary
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Channel:
     weight: float
 
 
-def search_channels(
+def score_channels(
     corpus: Corpus, analysis: Analysis, vector: FloatArray, disabled: Sequence[str] = ()
 ) -> list[Channel]:
     """Return the scores of every channel that is not disabled.
@@ -59,61 +59,69 @@ def search_channels(
         vector: float32 (dimension,), the question's dense vector, normalised or zero.
         disabled: Names of channels to leave out.
     """
-    terms = corpus.known_terms([*analysis["terms"], *analysis["expanded_terms"]])
-    scale = _DENSE_FOR_SYMBOLS if analysis["symbol_query"] else 1.0
-    cosines = corpus.cosines(vector)
+    terms = corpus.get_term_ids([*analysis["terms"], *analysis["expanded_terms"]])
+    scale = _SYMBOL_QUERY_DENSE_FACTOR if analysis["symbol_query"] else 1.0
+    cosines = corpus.compute_cosines(vector)
     channels = [
-        Channel("lexical", "chunk", corpus.body.score(terms), WEIGHTS["lexical"]),
+        Channel("lexical", "chunk", corpus.body.score(terms), CHANNEL_WEIGHTS["lexical"]),
         Channel(
-            "dense", "chunk", cosines if analysis["symbol_query"] else standing_out(cosines), WEIGHTS["dense"] * scale
+            "dense",
+            "chunk",
+            cosines if analysis["symbol_query"] else subtract_background(cosines),
+            CHANNEL_WEIGHTS["dense"] * scale,
         ),
-        Channel("names", "chunk", corpus.names.score(terms), WEIGHTS["names"]),
-        Channel("dense_path", "file", dot_products(corpus.path_vectors, vector), WEIGHTS["dense_path"] * scale),
-        Channel("docs", "file", corpus.docs.score(terms), WEIGHTS["docs"]),
+        Channel("names", "chunk", corpus.names.score(terms), CHANNEL_WEIGHTS["names"]),
+        Channel(
+            "dense_path",
+            "file",
+            compute_dot_products(corpus.path_vectors, vector),
+            CHANNEL_WEIGHTS["dense_path"] * scale,
+        ),
+        Channel("docs", "file", corpus.docs.score(terms), CHANNEL_WEIGHTS["docs"]),
     ]
     return [channel for channel in channels if channel.name not in disabled]
 
 
-def standing_out(cosines: FloatArray) -> FloatArray:
+def subtract_background(cosines: FloatArray) -> FloatArray:
     """Return by how much cosines exceed those of ordinary chunks, at least 0.
 
     Any two pieces of code are somewhat alike, so the best chunk's cosine is hardly twice the average one. Divided by the
     best alone, as fusion does, half of the scale would say nothing, and words that match by chance would decide.
     """
-    if len(cosines) < _FEWEST_ORDINARY:
+    if len(cosines) < _MIN_BACKGROUND_CHUNKS:
         return cosines
     mean, best = cosines.mean(), cosines.max()
-    ordinary = min(
+    background = min(
         mean + cosines.std(), (mean + best) / 2
     )  # where half of a repository is alike, half still stands out
-    beyond: FloatArray = np.maximum(cosines - ordinary, np.float32(0)).astype(np.float32)
-    return beyond
+    excess: FloatArray = np.maximum(cosines - background, np.float32(0)).astype(np.float32)
+    return excess
 
 
 def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
     """Return the declarations of every name in the question, best first."""
-    names = [name for name in names_in(analysis["entities"]) if len(name) >= _SHORTEST_NAME]
-    asked_for_one = analysis["intent"] in ABOUT_ONE_NAME  # other questions name what is not of this repository
+    names = [name for name in names_in(analysis["entities"]) if len(name) >= _MIN_NAME_CHARS]
+    allows_similar = analysis["intent"] in ABOUT_ONE_NAME  # other questions name what is not of this repository
     matches = [
         match
         for name in names
-        for match in corpus.symbols.find(name) or (_nearly_declared(corpus, name) if asked_for_one else ())
+        for match in corpus.symbols.find(name) or (_find_similar_symbols(corpus, name) if allows_similar else ())
     ]
     return sorted(matches, key=lambda match: -match.quality)
 
 
-def _nearly_declared(corpus: Corpus, name: str) -> list[SymbolMatch]:
+def _find_similar_symbols(corpus: Corpus, name: str) -> list[SymbolMatch]:
     """Return the declarations of names that may be meant by one that nothing has: misspelt, or only begun."""
-    if len(corpus.chunks_that_write(name)):  # it is no misspelling
+    if len(corpus.find_chunks_with_name(name)):  # it is no misspelling
         return []
     return [
-        replace(match, quality=match.quality * near.quality * _NEARLY)
-        for near in corpus.symbols.near(name)
-        for match in corpus.symbols.find(near.word)
+        replace(match, quality=match.quality * spelling.quality * _SIMILAR_NAME_FACTOR)
+        for spelling in corpus.symbols.find_spellings(name)
+        for match in corpus.symbols.find(spelling.word)
     ]
 
 
-def symbol_scores(corpus: Corpus, matches: Sequence[SymbolMatch]) -> FloatArray:
+def score_symbols(corpus: Corpus, matches: Sequence[SymbolMatch]) -> FloatArray:
     """Return for each chunk how well it declares a name of the question, 0 to 1."""
     scores = np.zeros(corpus.n_chunks, np.float32)
     for match in matches:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from coderag.retrieval.context_json import JsonWriter
-from coderag.retrieval.context_markdown import MarkdownWriter
+from coderag.retrieval.context_json import JsonContextWriter
+from coderag.retrieval.context_markdown import MarkdownContextWriter
 from coderag.retrieval.context_parts import ContextWriter
-from coderag.retrieval.context_xml import XmlWriter
+from coderag.retrieval.context_xml import XmlContextWriter
 from coderag.schema.vocabulary import ContextFormat
 
 WRITERS: Final[Mapping[ContextFormat, ContextWriter]] = MappingProxyType(
-    {"markdown": MarkdownWriter(), "xml": XmlWriter(), "json": JsonWriter()}
+    {"markdown": MarkdownContextWriter(), "xml": XmlContextWriter(), "json": JsonContextWriter()}
 )

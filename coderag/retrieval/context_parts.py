@@ -10,8 +10,8 @@ from coderag.schema.vocabulary import Evidence, Relation
 SECTION_NAMES: Final = {"primary": "results", "related": "related", "graph": "relations"}
 """What the sections are called in formats for programs and models."""
 
-_LONGEST_QUESTION: Final = 160  # characters
-_MOST_FRAME_TOKENS: Final = 120
+_MAX_QUESTION_CHARS: Final = 160  # characters
+_MAX_FRAME_TOKENS: Final = 120
 
 EVIDENCE_NOTES: Final[dict[Evidence, str]] = {
     "found": "",
@@ -20,7 +20,7 @@ EVIDENCE_NOTES: Final[dict[Evidence, str]] = {
     "unknown": "The answer may be in files that are not in the index.",
 }
 
-_RELATIONS: Final[dict[Relation, str]] = {
+_RELATION_PHRASES: Final[dict[Relation, str]] = {
     "caller": "calls",
     "callee": "called by",
     "contains": "member of",
@@ -52,15 +52,15 @@ class ContextParts:
     note: str
     sections: Sequence[ContextSection] = ()
     omitted: Sequence[Omission] = ()
-    more_omitted: int = 0
-    before: Sequence[str] = ()
-    more_before: int = 0
+    unlisted_omitted: int = 0
+    shown_before: Sequence[str] = ()
+    unlisted_before: int = 0
 
 
 class ContextWriter(Protocol):
     """Writes contexts in one format."""
 
-    def item(self, item: ContextItem) -> str:
+    def format_item(self, item: ContextItem) -> str:
         """Return one item as it stands in the text."""
         ...
 
@@ -72,37 +72,39 @@ class ContextWriter(Protocol):
         ...
 
 
-def relation_phrase(item: ContextItem) -> str:
+def format_relation(item: ContextItem) -> str:
     """Return how an item belongs to a result, as in ``tests``; empty for a result."""
-    return _RELATIONS[item.relation] if item.relation else ""
+    return _RELATION_PHRASES[item.relation] if item.relation else ""
 
 
-def told_of(item: ContextItem) -> dict[str, str]:
+def item_attributes(item: ContextItem) -> dict[str, str]:
     """Return what is told of a piece of code beside its text, by name; what is empty is not told."""
     return {
         "path": item.path,
         "lines": f"{item.start_line}-{item.end_line}",
         "name": item.name,
         "kind": item.kind,
-        "relation": f"{relation_phrase(item)} {item.related_to}" if item.relation else "",
+        "relation": f"{format_relation(item)} {item.related_to}" if item.relation else "",
         "detail": "" if item.detail == "full" else item.detail,
     }
 
 
-def one_line(text: str) -> str:
+def to_single_line(text: str) -> str:
     """Return a name, path or question without what would end its line: a repository may name things as it likes."""
-    plain = text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
-    return " ".join(plain.split())
+    printable = (
+        text if text.isprintable() else "".join(character if character.isprintable() else " " for character in text)
+    )
+    return " ".join(printable.split())
 
 
-def heading(query: str, cost: Callable[[str], int]) -> str:
+def truncate_question(query: str, count_tokens: Callable[[str], int]) -> str:
     """Return the first line of a question, cut so that what is around all contexts fits into the smallest budget.
 
     Args:
         query: The question.
         cost: Returns the tokens of a context with nothing but a heading.
     """
-    first = next((line for line in map(one_line, query.splitlines()) if line), "")[:_LONGEST_QUESTION]
-    while first and cost(first) > _MOST_FRAME_TOKENS:
-        first = first[: len(first) * 3 // 4]
-    return first
+    question = next((line for line in map(to_single_line, query.splitlines()) if line), "")[:_MAX_QUESTION_CHARS]
+    while question and count_tokens(question) > _MAX_FRAME_TOKENS:
+        question = question[: len(question) * 3 // 4]
+    return question

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class DeclaredLines:
+class FileDeclarations:
     """The declarations of each file, looked up when they are asked for."""
 
     def __init__(self, snapshot: IndexSnapshot) -> None:
-        self._table = snapshot.chunks(["path", "symbols", "complexity", "start_line", "end_line"])
+        self._table = snapshot.read_chunks(["path", "symbols", "complexity", "start_line", "end_line"])
 
-    def of(self, path: str) -> list[SymbolRecord]:
+    def get_declarations(self, path: str) -> list[SymbolRecord]:
         """Return what a file declares, outer declarations before those in them."""
         start, end = self._rows.get(path, (0, 0))
         records = [record for records in self._symbols[start:end].to_pylist() for record in records]
         distinct = {(record["start_line"], -record["end_line"], record["qualified_name"]): record for record in records}
         return [distinct[key] for key in sorted(distinct)]
 
-    def complexity(self, path: str, line: int) -> int:
+    def get_complexity(self, path: str, line: int) -> int:
         """Return the cyclomatic complexity of the chunk that a line is in; 0 if it is in none."""
         start, end = self._rows.get(path, (0, 0))
         rows = self._table.slice(start, end - start).select(["complexity", "start_line", "end_line"]).to_pylist()
@@ -47,7 +47,9 @@ class DeclaredLines:
         return {names[codes[start]]: (start, end) for start, end in pairwise(bounds)}
 
 
-def around(declarations: Sequence[SymbolRecord], line: int) -> list[SymbolRecord]:
+def find_enclosing(declarations: Sequence[SymbolRecord], line: int) -> list[SymbolRecord]:
     """Return the declarations that a line is in, the innermost last."""
-    found = [one for one in declarations if one["start_line"] <= line <= one["end_line"]]
-    return sorted(found, key=lambda one: one["start_line"] - one["end_line"])
+    enclosing = [
+        declaration for declaration in declarations if declaration["start_line"] <= line <= declaration["end_line"]
+    ]
+    return sorted(enclosing, key=lambda declaration: declaration["start_line"] - declaration["end_line"])

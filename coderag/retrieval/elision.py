@@ -6,19 +6,19 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-_TAIL_LINES = 1
-_MOST_HEAD_LINES = 8
-_SHORTEST_GAP = 2  # a shorter gap is not worth its own marker
-_BESIDE = 0.5  # of a line's words are worth to the lines next to it
-_OPENS: Final = re.compile(
+_TAIL_LINE_COUNT = 1
+_MAX_HEAD_LINES = 8
+_MIN_GAP_LINES = 2  # a shorter gap is not worth its own marker
+_NEIGHBOUR_FACTOR = 0.5  # of a line's words are worth to the lines next to it
+_BRANCH_OR_EXIT: Final = re.compile(
     r"\s*(?:return|raise|throw|yield|if|elif|else|for|while|case|match|switch|try|except|catch)\b"
 )
 _WORD: Final = re.compile(r"\w")
-_OPENING = 0.3  # what a branch or an exit is worth more than a plain line
-_UNSAID = 0.2  # what a line without a word is worth
+_BRANCH_VALUE = 0.3  # what a branch or an exit is worth more than a plain line
+_WORDLESS_VALUE = 0.2  # what a line without a word is worth
 
 
-class Line(NamedTuple):
+class WeightedLine(NamedTuple):
     """A line of a file: its number, from 1, its text, and what it is worth to the reader."""
 
     number: int
@@ -26,7 +26,7 @@ class Line(NamedTuple):
     value: float = 1.0
 
 
-def weigh(text: str, rarity: Mapping[str, float], word_weight: float) -> list[float]:
+def weigh_lines(text: str, term_idf: Mapping[str, float], word_weight: float) -> list[float]:
     """Return what each line of a piece is worth: a plain line 1, one with words of the question more.
 
     Args:
@@ -34,40 +34,45 @@ def weigh(text: str, rarity: Mapping[str, float], word_weight: float) -> list[fl
         rarity: How telling each term of the question is, above 0.
         word_weight: What a line with the rarest term is worth beyond a plain line.
     """
-    low, plain = _plain_worths(text)
-    told = _told(low, rarity)
-    if not any(told):
-        return [*plain]
-    around = [0.0, *told, 0.0]
-    near = (_BESIDE * max(around[number], around[number + 2]) for number in range(len(told)))
-    return [base + word_weight * max(own, beside) for base, own, beside in zip(plain, told, near, strict=True)]
+    lower_text, plain_values = _compute_plain_values(text)
+    question_values = _score_lines(lower_text, term_idf)
+    if not any(question_values):
+        return [*plain_values]
+    padded = [0.0, *question_values, 0.0]
+    neighbour_values = (
+        _NEIGHBOUR_FACTOR * max(padded[number], padded[number + 2]) for number in range(len(question_values))
+    )
+    return [
+        plain_value + word_weight * max(own_value, neighbour_value)
+        for plain_value, own_value, neighbour_value in zip(plain_values, question_values, neighbour_values, strict=True)
+    ]
 
 
 @lru_cache(maxsize=4_096)
-def _plain_worths(text: str) -> tuple[str, Sequence[float]]:
+def _compute_plain_values(text: str) -> tuple[str, Sequence[float]]:
     """Return a piece in lower case, and what its lines are worth whatever the question is."""
-    low = text.lower()
-    worths = [
-        (1.0 if _WORD.search(line) else _UNSAID) + (_OPENING if _OPENS.match(line) else 0.0)
+    lower_text = text.lower()
+    values = [
+        (1.0 if _WORD.search(line) else _WORDLESS_VALUE) + (_BRANCH_VALUE if _BRANCH_OR_EXIT.match(line) else 0.0)
         for line in text.split("\n")
     ]
-    return low, worths
+    return lower_text, values
 
 
-def _told(text: str, rarity: Mapping[str, float]) -> list[float]:
+def _score_lines(text: str, term_idf: Mapping[str, float]) -> list[float]:
     """Return how much of the question each line has, 0 to 1: a term is looked for as a part of words, which is fast."""
     lines = text.split("\n")
-    told = [0.0] * len(lines)
-    rarest = max(rarity.values(), default=1.0)
-    for term, weight in rarity.items():
+    scores = [0.0] * len(lines)
+    max_idf = max(term_idf.values(), default=1.0)
+    for term, weight in term_idf.items():
         if term in text:
             for number, line in enumerate(lines):
                 if term in line:
-                    told[number] += weight / rarest
-    return [min(value, 1.0) for value in told]
+                    scores[number] += weight / max_idf
+    return [min(value, 1.0) for value in scores]
 
 
-def elide(lines: Sequence[Line], head: int, share: float) -> list[Line]:
+def elide_lines(lines: Sequence[WeightedLine], head: int, share: float) -> list[WeightedLine]:
     """Return the head, the last line and the most telling lines between, in their order.
 
     Args:
@@ -75,34 +80,38 @@ def elide(lines: Sequence[Line], head: int, share: float) -> list[Line]:
         head: How many of the first are always shown.
         share: Of the lines that are shown, 0 to 1; a few more where a gap would be too short.
     """
-    keep = set(range(min(head, len(lines)))) | set(range(max(len(lines) - _TAIL_LINES, 0), len(lines)))
-    order = sorted(range(len(lines)), key=lambda place: (-lines[place].value, place))
-    for place in order:
-        if len(keep) >= share * len(lines):
+    kept_positions = set(range(min(head, len(lines)))) | set(range(max(len(lines) - _TAIL_LINE_COUNT, 0), len(lines)))
+    order = sorted(range(len(lines)), key=lambda position: (-lines[position].value, position))
+    for position in order:
+        if len(kept_positions) >= share * len(lines):
             break
-        keep.add(place)
-    places = sorted(keep)
-    for before, behind in pairwise(places):
-        if behind - before - 1 < _SHORTEST_GAP:
-            keep.update(range(before, behind))
-    return [lines[place] for place in sorted(keep)]
+        kept_positions.add(position)
+    positions = sorted(kept_positions)
+    for previous, following_position in pairwise(positions):
+        if following_position - previous - 1 < _MIN_GAP_LINES:
+            kept_positions.update(range(previous, following_position))
+    return [lines[position] for position in sorted(kept_positions)]
 
 
-def head_length(texts: Sequence[str], signature: str) -> int:
+def count_head_lines(texts: Sequence[str], signature: str) -> int:
     """Return how many of a declaration's first lines have its decorators and its signature."""
-    wanted = "".join(signature.split())
-    for first, text in enumerate(texts[:_MOST_HEAD_LINES]):
-        found = "".join(text.split())
-        if found and wanted and (wanted.startswith(found) or found.startswith(wanted)):
+    compact_signature = "".join(signature.split())
+    for first, text in enumerate(texts[:_MAX_HEAD_LINES]):
+        compact_text = "".join(text.split())
+        if (
+            compact_text
+            and compact_signature
+            and (compact_signature.startswith(compact_text) or compact_text.startswith(compact_signature))
+        ):
             length = first + 1
-            while len(found) < len(wanted) and length < min(len(texts), first + _MOST_HEAD_LINES):
-                found += "".join(texts[length].split())
+            while len(compact_text) < len(compact_signature) and length < min(len(texts), first + _MAX_HEAD_LINES):
+                compact_text += "".join(texts[length].split())
                 length += 1
             return length
     return 1
 
 
-def written(lines: Sequence[Line], first: int, last: int, before: Collection[int] = ()) -> str:
+def join_with_markers(lines: Sequence[WeightedLine], first: int, last: int, shown_before: Collection[int] = ()) -> str:
     """Return the lines with a marker for every gap between `first` and `last`.
 
     Args:
@@ -114,29 +123,35 @@ def written(lines: Sequence[Line], first: int, last: int, before: Collection[int
     if len(lines) == last - first + 1:
         return "\n".join([line.text for line in lines])
     parts = []
-    above = first - 1
+    previous_number = first - 1
     for line in lines:
-        parts.extend(_marker(above, line.number, line.text, before))
+        parts.extend(_format_marker(previous_number, line.number, line.text, shown_before))
         parts.append(line.text)
-        above = line.number
-    parts.extend(_marker(above, last + 1, lines[-1].text, before))
+        previous_number = line.number
+    parts.extend(_format_marker(previous_number, last + 1, lines[-1].text, shown_before))
     return "\n".join(parts)
 
 
-def _marker(above: int, below: int, beside: str, before: Collection[int]) -> list[str]:
+def _format_marker(
+    previous_number: int, next_number: int, neighbour_text: str, shown_before: Collection[int]
+) -> list[str]:
     """Return the line that stands for the lines between two others, if there are any."""
-    missing = below - above - 1
-    if missing <= 0:
+    gap_length = next_number - previous_number - 1
+    if gap_length <= 0:
         return []
-    indent = beside[: len(beside) - len(beside.lstrip())]
-    seen = ", shown before" if before and all(number in before for number in range(above + 1, below)) else ""
-    return [f"{indent}… {missing} line{'' if missing == 1 else 's'}{seen}"]
+    indent = neighbour_text[: len(neighbour_text) - len(neighbour_text.lstrip())]
+    note = (
+        ", shown before"
+        if shown_before and all(number in shown_before for number in range(previous_number + 1, next_number))
+        else ""
+    )
+    return [f"{indent}… {gap_length} line{'' if gap_length == 1 else 's'}{note}"]
 
 
-def signature_only(signature: str, docstring: str) -> str:
+def format_signature(signature: str, docstring: str) -> str:
     """Return a declaration's signature and docstring."""
-    return f"{signature}\n{_indented(docstring)}".rstrip() if docstring else signature
+    return f"{signature}\n{_indent(docstring)}".rstrip() if docstring else signature
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in text.strip().split("\n"))

@@ -13,7 +13,7 @@ RELATION_WEIGHTS: dict[Relation, float] = {
 """How much code in a relation helps to understand a result, 0 to 1; hand-set."""
 
 _DEPTH_DECAY = 0.5
-_BASE_RELEVANCE = 0.3  # a callee helps even if it shares no word with the question
+_MIN_RELEVANCE = 0.3  # a callee helps even if it shares no word with the question
 
 
 NeighbourTuple = tuple[int, Relation, float, int]
@@ -27,7 +27,7 @@ class Seed(NamedTuple):
     label: str
 
 
-class _Found(NamedTuple):
+class _ReachedChunk(NamedTuple):
     score: float
     row: int
     relation: Relation
@@ -36,12 +36,12 @@ class _Found(NamedTuple):
     line: int
 
 
-def expand(
+def expand_seeds(
     seeds: Sequence[Seed],
-    neighbours: Callable[[int], Iterable[NeighbourTuple]],
-    relevance: Callable[[int], float],
-    label: Callable[[int], str],
-    chunk_id: Callable[[int], str],
+    iter_neighbours: Callable[[int], Iterable[NeighbourTuple]],
+    compute_relevance: Callable[[int], float],
+    get_label: Callable[[int], str],
+    get_chunk_id: Callable[[int], str],
     *,
     depth: int,
     limit: int,
@@ -57,32 +57,32 @@ def expand(
         depth: Number of steps, at most.
         limit: Number of chunks, at most.
     """
-    best: dict[int, _Found] = {}
+    best: dict[int, _ReachedChunk] = {}
     seen = {seed.row for seed in seeds}
     frontier = list(seeds)
     for step in range(1, depth + 1):
-        reached: dict[int, _Found] = {}
+        reached: dict[int, _ReachedChunk] = {}
         for row, origin in frontier:
-            for near, relation, confidence, line in neighbours(row):
-                if near in seen:
+            for neighbour, relation, confidence, line in iter_neighbours(row):
+                if neighbour in seen:
                     continue
                 weight = RELATION_WEIGHTS[relation] * confidence * _DEPTH_DECAY ** (step - 1)
-                score = weight * (_BASE_RELEVANCE + relevance(near))
-                if near not in reached or score > reached[near].score:
-                    reached[near] = _Found(score, near, relation, origin, step, line)
+                score = weight * (_MIN_RELEVANCE + compute_relevance(neighbour))
+                if neighbour not in reached or score > reached[neighbour].score:
+                    reached[neighbour] = _ReachedChunk(score, neighbour, relation, origin, step, line)
         best.update(reached)
         seen.update(reached)
-        nearest = sorted(reached.values(), key=lambda found: (-found.score, found.row))[:limit]
-        frontier = [Seed(found.row, label(found.row)) for found in nearest]
-    chosen = sorted(best.values(), key=lambda found: (-found.score, found.row))[:limit]
+        nearest = sorted(reached.values(), key=lambda chunk: (-chunk.score, chunk.row))[:limit]
+        frontier = [Seed(chunk.row, get_label(chunk.row)) for chunk in nearest]
+    chosen = sorted(best.values(), key=lambda chunk: (-chunk.score, chunk.row))[:limit]
     return [
         RelatedChunk(
-            chunk_id=chunk_id(found.row),
-            relation=found.relation,
-            related_to=found.related_to,
-            depth=found.depth,
-            score=round(found.score, 4),
-            line=found.line,
+            chunk_id=get_chunk_id(chunk.row),
+            relation=chunk.relation,
+            related_to=chunk.related_to,
+            depth=chunk.depth,
+            score=round(chunk.score, 4),
+            line=chunk.line,
         )
-        for found in chosen
+        for chunk in chosen
     ]

@@ -6,14 +6,14 @@ from typing import Any
 
 from coderag.schema.context import AssembledContext, ContextItem, Omission
 from coderag.schema.query import Candidate, QueryOutput, RelatedChunk
-from coderag.schema.records import context_from_record
+from coderag.schema.records import to_context
 from coderag.schema.vocabulary import Evidence, Intent
 from coderag.stores.corpus import Corpus
-from coderag.stores.pieces import Piece, related_pieces, result_pieces
+from coderag.stores.pieces import Snippet, build_related_snippets, build_result_snippets
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedPiece:
+class ExplainedSnippet:
     """A result, or code that belongs to one, and why it is where it is.
 
     Attributes:
@@ -78,14 +78,14 @@ class Explanation:
     confidence: float
     features: Mapping[str, float]
     not_indexed: Sequence[str]
-    results: Sequence[ExplainedPiece]
-    related: Sequence[ExplainedPiece]
+    results: Sequence[ExplainedSnippet]
+    related: Sequence[ExplainedSnippet]
     tokens: int
     token_budget: int
     trace: Sequence[Mapping[str, Any]]
 
 
-def explain(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Explanation:
+def explain_output(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Explanation:
     """Return what explains the output of a query whose goal was a context.
 
     Args:
@@ -95,7 +95,7 @@ def explain(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Expl
         top_k: Number of results to explain.
     """
     analysis, judgement = output["analysis"], output["judgement"]
-    context = context_from_record(output["context"])
+    context = to_context(output["context"])
     results, related = output["results"][:top_k], output["related"]
     return Explanation(
         query=query,
@@ -108,22 +108,26 @@ def explain(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Expl
         features=judgement["features"],
         not_indexed=judgement["not_indexed"],
         results=[
-            replace(_explained_result(rank, piece, result, context), overviews=corpus.overviews_of(piece.path))
-            for rank, (piece, result) in enumerate(zip(result_pieces(corpus, results), results, strict=True), 1)
+            replace(_explain_result(rank, snippet, result, context), overviews=corpus.get_overviews(snippet.path))
+            for rank, (snippet, result) in enumerate(
+                zip(build_result_snippets(corpus, results), results, strict=True), 1
+            )
         ],
         related=[
-            _explained_related(rank, piece, entry, context)
-            for rank, (piece, entry) in enumerate(zip(related_pieces(corpus, related), related, strict=True), 1)
+            _explain_related(rank, snippet, related_chunk, context)
+            for rank, (snippet, related_chunk) in enumerate(
+                zip(build_related_snippets(corpus, related), related, strict=True), 1
+            )
         ],
         tokens=context.tokens,
         token_budget=context.token_budget,
-        trace=[dict(entry) for entry in output["trace"]],
+        trace=[dict(related_chunk) for related_chunk in output["trace"]],
     )
 
 
-def _explained_result(rank: int, piece: Piece, result: Candidate, context: AssembledContext) -> ExplainedPiece:
+def _explain_result(rank: int, snippet: Snippet, result: Candidate, context: AssembledContext) -> ExplainedSnippet:
     return replace(
-        _explained(rank, piece, result["score"], context),
+        _build_explained(rank, snippet, result["score"], context),
         channels={name: round(value, 4) for name, value in result["channels"].items()},
         ranks=result.get("ranks", {}),
         fused=round(result["file_score"], 4),
@@ -131,42 +135,44 @@ def _explained_result(rank: int, piece: Piece, result: Candidate, context: Assem
     )
 
 
-def _explained_related(rank: int, piece: Piece, entry: RelatedChunk, context: AssembledContext) -> ExplainedPiece:
+def _explain_related(
+    rank: int, snippet: Snippet, related_chunk: RelatedChunk, context: AssembledContext
+) -> ExplainedSnippet:
     return replace(
-        _explained(rank, piece, entry["score"], context),
-        hop=entry["depth"],
-        relation=entry["relation"],
-        related_to=entry["related_to"],
+        _build_explained(rank, snippet, related_chunk["score"], context),
+        hop=related_chunk["depth"],
+        relation=related_chunk["relation"],
+        related_to=related_chunk["related_to"],
     )
 
 
-def _explained(rank: int, piece: Piece, score: float, context: AssembledContext) -> ExplainedPiece:
-    budget, tokens = _verdict(piece, context)
-    return ExplainedPiece(
+def _build_explained(rank: int, snippet: Snippet, score: float, context: AssembledContext) -> ExplainedSnippet:
+    budget, tokens = _find_budget_outcome(snippet, context)
+    return ExplainedSnippet(
         rank=rank,
-        path=piece.path,
-        start_line=piece.start_line,
-        end_line=piece.end_line,
-        name=piece.name,
-        kind=piece.kind,
+        path=snippet.path,
+        start_line=snippet.start_line,
+        end_line=snippet.end_line,
+        name=snippet.name,
+        kind=snippet.kind,
         score=round(score, 4),
         budget=budget,
         tokens=tokens,
     )
 
 
-def _verdict(piece: Piece, context: AssembledContext) -> tuple[str, int]:
+def _find_budget_outcome(snippet: Snippet, context: AssembledContext) -> tuple[str, int]:
     """Return what the context shows of a piece, by its lines: pieces may have been joined."""
     items = [item for section in context.sections for item in section.items]
-    shown = max(items, key=lambda item: _shared_lines(piece, item), default=None)
-    if shown and _shared_lines(piece, shown):
-        return shown.detail, shown.tokens
-    if omitted := next((one for one in context.omitted if _shared_lines(piece, one)), None):
+    best_item = max(items, key=lambda item: _count_shared_lines(snippet, item), default=None)
+    if best_item and _count_shared_lines(snippet, best_item):
+        return best_item.detail, best_item.tokens
+    if omitted := next((omission for omission in context.omitted if _count_shared_lines(snippet, omission)), None):
         return "omitted", omitted.tokens
     return "not taken", 0
 
 
-def _shared_lines(piece: Piece, shown: ContextItem | Omission) -> int:
-    if shown.path != piece.path:
+def _count_shared_lines(snippet: Snippet, item: ContextItem | Omission) -> int:
+    if item.path != snippet.path:
         return 0
-    return max(0, min(piece.end_line, shown.end_line) - max(piece.start_line, shown.start_line) + 1)
+    return max(0, min(snippet.end_line, item.end_line) - max(snippet.start_line, item.start_line) + 1)

@@ -46,7 +46,7 @@ def fuse_scores(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
     chunk_total = 0.0
     for channel in channels:
         values = normalise(channel.values)
-        files += channel.weight / total * (corpus.file_max(values) if channel.level == "chunk" else values)
+        files += channel.weight / total * (corpus.compute_file_max(values) if channel.level == "chunk" else values)
         if channel.name in _CHUNK_CHANNELS:
             chunks += np.float32(channel.weight) * values
             chunk_total += channel.weight
@@ -62,14 +62,14 @@ def fuse_ranks(corpus: Corpus, channels: Sequence[Channel], k: int = 60) -> Fuse
     files = np.zeros(corpus.n_files, np.float32)
     chunks = np.zeros(corpus.n_chunks, np.float32)
     for channel in channels:
-        by_file = corpus.file_max(channel.values) if channel.level == "chunk" else channel.values
-        files += _reciprocal_ranks(by_file, k)
+        by_file = corpus.compute_file_max(channel.values) if channel.level == "chunk" else channel.values
+        files += _compute_reciprocal_ranks(by_file, k)
         if channel.level == "chunk":
-            chunks += _reciprocal_ranks(channel.values, k)
+            chunks += _compute_reciprocal_ranks(channel.values, k)
     return FusedScores(chunks=normalise(chunks), files=normalise(files))
 
 
-def _reciprocal_ranks(values: FloatArray, k: int) -> FloatArray:
+def _compute_reciprocal_ranks(values: FloatArray, k: int) -> FloatArray:
     """Return ``1 / (k + rank)`` for what was found, 0 for the rest; the best has rank 1."""
     order = np.argsort(-values, kind="stable")
     ranks = np.empty(len(values), np.float32)

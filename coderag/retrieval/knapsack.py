@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 
-class Way(Protocol):
+class Option(Protocol):
     """One way to show a thing: what it is worth, and about how many tokens it takes."""
 
     @property
@@ -23,7 +23,7 @@ class Way(Protocol):
         ...
 
 
-class Step(NamedTuple):
+class Upgrade(NamedTuple):
     """From less of a thing to more of it.
 
     Attributes:
@@ -33,33 +33,35 @@ class Step(NamedTuple):
     """
 
     density: float
-    thing: int
-    way: int
+    item: int
+    option: int
 
 
-def steps(things: Sequence[Sequence[Way]]) -> list[Step]:
+def find_upgrades(items: Sequence[Sequence[Option]]) -> list[Upgrade]:
     """Return the steps worth taking, the densest first; those of one thing lead to more and more of it.
 
     Args:
         things: For each, the ways to show it, in any order.
     """
-    found = [step for number, ways in enumerate(things) for step in _hull(number, ways)]
-    return sorted(found, key=lambda step: (-step.density, step.thing))  # stable: less of a thing before more of it
+    upgrades = [upgrade for number, options in enumerate(items) for upgrade in _compute_hull(number, options)]
+    return sorted(
+        upgrades, key=lambda upgrade: (-upgrade.density, upgrade.item)
+    )  # stable: less of a thing before more of it
 
 
-def _hull(thing: int, ways: Sequence[Way]) -> list[Step]:
-    hull: list[Step] = []
-    for way in sorted(range(len(ways)), key=lambda number: (ways[number].tokens, -ways[number].value)):
+def _compute_hull(item: int, options: Sequence[Option]) -> list[Upgrade]:
+    hull: list[Upgrade] = []
+    for option in sorted(range(len(options)), key=lambda number: (options[number].tokens, -options[number].value)):
         while hull:
-            before = ways[hull[-1].way]
-            if ways[way].value <= before.value:
+            previous = options[hull[-1].option]
+            if options[option].value <= previous.value:
                 break
-            density = (ways[way].value - before.value) / max(ways[way].tokens - before.tokens, 1)
+            density = (options[option].value - previous.value) / max(options[option].tokens - previous.tokens, 1)
             if density <= hull[-1].density:
-                hull.append(Step(density, thing, way))
+                hull.append(Upgrade(density, item, option))
                 break
             hull.pop()
         else:
-            if ways[way].value > 0:
-                hull.append(Step(ways[way].value / max(ways[way].tokens, 1), thing, way))
+            if options[option].value > 0:
+                hull.append(Upgrade(options[option].value / max(options[option].tokens, 1), item, option))
     return hull

@@ -16,7 +16,7 @@ _OPEN_FLAGS = (
     | getattr(os, "O_NONBLOCK", 0)  # a pipe in a file's place would be waited for
     | getattr(os, "O_NOFOLLOW", 0)
 )
-_UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
+_UTF8_ENCODINGS = frozenset({"", "utf-8", "utf-8-sig"})
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,21 @@ class LiveFile:
     data: bytes
 
     @property
-    def plain(self) -> bool:
+    def is_plain_utf8(self) -> bool:
         """Whether a text is in the file exactly if its UTF-8 is in the bytes, line ends apart."""
-        return self.record.encoding in _UTF8 and not self.record.path.endswith(SUFFIX)
+        return self.record.encoding in _UTF8_ENCODINGS and not self.record.path.endswith(SUFFIX)
 
     @cached_property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         """Whether the bytes are others than those that were indexed."""
         return hashlib.sha256(self.data).hexdigest() != self.record.hash
 
-    def text(self) -> str:
+    def decode_text(self) -> str:
         """Return the text as it would be indexed, of a notebook its cells."""
         return indexed_text(self.record, self.data)
 
 
-def read_live(root: str, record: FileRecord, limit: int) -> LiveFile:
+def read_live_file(root: str, record: FileRecord, max_bytes: int) -> LiveFile:
     """Read a file, if it still is a regular one.
 
     Args:
@@ -57,11 +57,11 @@ def read_live(root: str, record: FileRecord, limit: int) -> LiveFile:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError("not a regular file")
-        if status.st_size > limit:
-            raise OSError(f"larger than {limit:,} bytes")
-        pieces = [os.read(descriptor, status.st_size + 1)]
-        while pieces[-1] and sum(map(len, pieces)) < status.st_size:
-            pieces.append(os.read(descriptor, status.st_size + 1))
+        if status.st_size > max_bytes:
+            raise OSError(f"larger than {max_bytes:,} bytes")
+        blocks = [os.read(descriptor, status.st_size + 1)]
+        while blocks[-1] and sum(map(len, blocks)) < status.st_size:
+            blocks.append(os.read(descriptor, status.st_size + 1))
     finally:
         os.close(descriptor)
-    return LiveFile(record, pieces[0] if len(pieces) == 1 else b"".join(pieces))
+    return LiveFile(record, blocks[0] if len(blocks) == 1 else b"".join(blocks))

@@ -7,7 +7,7 @@ from typing import Final
 from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
 
-POOL: Final = 3
+POOL_FACTOR: Final = 3
 """Results are chosen from so many times as many, so that what is merged leaves its place to others."""
 
 
@@ -22,23 +22,23 @@ def merge_results(
 
     Args:
         corpus: The open index.
-        results: Best first, at most one of each declaration; `POOL` times as many as wanted are enough.
+        results: Best first, at most one of each declaration; `POOL_FACTOR` times as many as wanted are enough.
         pool: The best ranked candidates, all parts of declarations among them.
         top_k: Number of results, at most.
     """
-    found = {candidate["chunk_id"] for candidate in pool}
-    return [_with_neighbours(corpus, result, found) for result in _without_copies(corpus, results)[:top_k]]
+    pool_ids = {candidate["chunk_id"] for candidate in pool}
+    return [_join_neighbours(corpus, result, pool_ids) for result in _remove_copies(corpus, results)[:top_k]]
 
 
-def _with_neighbours(corpus: Corpus, result: Candidate, found: set[str]) -> Candidate:
+def _join_neighbours(corpus: Corpus, result: Candidate, pool_ids: set[str]) -> Candidate:
     """Return a part of a declaration with the parts beside it that were found; any other result as it is."""
-    row = corpus.row_of[result["chunk_id"]]
+    row = corpus.rows_by_id[result["chunk_id"]]
     if (result["start_line"], result["end_line"]) != (corpus.start_lines[row], corpus.end_lines[row]):
         return result  # lines of a member
     first = last = row
-    while _continues(corpus, first) and corpus.value("id", first - 1) in found:
+    while _is_continuation(corpus, first) and corpus.get_value("id", first - 1) in pool_ids:
         first -= 1
-    while _continues(corpus, last + 1) and corpus.value("id", last + 1) in found:
+    while _is_continuation(corpus, last + 1) and corpus.get_value("id", last + 1) in pool_ids:
         last += 1
     if first == last:
         return result
@@ -46,63 +46,69 @@ def _with_neighbours(corpus: Corpus, result: Candidate, found: set[str]) -> Cand
         **result,
         "start_line": int(corpus.start_lines[first]),
         "end_line": int(corpus.end_lines[last]),
-        "parts": [corpus.value("id", part) for part in range(first, last + 1)],
+        "parts": [corpus.get_value("id", part) for part in range(first, last + 1)],
     }
 
 
-def _continues(corpus: Corpus, row: int) -> bool:
+def _is_continuation(corpus: Corpus, row: int) -> bool:
     """Whether a chunk is a further part of the declaration that the chunk before it is a part of.
 
     A further part has the name of the declaration and follows on it, but does not declare it; an overload does.
     """
-    if not 0 < row < corpus.n_chunks or corpus.file_of[row] != corpus.file_of[row - 1]:
+    if not 0 < row < corpus.n_chunks or corpus.chunk_files[row] != corpus.chunk_files[row - 1]:
         return False
-    name = corpus.value("qualified_name", row)
-    alike = name and all(
-        corpus.value(column, row) == corpus.value(column, row - 1) for column in ("qualified_name", "kind")
+    name = corpus.get_value("qualified_name", row)
+    has_same_name = name and all(
+        corpus.get_value(column, row) == corpus.get_value(column, row - 1) for column in ("qualified_name", "kind")
     )
-    follows = corpus.start_lines[row] <= corpus.end_lines[row - 1] + 1
-    return bool(alike and follows) and all(member["qualified_name"] != name for member in corpus.members[row])
+    is_adjacent = corpus.start_lines[row] <= corpus.end_lines[row - 1] + 1
+    return bool(has_same_name and is_adjacent) and all(
+        member["qualified_name"] != name for member in corpus.chunk_symbols[row]
+    )
 
 
-def _without_copies(corpus: Corpus, results: Sequence[Candidate]) -> list[Candidate]:
+def _remove_copies(corpus: Corpus, results: Sequence[Candidate]) -> list[Candidate]:
     """Return the results without copies of better ones, whose places those take over."""
-    texts = _texts_of_namesakes(corpus, results)
-    best: dict[str, Candidate] = {}
-    kept: list[Candidate] = []
+    texts = _read_namesake_texts(corpus, results)
+    results_by_text: dict[str, Candidate] = {}
+    unique: list[Candidate] = []
     for result in results:
         text = texts.get((result["chunk_id"], result["start_line"]), "")
-        if text and text in best and "lookup" not in result["channels"]:
-            best[text].setdefault("duplicates", []).append(_location(corpus, result))
+        if text and text in results_by_text and "lookup" not in result["channels"]:
+            results_by_text[text].setdefault("duplicates", []).append(_format_location(corpus, result))
             continue
         copy: Candidate = {**result}
-        kept.append(copy)
+        unique.append(copy)
         if text:
-            best.setdefault(text, copy)
-    return kept
+            results_by_text.setdefault(text, copy)
+    return unique
 
 
-def _texts_of_namesakes(corpus: Corpus, results: Sequence[Candidate]) -> dict[tuple[str, int], str]:
+def _read_namesake_texts(corpus: Corpus, results: Sequence[Candidate]) -> dict[tuple[str, int], str]:
     """Return without white space the text of those results that share name and kind with another, as copies do."""
     namesakes: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for result in results:
-        row = corpus.row_of[result["chunk_id"]]
-        namesakes[corpus.value("name", row), corpus.value("kind", row)].append(result)
-    alike = [result for group in namesakes.values() if len(group) > 1 for result in group]
-    texts = corpus.texts([corpus.row_of[result["chunk_id"]] for result in alike]) if alike else []
+        row = corpus.rows_by_id[result["chunk_id"]]
+        namesakes[corpus.get_value("name", row), corpus.get_value("kind", row)].append(result)
+    duplicated_names = [result for group in namesakes.values() if len(group) > 1 for result in group]
+    texts = (
+        corpus.read_texts([corpus.rows_by_id[result["chunk_id"]] for result in duplicated_names])
+        if duplicated_names
+        else []
+    )
     return {
-        (result["chunk_id"], result["start_line"]): _shown(corpus, result, text)
-        for result, text in zip(alike, texts, strict=True)
+        (result["chunk_id"], result["start_line"]): _compact_lines(corpus, result, text)
+        for result, text in zip(duplicated_names, texts, strict=True)
     }
 
 
-def _shown(corpus: Corpus, result: Candidate, text: str) -> str:
+def _compact_lines(corpus: Corpus, result: Candidate, text: str) -> str:
     """Return the lines of a result without white space; of several parts, those of the one that was found."""
-    first = int(corpus.start_lines[corpus.row_of[result["chunk_id"]]])
+    first = int(corpus.start_lines[corpus.rows_by_id[result["chunk_id"]]])
     lines = text.split("\n")[max(result["start_line"] - first, 0) : result["end_line"] - first + 1]
     return "".join("".join(lines).split())
 
 
-def _location(corpus: Corpus, result: Candidate) -> str:
-    path = corpus.value("path", corpus.row_of[result["chunk_id"]])
+def _format_location(corpus: Corpus, result: Candidate) -> str:
+    path = corpus.get_value("path", corpus.rows_by_id[result["chunk_id"]])
     return f"{path}:{result['start_line']}-{result['end_line']}"

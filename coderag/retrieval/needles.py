@@ -9,16 +9,16 @@ import regex  # type: ignore[import-untyped]
 
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.live_files import LiveFile
-from coderag.retrieval.required_literals import required_literals, stays_within_lines
+from coderag.retrieval.required_literals import find_required_literals, matches_within_lines
 
 _FLAGS = regex.VERSION0 | regex.MULTILINE
-_WORDS = regex.compile(r"\w+|[^\w\s]")
-_MANY_LINES = 0.2
+_WORD_OR_SIGN = regex.compile(r"\w+|[^\w\s]")
+_MAX_LITERAL_LINE_SHARE = 0.2
 """Share of the lines with a literal from which on searching a file as a whole is faster than line by line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Needle:
+class TextPattern:
     r"""What is searched for.
 
     Attributes:
@@ -32,16 +32,16 @@ class Needle:
 
     pattern: "regex.Pattern[str]"
     literals: tuple[bytes, ...]
-    any_case: bool
-    line_ends: bool
-    within_lines: bool
-    text: str
+    ignores_case: bool
+    keeps_line_ends: bool
+    stays_within_lines: bool
+    literal_text: str
 
-    def may_be_in(self, file: LiveFile) -> bool:
+    def can_match_file(self, file: LiveFile) -> bool:
         """Whether a file has to be searched."""
-        if not self.literals or not file.plain:
+        if not self.literals or not file.is_plain_utf8:
             return True
-        if not self.any_case:
+        if not self.ignores_case:
             return any(literal in file.data for literal in self.literals)
         if not file.data.isascii():  # letters outside ASCII have other cases in ASCII, such as the sign of Kelvin
             return True
@@ -49,82 +49,88 @@ class Needle:
         return any(literal in data for literal in self.literals)
 
 
-def exact_needle(text: str, *, ignore_case: bool) -> Needle:
+def compile_literal(text: str, *, ignore_case: bool) -> TextPattern:
     """Return what finds a text as it is; line ends do not count."""
     text = text.replace("\r\n", "\n")
-    needle = _needle(regex.escape(text, special_only=True), [max(text.split("\n"), key=len)], ignore_case=ignore_case)
-    return needle if ignore_case else replace(needle, text=text)
+    pattern = _compile_pattern(
+        regex.escape(text, special_only=True), [max(text.split("\n"), key=len)], ignore_case=ignore_case
+    )
+    return pattern if ignore_case else replace(pattern, literal_text=text)
 
 
-def spaced_needle(text: str, *, ignore_case: bool) -> Needle | None:
+def compile_spaced_literal(text: str, *, ignore_case: bool) -> TextPattern | None:
     """Return what finds a text whatever the white space between its words and signs; None if it is one word."""
-    words = words_of(text)
+    words = split_words(text)
     if len(words) < 2:
         return None
     pattern = regex.escape(words[0], special_only=True)
-    for last, word in pairwise(words):
-        apart = r"\s+" if is_word(last) and is_word(word) else r"\s*"
-        pattern += apart + regex.escape(word, special_only=True)
-    return _needle(pattern, [max(words, key=len)], ignore_case=ignore_case)
+    for previous, word in pairwise(words):
+        separator = r"\s+" if starts_with_word(previous) and starts_with_word(word) else r"\s*"
+        pattern += separator + regex.escape(word, special_only=True)
+    return _compile_pattern(pattern, [max(words, key=len)], ignore_case=ignore_case)
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words and signs of a text."""
-    words: list[str] = _WORDS.findall(text)
+    words: list[str] = _WORD_OR_SIGN.findall(text)
     return words
 
 
-def is_word(text: str) -> bool:
+def starts_with_word(text: str) -> bool:
     """Whether a text begins with a letter, a digit or an underscore."""
     return text[:1].isalnum() or text[:1] == "_"
 
 
-def regex_needle(pattern: str, *, ignore_case: bool) -> Needle:
+def compile_regex(pattern: str, *, ignore_case: bool) -> TextPattern:
     """Return what finds a regular expression.
 
     Raises:
         InvalidQueryError: It is none; the message says where.
     """
-    return _needle(pattern, required_literals(pattern), ignore_case=ignore_case, line_ends="\\r" in pattern)
-
-
-def _needle(pattern: str, literals: Sequence[str], *, ignore_case: bool, line_ends: bool = False) -> Needle:
-    try:
-        compiled = regex.compile(pattern, _FLAGS | regex.IGNORECASE if ignore_case else _FLAGS)
-    except regex.error as error:
-        place = f" at position {error.pos + 1}" if error.pos is not None else ""
-        hint = "Use --exact for text that is no regular expression." if place else ""
-        raise InvalidQueryError(f"not a regular expression: {error.msg}{place} of {pattern!r}", hint=hint) from error
-    if ignore_case:
-        literals = [literal.lower() for literal in literals] if all(map(str.isascii, literals)) else []
-    return Needle(
-        pattern=compiled,
-        literals=tuple(literal.encode() for literal in literals if literal),
-        any_case=ignore_case,
-        line_ends=line_ends,
-        within_lines=stays_within_lines(pattern),
-        text="",
+    return _compile_pattern(
+        pattern, find_required_literals(pattern), ignore_case=ignore_case, keeps_line_ends="\\r" in pattern
     )
 
 
-def places(needle: Needle, text: str, seconds: float) -> Iterator[tuple[int, int]]:
+def _compile_pattern(
+    pattern: str, literals: Sequence[str], *, ignore_case: bool, keeps_line_ends: bool = False
+) -> TextPattern:
+    try:
+        compiled = regex.compile(pattern, _FLAGS | regex.IGNORECASE if ignore_case else _FLAGS)
+    except regex.error as error:
+        position = f" at position {error.pos + 1}" if error.pos is not None else ""
+        hint = "Use --exact for text that is no regular expression." if position else ""
+        raise InvalidQueryError(f"not a regular expression: {error.msg}{position} of {pattern!r}", hint=hint) from error
+    if ignore_case:
+        literals = [literal.lower() for literal in literals] if all(map(str.isascii, literals)) else []
+    return TextPattern(
+        pattern=compiled,
+        literals=tuple(literal.encode() for literal in literals if literal),
+        ignores_case=ignore_case,
+        keeps_line_ends=keeps_line_ends,
+        stays_within_lines=matches_within_lines(pattern),
+        literal_text="",
+    )
+
+
+def find_matches(pattern: TextPattern, text: str, seconds: float) -> Iterator[tuple[int, int]]:
     """Yield the matches of a text, of empty ones the first of each line.
 
     Raises:
         TimeoutError: Trying the pattern took longer than `seconds`.
     """
-    if needle.text:
-        position = -len(needle.text)
-        while (position := text.find(needle.text, position + len(needle.text))) >= 0:
-            yield position, position + len(needle.text)
+    if pattern.literal_text:
+        position = -len(pattern.literal_text)
+        while (position := text.find(pattern.literal_text, position + len(pattern.literal_text))) >= 0:
+            yield position, position + len(pattern.literal_text)
         return
     line_end = -1
     deadline = time.monotonic() + seconds
-    for first, last in _stretches(needle, text):
-        left = deadline - time.monotonic()
-        if left <= 0:
+    for first, last in _find_search_ranges(pattern, text):
+        remaining_s = deadline - time.monotonic()
+        if remaining_s <= 0:
             raise TimeoutError
-        for match in needle.pattern.finditer(text, first, last, timeout=left):
+        for match in pattern.pattern.finditer(text, first, last, timeout=remaining_s):
             start, end = match.span()
             if start == end:
                 if start <= line_end:
@@ -134,11 +140,11 @@ def places(needle: Needle, text: str, seconds: float) -> Iterator[tuple[int, int
             yield start, end
 
 
-def _stretches(needle: Needle, text: str) -> Iterator[tuple[int, int]]:
+def _find_search_ranges(pattern: TextPattern, text: str) -> Iterator[tuple[int, int]]:
     """Yield the parts of a text that matches may be in: the lines with a literal, if that is enough, else all of it."""
-    literals = [literal.decode() for literal in needle.literals]
-    narrow = needle.within_lines and literals and not needle.any_case
-    if not narrow or sum(map(text.count, literals)) > _MANY_LINES * text.count("\n"):
+    literals = [literal.decode() for literal in pattern.literals]
+    can_narrow = pattern.stays_within_lines and literals and not pattern.ignores_case
+    if not can_narrow or sum(map(text.count, literals)) > _MAX_LITERAL_LINE_SHARE * text.count("\n"):
         yield 0, len(text)
         return
     lines = set()

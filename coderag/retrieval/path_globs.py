@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_TOKEN: Final = re.compile(r"(\*\*/|\*\*|\*|\?)")
-_FOLDERS, _ANYTHING, _NAME, _CHARACTER = "**/", "**", "*", "?"
+_GLOB_TOKEN: Final = re.compile(r"(\*\*/|\*\*|\*|\?)")
+_FOLDERS_TOKEN, _ANYTHING_TOKEN, _NAME_TOKEN, _CHARACTER_TOKEN = "**/", "**", "*", "?"
 
 
 class PathGlobs:
@@ -20,88 +20,88 @@ class PathGlobs:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        split = [_tokens_of(pattern) for pattern in patterns]
-        plain = [_regex(tokens) for tokens in split if not _branches(tokens)]
-        self._plain = re.compile("|".join(f"(?:{one})" for one in plain) or r"(?!)")
-        self._branching = [tokens for tokens in split if _branches(tokens)]
+        tokenized = [_tokenize(pattern) for pattern in patterns]
+        expressions = [_to_regex(tokens) for tokens in tokenized if not _needs_branching(tokens)]
+        self._expression = re.compile("|".join(f"(?:{expression})" for expression in expressions) or r"(?!)")
+        self._branching_patterns = [tokens for tokens in tokenized if _needs_branching(tokens)]
 
-    def match(self, path: str) -> bool:
+    def matches(self, path: str) -> bool:
         """Whether one of them matches a path, relative to the root, with ``/`` between folders."""
-        if self._plain.fullmatch(path) is not None:
+        if self._expression.fullmatch(path) is not None:
             return True
-        if not self._branching:
+        if not self._branching_patterns:
             return False
-        places = _Places(path)
-        return any(places.match(tokens) for tokens in self._branching)
+        simulator = _BitParallelMatcher(path)
+        return any(simulator.matches(tokens) for tokens in self._branching_patterns)
 
 
-def _tokens_of(pattern: str) -> tuple[str, ...]:
+def _tokenize(pattern: str) -> tuple[str, ...]:
     pattern = pattern.removeprefix("./").strip("/")
     if pattern in ("", "."):
-        return (_ANYTHING,)
-    anywhere = () if "/" in pattern else (_FOLDERS,)
-    return (*anywhere, *filter(None, _TOKEN.split(pattern)))
+        return (_ANYTHING_TOKEN,)
+    anywhere = () if "/" in pattern else (_FOLDERS_TOKEN,)
+    return (*anywhere, *filter(None, _GLOB_TOKEN.split(pattern)))
 
 
-def _branches(tokens: Sequence[str]) -> bool:
+def _needs_branching(tokens: Sequence[str]) -> bool:
     """Whether a regular expression would have several stars to share the same part of a path among."""
     stars = 0
-    for token in tokens[:-1] if tokens[-1] == _ANYTHING else tokens:
-        if token == _ANYTHING:
+    for token in tokens[:-1] if tokens[-1] == _ANYTHING_TOKEN else tokens:
+        if token == _ANYTHING_TOKEN:
             return True
-        stars = 0 if "/" in token and token != _FOLDERS else stars + (token == _NAME)
+        stars = 0 if "/" in token and token != _FOLDERS_TOKEN else stars + (token == _NAME_TOKEN)
         if stars > 1:
             return True
-    return tokens.count(_FOLDERS) > 1
+    return tokens.count(_FOLDERS_TOKEN) > 1
 
 
-def _regex(tokens: Sequence[str]) -> str:
-    meanings = {_FOLDERS: r"(?:.*/)?", _ANYTHING: ".*", _NAME: "[^/]*", _CHARACTER: "[^/]"}
+def _to_regex(tokens: Sequence[str]) -> str:
+    meanings = {_FOLDERS_TOKEN: r"(?:.*/)?", _ANYTHING_TOKEN: ".*", _NAME_TOKEN: "[^/]*", _CHARACTER_TOKEN: "[^/]"}
     return "".join(meanings.get(token) or re.escape(token) for token in tokens) + r"(?:/.*)?"
 
 
-class _Places:
+class _BitParallelMatcher:
     """A path, and places in it: bit n of a number stands for the place before character n."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._end = 1 << len(path)
-        self._slashes = self._where("/")
+        self._slashes = self._find_positions("/")
         self._in_name = (self._end - 1) & ~self._slashes
-        self._in_line = (self._end - 1) & ~self._where("\n")
+        self._in_line = (self._end - 1) & ~self._find_positions("\n")
 
-    def match(self, tokens: Sequence[str]) -> bool:
+    def matches(self, tokens: Sequence[str]) -> bool:
         """Whether the tokens of a pattern match the path, or a folder in it."""
-        places = 1  # after the part of the path that the tokens so far match
+        positions = 1  # after the part of the path that the tokens so far match
         for token in tokens:
-            places = self._after(token, places)
-        below = _spread((places & self._slashes) << 1, self._in_line)
-        return bool((places | below) & self._end)
+            positions = self._advance(token, positions)
+        descendants = _spread_positions((positions & self._slashes) << 1, self._in_line)
+        return bool((positions | descendants) & self._end)
 
-    def _after(self, token: str, places: int) -> int:
+    def _advance(self, token: str, positions: int) -> int:
         """Return the places after what a token matches that begins at one of some places."""
-        if token == _NAME:
-            return _spread(places, self._in_name)
-        if token == _FOLDERS:
-            return places | (_spread(places, self._in_line) & self._slashes) << 1
-        if token == _ANYTHING:
-            return _spread(places, self._in_line)
-        if token == _CHARACTER:
-            return (places & self._in_name) << 1
-        return (places & self._where(token)) << len(token) if places else 0
+        if token == _NAME_TOKEN:
+            return _spread_positions(positions, self._in_name)
+        if token == _FOLDERS_TOKEN:
+            return positions | (_spread_positions(positions, self._in_line) & self._slashes) << 1
+        if token == _ANYTHING_TOKEN:
+            return _spread_positions(positions, self._in_line)
+        if token == _CHARACTER_TOKEN:
+            return (positions & self._in_name) << 1
+        return (positions & self._find_positions(token)) << len(token) if positions else 0
 
-    def _where(self, text: str) -> int:
+    def _find_positions(self, text: str) -> int:
         """Return the places before each occurrence of a text, of those that overlap, too."""
-        found, at = 0, self._path.find(text)
-        while at >= 0:
-            found |= 1 << at
-            at = self._path.find(text, at + 1)
-        return found
+        positions, position = 0, self._path.find(text)
+        while position >= 0:
+            positions |= 1 << position
+            position = self._path.find(text, position + 1)
+        return positions
 
 
-def _spread(places: int, through: int) -> int:
+def _spread_positions(positions: int, passable: int) -> int:
     """Return the places that can be reached from some places through characters of a kind.
 
     In a sum, the carry of the lowest place of each run of ones goes through the run, to the place behind it.
     """
-    return places | ((through + (places & through)) ^ through)
+    return positions | ((passable + (positions & passable)) ^ passable)

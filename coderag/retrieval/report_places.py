@@ -56,8 +56,10 @@ class Places:
         corpus = self._corpus
         name = (split_qualified(frame["name"]) or [""])[-1]
         rows = [
-            row for row in corpus.chunk_rows(file) if any(member["name"] == name for member in corpus.members[row])
-        ] or [row for row in corpus.chunk_rows(file) if _has_line(corpus, row, frame["line"])]
+            row
+            for row in corpus.get_chunk_rows(file)
+            if any(member["name"] == name for member in corpus.chunk_symbols[row])
+        ] or [row for row in corpus.get_chunk_rows(file) if _has_line(corpus, row, frame["line"])]
         return min(rows, key=lambda row: _distance(corpus, row, frame["line"]), default=None)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.shapes import REPORT, Scored
-from coderag.retrieval.signals import file_factors
+from coderag.retrieval.signals import compute_file_factors
 from coderag.schema.query import Analysis, Candidate, ReportQuery
 from coderag.stores.corpus import Corpus
 
@@ -34,24 +34,24 @@ def report_scores(
         candidates: From retrieval.
         disabled: Names of signals to leave out.
     """
-    factors = file_factors(corpus, analysis, [*disabled, "role"])
+    factors = compute_file_factors(corpus, analysis, [*disabled, "role"])
     if "role" not in disabled:
         factors *= np.asarray([ROLE_FACTORS.get(role, _OTHER_ROLE) for role in corpus.file_roles], np.float32)
     if "language" not in disabled:
         factors *= _language_factors(corpus, report)
     scored = []
     for candidate in candidates:
-        row = corpus.row_of[candidate["chunk_id"]]
+        row = corpus.rows_by_id[candidate["chunk_id"]]
         score = REPORT.chunk_share * candidate["score"] + (1 - REPORT.chunk_share) * candidate["file_score"]
         # No part is the chunk's own: a fault is seldom mended in many places of one file, so all of a score steps back.
-        scored.append(Scored(score * float(factors[corpus.file_of[row]]), 0.0, row, candidate))
+        scored.append(Scored(score * float(factors[corpus.chunk_files[row]]), 0.0, row, candidate))
     scored.sort(key=lambda one: (-one.score, one.row))
     return scored, {"factor": factors}
 
 
 def _language_factors(corpus: Corpus, report: ReportQuery) -> FloatArray:
     """Return 1 for files in the languages of the report's stack traces, else in the main languages of the source."""
-    languages = corpus.column("language")
+    languages = corpus.get_column("language")
     of_file = [languages[start] for start in corpus.file_starts]
     called = {of_file[call.file] for call in Places(corpus).called(report["frames"])}
     if not called:

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.retrieval.channels import Channel, standing_out
+from coderag.retrieval.channels import Channel, subtract_background
 from coderag.retrieval.fusion import FusedScores, normalise
 from coderag.retrieval.report_places import Called, Places
 from coderag.schema.query import Analysis, ReportQuery
-from coderag.stores.corpus import Corpus, dot_products
+from coderag.stores.corpus import Corpus, compute_dot_products
 from coderag.stores.lexical import LexicalIndex
-from coderag.stores.path_index import question_words
+from coderag.stores.path_index import split_question
 
 FloatArray = NDArray[np.float32]
 
@@ -50,21 +50,21 @@ def report_channels(
     """
     places = Places(corpus)
     called = places.called(report["frames"])
-    words = question_words(analysis["question"])
+    words = split_question(analysis["question"])
     terms = [*analysis["terms"], *analysis["expanded_terms"]]
     chunks = {
         "lexical": _weighted(corpus, corpus.body, report["terms"]),
-        "dense": standing_out(corpus.cosines(vector)),
+        "dense": subtract_background(corpus.compute_cosines(vector)),
         "names": _weighted(corpus, corpus.names, report["name_terms"]),
         "mentions": _mentions(corpus, report["names"]),
         "frames": _calls(corpus.n_chunks, [(call.row, step) for step, call in enumerate(called)]),
     }
     files = {
-        "dense_file": dot_products(corpus.file_vectors, vector),
-        "dense_path": dot_products(corpus.path_vectors, vector),
-        "docs": corpus.docs.score(corpus.known_terms(terms)),
-        "file_name": corpus.path_index.stem_coverage(words),
-        "folder_name": corpus.path_index.folder_share(words),
+        "dense_file": compute_dot_products(corpus.file_vectors, vector),
+        "dense_path": compute_dot_products(corpus.path_vectors, vector),
+        "docs": corpus.docs.score(corpus.get_term_ids(terms)),
+        "file_name": corpus.path_index.compute_stem_coverage(words),
+        "folder_name": corpus.path_index.compute_folder_share(words),
         "mentioned_path": _calls(corpus.n_files, [(places.file_of(path), 0) for path in report["paths"]]),
         "frame_files": _frame_files(corpus.n_files, called),
         "centrality": np.sqrt(corpus.file_centrality),
@@ -89,7 +89,7 @@ def fuse_report(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
         target = chunks if channel.level == "chunk" else files
         target += np.float32(channel.weight) * channel.values
     chunks = normalise(chunks) * _kind_factors(corpus)
-    return FusedScores(chunks=chunks, files=normalise(files + corpus.file_max(chunks)))
+    return FusedScores(chunks=chunks, files=normalise(files + corpus.compute_file_max(chunks)))
 
 
 def _weighted(corpus: Corpus, index: LexicalIndex, weights: Mapping[str, float]) -> FloatArray:
@@ -122,4 +122,4 @@ def _frame_files(size: int, called: Sequence[Called]) -> FloatArray:
 
 
 def _kind_factors(corpus: Corpus) -> FloatArray:
-    return np.asarray([KIND_FACTORS.get(kind, _OTHER_KIND) for kind in corpus.column("kind")], np.float32)
+    return np.asarray([KIND_FACTORS.get(kind, _OTHER_KIND) for kind in corpus.get_column("kind")], np.float32)

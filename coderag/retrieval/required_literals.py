@@ -6,7 +6,7 @@ anything out of the ordinary means that nothing is known.
 
 import re
 
-_PLAIN_ESCAPES = frozenset("wWdDsSbBAZnrtfv")
+_NON_LITERAL_ESCAPES = frozenset("wWdDsSbBAZnrtfv")
 """Escapes of one letter that stand for a class, a place or a control character."""
 
 _HARMLESS_GROUP = re.compile(r"\((?!\?)|\(\?(?:[:=!>|]|<[=!]|P?<\w+>|P=|[msu]+[:)])")
@@ -19,29 +19,29 @@ _MAY_LEAVE_LINE = re.compile(r"\\[^wdSbB\W]|\[\^|\(\?(?!:)|[\x00-\x1f]")
 """What may match the end of a line: escapes but a few, classes of what is not in them, flags; and what looks around."""
 
 
-class _UnknownError(Exception):
+class _UncertainPatternError(Exception):
     """Nothing certain can be told of a pattern."""
 
 
-def required_literals(pattern: str) -> list[str]:
+def find_required_literals(pattern: str) -> list[str]:
     """Return texts of which every match contains at least one; empty if nothing is known.
 
     Args:
         pattern: A regular expression that compiles, in the syntax of `re` or `regex`, without flags that change it.
     """
     try:
-        branches = _branches(pattern)
-    except (_UnknownError, IndexError):
+        branches = _split_branches(pattern)
+    except (_UncertainPatternError, IndexError):
         return []
     return branches if all(branches) else []
 
 
-def stays_within_lines(pattern: str) -> bool:
+def matches_within_lines(pattern: str) -> bool:
     """Return whether a match can certainly hold no end of a line, nor depend on what is in other lines."""
     return not _MAY_LEAVE_LINE.search(pattern)
 
 
-def _branches(pattern: str) -> list[str]:
+def _split_branches(pattern: str) -> list[str]:
     """Return for each alternative the longest text that it must contain."""
     branches: list[str] = []
     runs: list[str] = [""]
@@ -53,30 +53,30 @@ def _branches(pattern: str) -> list[str]:
             branches.append(max(runs, key=len))
             runs = [""]
         elif character == "\\":
-            end, literal = _escape(pattern, position)
-            _extend(runs, literal)
+            end, literal = _parse_escape(pattern, position)
+            _extend_run(runs, literal)
         elif character == "[":
-            end = _class_end(pattern, position)
+            end = _find_class_end(pattern, position)
             runs.append("")
         elif character == "(":
-            end = _group_end(pattern, position)
+            end = _find_group_end(pattern, position)
             runs.append("")
         elif character in "*?":
             runs[-1] = runs[-1][:-1]
             runs.append("")
         elif character == "{" and (braces := _BRACES.match(pattern, position)):
             if not _QUANTIFIER.fullmatch(braces[0]):
-                raise _UnknownError
+                raise _UncertainPatternError
             runs[-1] = runs[-1][:-1]
             runs.append("")
             end = braces.end()
         else:
-            _extend(runs, "" if character in "+.^$\r\n" else character)
+            _extend_run(runs, "" if character in "+.^$\r\n" else character)
         position = end
     return [*branches, max(runs, key=len)]
 
 
-def _extend(runs: list[str], literal: str) -> None:
+def _extend_run(runs: list[str], literal: str) -> None:
     """Add a character to the run that is being read, or end the run."""
     if literal:
         runs[-1] += literal
@@ -84,37 +84,37 @@ def _extend(runs: list[str], literal: str) -> None:
         runs.append("")
 
 
-def _escape(pattern: str, position: int) -> tuple[int, str]:
+def _parse_escape(pattern: str, position: int) -> tuple[int, str]:
     """Return where an escape ends, and the character that it stands for, if it is one that is told by itself."""
     escaped = pattern[position + 1]
-    if escaped in _PLAIN_ESCAPES:
+    if escaped in _NON_LITERAL_ESCAPES:
         return position + 2, ""
     if escaped.isalnum() or escaped.isspace():
-        raise _UnknownError
+        raise _UncertainPatternError
     return position + 2, escaped
 
 
-def _class_end(pattern: str, position: int) -> int:
-    found = _CLASS.match(pattern, position)
-    if found is None:  # a class in a class
-        raise _UnknownError
-    return found.end()
+def _find_class_end(pattern: str, position: int) -> int:
+    match = _CLASS.match(pattern, position)
+    if match is None:  # a class in a class
+        raise _UncertainPatternError
+    return match.end()
 
 
-def _group_end(pattern: str, position: int) -> int:
+def _find_group_end(pattern: str, position: int) -> int:
     """Return where a group ends that may hold others."""
     depth = 0
     while True:
         character = pattern[position]
         if character == "(":
             if not _HARMLESS_GROUP.match(pattern, position):
-                raise _UnknownError
+                raise _UncertainPatternError
             depth += 1
         if character == ")":
             depth -= 1
             if depth == 0:
                 return position + 1
         if character == "[":
-            position = _class_end(pattern, position)
+            position = _find_class_end(pattern, position)
         else:
             position += 2 if character == "\\" else 1

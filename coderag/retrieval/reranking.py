@@ -6,11 +6,11 @@ from typing import Any
 from coderag.models.protocols import Reranker
 from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
-from coderag.stores.pieces import Piece, result_pieces
+from coderag.stores.pieces import Snippet, build_result_snippets
 from coderag.text.path_masking import MaskedPaths
 
 
-def apply_model(
+def rerank_results(
     reranker: Reranker, corpus: Corpus, query: str, results: Sequence[Candidate], paths: MaskedPaths | None = None
 ) -> tuple[list[Candidate], dict[str, Any]]:
     """Return the results in the order of a model's scores, and what the trace is to tell.
@@ -25,30 +25,30 @@ def apply_model(
         results: Best first; those behind the first `Reranker.candidates` keep their places.
         paths: How a model outside of this process sees paths; None shows them as they are.
     """
-    first, rest = results[: reranker.candidates], results[reranker.candidates :]
-    told: dict[str, Any] = {"reranker": reranker.name, "reranked": 0}
-    if len(first) < 2:
-        return list(results), told
+    leading, remaining = results[: reranker.candidates], results[reranker.candidates :]
+    details: dict[str, Any] = {"reranker": reranker.name, "reranked": 0}
+    if len(leading) < 2:
+        return list(results), details
     masked = paths if reranker.remote else None
-    texts = [_text(piece, masked) for piece in result_pieces(corpus, first)]
+    texts = [_format_text(snippet, masked) for snippet in build_result_snippets(corpus, leading)]
     rescored = reranker.rerank(masked.hide(query) if masked else query, texts)
     if rescored.scores is None:
-        return list(results), {**told, "order_stands": rescored.note}
+        return list(results), {**details, "order_stands": rescored.note}
     scores = rescored.scores
-    order = sorted(range(len(first)), key=lambda position: -scores[position])
-    places = sorted((result["score"] for result in first), reverse=True)
+    order = sorted(range(len(leading)), key=lambda position: -scores[position])
+    ranked_scores = sorted((result["score"] for result in leading), reverse=True)
     ordered: list[Candidate] = [
         {
-            **first[position],
-            "score": place,
-            "signals": {**first[position]["signals"], "reranker": float(scores[position])},
+            **leading[position],
+            "score": score,
+            "signals": {**leading[position]["signals"], "reranker": float(scores[position])},
         }
-        for place, position in zip(places, order, strict=True)
+        for score, position in zip(ranked_scores, order, strict=True)
     ]
-    return [*ordered, *rest], {**told, "reranked": len(first)}
+    return [*ordered, *remaining], {**details, "reranked": len(leading)}
 
 
-def _text(piece: Piece, paths: MaskedPaths | None) -> str:
+def _format_text(snippet: Snippet, paths: MaskedPaths | None) -> str:
     """Return what the model reads of a result."""
-    path = paths.mask.mask(piece.path) if paths else piece.path
-    return f"{path}\n{piece.text}"
+    path = paths.mask.mask(snippet.path) if paths else snippet.path
+    return f"{path}\n{snippet.text}"

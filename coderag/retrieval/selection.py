@@ -4,29 +4,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from coderag.retrieval.elision import Line, signature_only
-from coderag.retrieval.knapsack import steps
-from coderag.retrieval.passages import Level, Passage, in_reading_order
+from coderag.retrieval.elision import WeightedLine, format_signature
+from coderag.retrieval.knapsack import find_upgrades
+from coderag.retrieval.passages import DetailLevel, PackableSnippet, sort_by_reading_order
 from coderag.schema.context import ContextItem, ContextSection
 
-SHARES: Final[Mapping[str, float]] = {"primary": 0.9, "related": 0.3, "graph": 0.1}
+SECTION_SHARES: Final[Mapping[str, float]] = {"primary": 0.9, "related": 0.3, "graph": 0.1}
 """The largest share of the budget of each section, before what one leaves goes to the others: results get 60 %, and of the
 30 % of related code what is worth more there."""
 
-_ALL: Final[Mapping[str, float]] = dict.fromkeys(SHARES, 1.0)
-_NEARLY: Final = 0.7  # of an estimate; what is larger than what is left even so is not counted exactly
-_LEAST_ELIDED_TOKENS: Final = 100
-_LEAST_FILLER_LINES: Final = 4  # fewer lines of code that is no result tell nothing
+_FULL_SHARES: Final[Mapping[str, float]] = dict.fromkeys(SECTION_SHARES, 1.0)
+_MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate; what is larger than what is left even so is not counted exactly
+_MIN_ELIDED_TOKENS: Final = 100
+_MIN_FILLER_LINES: Final = 4  # fewer lines of code that is no result tell nothing
 
-Counter = Callable[[ContextItem], int]
+ItemTokenCounter = Callable[[ContextItem], int]
 
 
-class _Chosen(NamedTuple):
-    level: Level
+class _SelectedSnippet(NamedTuple):
+    level: DetailLevel
     item: ContextItem
 
 
-class Selection:
+class ContextSelection:
     """Passages and lines of the map, chosen step by step.
 
     Args:
@@ -38,135 +38,139 @@ class Selection:
         spent: Tokens of what is shown, by section.
     """
 
-    def __init__(self, passages: Sequence[Passage], relations: Sequence[str], count_tokens: Counter) -> None:
-        self.spent = dict.fromkeys(SHARES, 0)
-        self._passages = passages
+    def __init__(
+        self, candidates: Sequence[PackableSnippet], relations: Sequence[str], count_tokens: ItemTokenCounter
+    ) -> None:
+        self.section_tokens = dict.fromkeys(SECTION_SHARES, 0)
+        self._candidates = candidates
         self._relations = relations
-        self._count = count_tokens
-        self._levels = [_allowed(passage) for passage in passages]
-        self._steps = steps(self._levels)
-        self._chosen: dict[int, _Chosen] = {}
-        self._lines: list[ContextItem] = []
+        self._count_tokens = count_tokens
+        self._levels = [_list_levels(candidate) for candidate in candidates]
+        self._upgrades = find_upgrades(self._levels)
+        self._selected: dict[int, _SelectedSnippet] = {}
+        self._relation_items: list[ContextItem] = []
 
-    def fill(self, room: int) -> None:
+    def fill(self, max_tokens: int) -> None:
         """Show what adds most for its tokens: first each section within its share of the room, then whatever fits."""
-        for shares in (SHARES, _ALL):
-            limits = {section: int(room * share) for section, share in shares.items()}
-            if shares is SHARES:
-                self._add_lines(room, limits)
-            for step in self._steps:
-                level = self._levels[step.thing][step.way]
-                if not self._show(step.thing, level, room, limits) and level.detail == "full":
-                    self._show_elided(step.thing, room, limits)
-        for number in sorted(range(len(self._levels)), key=lambda number: -self._passages[number].worth):
+        for shares in (SECTION_SHARES, _FULL_SHARES):
+            limits = {section: int(max_tokens * share) for section, share in shares.items()}
+            if shares is SECTION_SHARES:
+                self._add_relations(max_tokens, limits)
+            for upgrade in self._upgrades:
+                level = self._levels[upgrade.item][upgrade.option]
+                if not self._select_level(upgrade.item, level, max_tokens, limits) and level.detail == "full":
+                    self._select_elided(upgrade.item, max_tokens, limits)
+        for number in sorted(range(len(self._levels)), key=lambda number: -self._candidates[number].line_value):
             for level in reversed(self._levels[number]):  # what is worth no step may still fit into what is left
-                if self._show(number, level, room, limits):
+                if self._select_level(number, level, max_tokens, limits):
                     break
-        self._add_lines(room, limits)
+        self._add_relations(max_tokens, limits)
 
-    def drop(self) -> bool:
+    def drop_least_valuable(self) -> bool:
         """Take away what is worth least; return whether there was anything."""
-        if self._lines:
-            self.spent["graph"] -= self._lines.pop().tokens
-        elif self._chosen:
-            number = min(self._chosen, key=lambda number: self._passages[number].worth)
-            self.spent[self._passages[number].section] -= self._chosen.pop(number).item.tokens
+        if self._relation_items:
+            self.section_tokens["graph"] -= self._relation_items.pop().tokens
+        elif self._selected:
+            number = min(self._selected, key=lambda number: self._candidates[number].line_value)
+            self.section_tokens[self._candidates[number].section] -= self._selected.pop(number).item.tokens
         else:
             return False
         return True
 
-    def sections(self) -> list[ContextSection]:
+    def build_sections(self) -> list[ContextSection]:
         """Return what is shown, by section; the pieces of one file together, where its best one stands."""
-        order = in_reading_order([self._passages[number] for number in sorted(self._chosen)])
-        items = {id(self._passages[number]): one.item for number, one in self._chosen.items()}
+        order = sort_by_reading_order([self._candidates[number] for number in sorted(self._selected)])
+        items = {id(self._candidates[number]): selected.item for number, selected in self._selected.items()}
         by_section = {
-            section: [items[id(passage)] for passage in order if passage.section == section]
+            section: [items[id(candidate)] for candidate in order if candidate.section == section]
             for section in ("primary", "related")
         }
         sections = (
-            ContextSection("primary", by_section["primary"], self.spent["primary"]),
-            ContextSection("related", by_section["related"], self.spent["related"]),
-            ContextSection("graph", self._lines, self.spent["graph"]),
+            ContextSection("primary", by_section["primary"], self.section_tokens["primary"]),
+            ContextSection("related", by_section["related"], self.section_tokens["related"]),
+            ContextSection("graph", self._relation_items, self.section_tokens["graph"]),
         )
         return [section for section in sections if section.items]
 
-    def hidden(self) -> list[Passage]:
+    def list_hidden(self) -> list[PackableSnippet]:
         """Return the results and the related code that are not shown at all."""
         return [
-            passage for number, passage in enumerate(self._passages) if passage.wanted and number not in self._chosen
+            candidate
+            for number, candidate in enumerate(self._candidates)
+            if candidate.is_listed and number not in self._selected
         ]
 
-    def source(self) -> Iterator[tuple[str, Sequence[Line]]]:
+    def iter_source(self) -> Iterator[tuple[str, Sequence[WeightedLine]]]:
         """Yield the lines of source that are shown, with their path."""
-        for number, one in self._chosen.items():
-            yield self._passages[number].piece.path, one.level.lines
+        for number, selected in self._selected.items():
+            yield self._candidates[number].snippet.path, selected.level.lines
 
-    def _show(self, number: int, level: Level, room: int, limits: Mapping[str, int]) -> bool:
+    def _select_level(self, number: int, level: DetailLevel, max_tokens: int, limits: Mapping[str, int]) -> bool:
         """Show a passage, or more of it, if there is room for it."""
-        passage, earlier = self._passages[number], self._chosen.get(number)
-        if earlier and earlier.level.value >= level.value:
+        candidate, selected = self._candidates[number], self._selected.get(number)
+        if selected and selected.level.value >= level.value:
             return False
-        section, spent = passage.section, earlier.item.tokens if earlier else 0
-        left = self._left(section, room, limits) + spent
-        if level.tokens * _NEARLY > left:
+        section, selected_tokens = candidate.section, selected.item.tokens if selected else 0
+        remaining = self._compute_remaining(section, max_tokens, limits) + selected_tokens
+        if level.tokens * _MIN_ESTIMATE_SHARE > remaining:
             return False
-        item = _item(passage, level)
-        item = replace(item, tokens=self._count(item))
-        if item.tokens > left:
+        item = _build_item(candidate, level)
+        item = replace(item, tokens=self._count_tokens(item))
+        if item.tokens > remaining:
             return False
-        self.spent[section] += item.tokens - spent
-        self._chosen[number] = _Chosen(level, item)
+        self.section_tokens[section] += item.tokens - selected_tokens
+        self._selected[number] = _SelectedSnippet(level, item)
         return True
 
-    def _show_elided(self, number: int, room: int, limits: Mapping[str, int]) -> None:
+    def _select_elided(self, number: int, max_tokens: int, limits: Mapping[str, int]) -> None:
         """Show what there is room for of a passage that is too long for it."""
-        passage, earlier = self._passages[number], self._chosen.get(number)
-        if earlier and earlier.level.detail == "full":
+        candidate, selected = self._candidates[number], self._selected.get(number)
+        if selected and selected.level.detail == "full":
             return
-        if self._left(passage.section, room, limits) >= _LEAST_ELIDED_TOKENS:
-            any(self._show(number, level, room, limits) for level in passage.elided())
+        if self._compute_remaining(candidate.section, max_tokens, limits) >= _MIN_ELIDED_TOKENS:
+            any(self._select_level(number, level, max_tokens, limits) for level in candidate.build_elided_levels())
 
-    def _add_lines(self, room: int, limits: Mapping[str, int]) -> None:
-        for relation in self._relations[len(self._lines) :]:
+    def _add_relations(self, max_tokens: int, limits: Mapping[str, int]) -> None:
+        for relation in self._relations[len(self._relation_items) :]:
             line = ContextItem("", "", 0, 0, "", relation, 0, "line")
-            line = replace(line, tokens=self._count(line))
-            if line.tokens > self._left("graph", room, limits):
+            line = replace(line, tokens=self._count_tokens(line))
+            if line.tokens > self._compute_remaining("graph", max_tokens, limits):
                 break
-            self.spent["graph"] += line.tokens
-            self._lines.append(line)
+            self.section_tokens["graph"] += line.tokens
+            self._relation_items.append(line)
 
-    def _left(self, section: str, room: int, limits: Mapping[str, int]) -> int:
-        return min(room - sum(self.spent.values()), limits[section] - self.spent[section])
+    def _compute_remaining(self, section: str, max_tokens: int, limits: Mapping[str, int]) -> int:
+        return min(max_tokens - sum(self.section_tokens.values()), limits[section] - self.section_tokens[section])
 
 
-def _allowed(passage: Passage) -> list[Level]:
+def _list_levels(candidate: PackableSnippet) -> list[DetailLevel]:
     """Return the ways to show a passage; what was not asked for is shown with some of its body or not at all."""
-    least = min(_LEAST_FILLER_LINES, len(passage.lines))
-    return [level for level in passage.levels() if passage.wanted or len(level.lines) >= max(least, 1)]
+    min_lines = min(_MIN_FILLER_LINES, len(candidate.lines))
+    return [level for level in candidate.build_levels() if candidate.is_listed or len(level.lines) >= max(min_lines, 1)]
 
 
-def _item(passage: Passage, level: Level) -> ContextItem:
-    piece, detail = passage.piece, level.detail
+def _build_item(candidate: PackableSnippet, level: DetailLevel) -> ContextItem:
+    snippet, detail = candidate.snippet, level.detail
     if level.lines:
-        text = passage.text(level.lines)
+        text = candidate.format_text(level.lines)
     elif detail == "signature":
-        text = signature_only(piece.signature or piece.name, piece.docstring)
-        if text in (piece.name, piece.name.rpartition(" > ")[2]):  # of a module or section: the title says it
+        text = format_signature(snippet.signature or snippet.name, snippet.docstring)
+        if text in (snippet.name, snippet.name.rpartition(" > ")[2]):  # of a module or section: the title says it
             text, detail = "", "line"
     else:
-        text = piece.summary
+        text = snippet.summary
     return ContextItem(
-        chunk_id=piece.chunk_id,
-        path=piece.path,
-        start_line=piece.start_line,
-        end_line=piece.end_line,
-        title=f"`{piece.name}` ({piece.kind})" if piece.name else piece.kind,
+        chunk_id=snippet.chunk_id,
+        path=snippet.path,
+        start_line=snippet.start_line,
+        end_line=snippet.end_line,
+        title=f"`{snippet.name}` ({snippet.kind})" if snippet.name else snippet.kind,
         text=text,
         tokens=0,
         detail=detail,
-        language=piece.language,
-        relation=piece.relation,
-        related_to=piece.related_to,
-        name=piece.name,
-        kind=piece.kind,
+        language=snippet.language,
+        relation=snippet.relation,
+        related_to=snippet.related_to,
+        name=snippet.name,
+        kind=snippet.kind,
     )

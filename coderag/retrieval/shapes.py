@@ -58,7 +58,7 @@ class Shape:
 
     def chunk_scores(self, corpus: Corpus, settings: SearchSettings, rows: Sequence[int] | slice) -> FloatArray:
         """Return what the signals ``length`` and ``function`` add to the own score of some chunks: float32 (n_rows,)."""
-        lengths, functions = corpus.log_lines[rows], corpus.is_function[rows]
+        lengths, functions = corpus.log_line_counts[rows], corpus.function_flags[rows]
         scores = np.zeros_like(lengths)
         for name, weight, values in (("length", self.length, lengths), ("function", self.function, functions)):
             if weight and name not in settings.disabled_signals:

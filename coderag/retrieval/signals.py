@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from coderag.question.entities import names_in
 from coderag.question.hints import hint_factors
-from coderag.retrieval.channels import find_symbols, symbol_scores
-from coderag.retrieval.written_names import written_scores
+from coderag.retrieval.channels import find_symbols, score_symbols
+from coderag.retrieval.written_names import literal_name_scores
 from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
-from coderag.stores.path_index import question_words
+from coderag.stores.path_index import split_question
 from coderag.stores.symbol_table import split_qualified
 
 FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RankingQuery:
     """What the signals look at.
 
     Attributes:
@@ -36,84 +36,88 @@ class Question:
     """
 
     analysis: Analysis
-    words: Sequence[str]
+    name_words: Sequence[str]
     names: Sequence[str]
-    definitions: FloatArray
-    written: FloatArray
+    definition_scores: FloatArray
+    literal_scores: FloatArray
     lexical_rows: NDArray[np.int64]
 
     @classmethod
-    def of(cls, corpus: Corpus, query: str, analysis: Analysis, lexical_rows: Sequence[int]) -> "Question":
+    def build(cls, corpus: Corpus, query: str, analysis: Analysis, lexical_rows: Sequence[int]) -> "RankingQuery":
         """Return what the signals need to know of a question."""
         names = [split_qualified(name)[-1:] for name in names_in(analysis["entities"])]
         return cls(
             analysis=analysis,
-            words=question_words(query),
-            names=[part for parts in names for part in parts],
-            definitions=symbol_scores(corpus, find_symbols(corpus, analysis)),
-            written=written_scores(corpus, analysis),
+            name_words=split_question(query),
+            names=[part for segments in names for part in segments],
+            definition_scores=score_symbols(corpus, find_symbols(corpus, analysis)),
+            literal_scores=literal_name_scores(corpus, analysis),
             lexical_rows=np.asarray(lexical_rows, np.int64),
         )
 
 
-def definition(corpus: Corpus, question: Question) -> FloatArray:
+def score_definition(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """The file declares a name of the question, or has it if nothing declares it."""
-    return corpus.file_max(np.maximum(question.definitions, question.written))
+    return corpus.compute_file_max(np.maximum(query.definition_scores, query.literal_scores))
 
 
-def file_name(corpus: Corpus, question: Question) -> FloatArray:
+def score_file_name(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """Share of the words of the file's name that are in the question; the longer it is, the more of them by chance."""
-    longer = min(max((len(question.analysis["terms"]) - _SHORT_QUESTION) / _LONGER_BY, 0.0), 1.0)
-    return corpus.path_index.stem_coverage(question.words) * np.float32(1 - _MOST_CHANCE * longer)
+    length_factor = min(
+        max((len(query.analysis["terms"]) - _MAX_SHORT_QUESTION_TERMS) / _LONG_QUESTION_EXTRA_TERMS, 0.0), 1.0
+    )
+    return corpus.path_index.compute_stem_coverage(query.name_words) * np.float32(
+        1 - _MAX_NAME_DISCOUNT * length_factor
+    )
 
 
-def coverage(corpus: Corpus, question: Question) -> FloatArray:
+def score_coverage(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """Share of the question's words, each weighted by its rarity, that the file has."""
     covered = np.zeros(corpus.n_files, np.float32)
     total = 0.0
-    for term in dict.fromkeys(question.analysis["terms"]):
-        weight = corpus.rarity(term)
+    for term in dict.fromkeys(query.analysis["terms"]):
+        weight = corpus.idf(term)
         files = np.zeros(corpus.n_files, np.float32)
-        files[corpus.file_of[corpus.chunks_with(term)]] = weight
+        files[corpus.chunk_files[corpus.find_chunks_with_term(term)]] = weight
         covered += files
         total += weight
     return covered / np.float32(max(total, 1e-9))
 
 
-def folder_name(corpus: Corpus, question: Question) -> FloatArray:
+def score_folder_name(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """Share of the question's words that are in the nearest folders' names only."""
-    return corpus.path_index.folder_share(question.words)
+    return corpus.path_index.compute_folder_share(query.name_words)
 
 
-def file_of_name(corpus: Corpus, question: Question) -> FloatArray:
+def score_exact_file_name(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """The file is named like an identifier of the question."""
-    return corpus.path_index.stem_is(question.names)
+    return corpus.path_index.match_stems(query.names)
 
 
-def coherence(corpus: Corpus, question: Question) -> FloatArray:
+def score_coherence(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """The file has several of the lexically best chunks."""
-    best = question.lexical_rows
-    weights = 1.0 / (_COHERENCE_RANK + np.arange(len(best)))
-    shares = np.bincount(corpus.file_of[best], weights, corpus.n_files).astype(np.float32)
+    best = query.lexical_rows
+    weights = 1.0 / (_COHERENCE_RANK_OFFSET + np.arange(len(best)))
+    shares = np.bincount(corpus.chunk_files[best], weights, corpus.n_files).astype(np.float32)
     return shares / max(float(shares.max(initial=0)), 1e-9)
 
 
-def file_size(corpus: Corpus, question: Question) -> FloatArray:
+def score_file_size(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """Logarithm of the file's lines: of two that match alike, the one that does the work is longer."""
-    del question
-    return np.log1p(corpus.file_lines).astype(np.float32)
+    del query
+    return np.log1p(corpus.file_line_counts).astype(np.float32)
 
 
-def centrality(corpus: Corpus, question: Question) -> FloatArray:
+def score_centrality(corpus: Corpus, query: RankingQuery) -> FloatArray:
     """How much of the repository's code uses the file."""
-    del question
+    del query
     return np.sqrt(corpus.file_centrality)
 
 
-_SHORT_QUESTION = 5  # terms, up to which a file's name counts in full
-_LONGER_BY = 10  # terms more, from which on it counts least
-_MOST_CHANCE = 0.6
-_COHERENCE_RANK = 20  # so that the first chunk of a file does not decide alone
+_MAX_SHORT_QUESTION_TERMS = 5  # terms, up to which a file's name counts in full
+_LONG_QUESTION_EXTRA_TERMS = 10  # terms more, from which on it counts least
+_MAX_NAME_DISCOUNT = 0.6
+_COHERENCE_RANK_OFFSET = 20  # so that the first chunk of a file does not decide alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +126,18 @@ class Signal:
 
     name: str
     weight: float
-    compute: Callable[[Corpus, Question], FloatArray]
+    compute: Callable[[Corpus, RankingQuery], FloatArray]
 
 
 SIGNALS: tuple[Signal, ...] = (
-    Signal("definition", 0.5, definition),
-    Signal("file_of_name", 1.0, file_of_name),
-    Signal("file_name", 0.25, file_name),
-    Signal("coverage", 0.15, coverage),
-    Signal("folder_name", 0.2, folder_name),
-    Signal("coherence", 0.1, coherence),
-    Signal("file_size", 0.025, file_size),
-    Signal("centrality", 0.1, centrality),
+    Signal("definition", 0.5, score_definition),
+    Signal("file_of_name", 1.0, score_exact_file_name),
+    Signal("file_name", 0.25, score_file_name),
+    Signal("coverage", 0.15, score_coverage),
+    Signal("folder_name", 0.2, score_folder_name),
+    Signal("coherence", 0.1, score_coherence),
+    Signal("file_size", 0.025, score_file_size),
+    Signal("centrality", 0.1, score_centrality),
 )
 
 ROLE_FACTORS = {"test": 0.5, "example": 0.7, "docs": 0.7, "config": 0.8, "generated": 0.6, "vendored": 0.6}
@@ -144,12 +148,12 @@ NAME_FACTORS = {"barrel": 0.9, "declarations_only": 0.9, "legacy": 0.8}
 
 _DATA_FACTOR = 0.6  # files in no known language: fixtures, word lists
 _TEST_FACTOR_ABOUT_TESTS = 0.8
-_NOT_WANTED_FACTOR = 0.4  # source, for a question about the documentation
+_UNWANTED_ROLE_FACTOR = 0.4  # source, for a question about the documentation
 
 
-def file_scores(
+def score_files(
     corpus: Corpus,
-    question: Question,
+    query: RankingQuery,
     fused: FloatArray,
     disabled: Sequence[str] = (),
     weights: Mapping[str, float] = MappingProxyType({}),
@@ -164,28 +168,28 @@ def file_scores(
         weights: Factors on the signals' weights, by name.
     """
     shares = {
-        signal.name: signal.weight * weights.get(signal.name, 1.0) * signal.compute(corpus, question)
+        signal.name: signal.weight * weights.get(signal.name, 1.0) * signal.compute(corpus, query)
         for signal in SIGNALS
         if signal.name not in disabled
     }
     total = fused + np.sum(list(shares.values()), axis=0) if shares else fused.copy()
-    factors = file_factors(corpus, question.analysis, disabled)
+    factors = compute_file_factors(corpus, query.analysis, disabled)
     shares["factor"] = factors
     return total * factors, shares
 
 
-def file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[str] = ()) -> FloatArray:
+def compute_file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[str] = ()) -> FloatArray:
     """Return what each file's score is multiplied with, 0 to 1: for its role and for what its name says."""
     factors = np.ones(corpus.n_files, np.float32)
     if "role" not in disabled:
         softened = {**ROLE_FACTORS, "test": _TEST_FACTOR_ABOUT_TESTS} if analysis["about_tests"] else ROLE_FACTORS
-        wanted = wanted_roles(analysis)
+        roles_wanted = find_wanted_roles(analysis)
         for role, files in corpus.files_by_role.items():
-            if role not in wanted:
-                factors[files] *= min(softened.get(role, 1.0), _NOT_WANTED_FACTOR if wanted else 1.0)
+            if role not in roles_wanted:
+                factors[files] *= min(softened.get(role, 1.0), _UNWANTED_ROLE_FACTOR if roles_wanted else 1.0)
     for name, factor in NAME_FACTORS.items():
         if name not in disabled:
-            factors[corpus.path_index.flagged[name]] *= factor
+            factors[corpus.path_index.flagged_files[name]] *= factor
     if "data" not in disabled:
         factors[corpus.data_files] *= _DATA_FACTOR
     if "hints" not in disabled:
@@ -193,7 +197,7 @@ def file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[str] = (
     return factors
 
 
-def wanted_roles(analysis: Analysis) -> frozenset[str]:
+def find_wanted_roles(analysis: Analysis) -> frozenset[str]:
     """Return the roles that the question asks for: they do not step back."""
     if analysis["intent"] == "find_tests":
         return frozenset({"test"})

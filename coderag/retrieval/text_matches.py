@@ -7,11 +7,11 @@ from typing import Final, Literal
 
 TextMode = Literal["exact", "regex"]
 
-MOST_MATCHES: Final = 200
+DEFAULT_MAX_MATCHES: Final = 200
 """Matches returned by default."""
 
-MOST_COUNTED: Final = 100_000
-MOST_CONTEXT_LINES: Final = 1_000
+MAX_COUNTED_MATCHES: Final = 100_000
+MAX_CONTEXT_LINES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,57 +8,62 @@ from coderag.schema.query import Analysis
 from coderag.stores.corpus import Corpus
 from coderag.text.tokenizer import text_terms
 
-MOST_NAMED = 5
+MAX_LISTED_FILES = 5
 
-_NAMED_SHARE = 0.2
+_MIN_PATH_IDF_SHARE = 0.2
 """Share of the question's words, by rarity, that the path must have; and all words of the file's own name."""
 
-_NO_TEXT = frozenset({"binary file", "lock file", "minified file"})
+_IRRELEVANT_REASONS = frozenset({"binary file", "lock file", "minified file"})
 """Reasons for which a file is left out that no question is about, unless it names the file."""
 
-_PLACES = frozenset({"path", "location", "quoted", "qualified_name"})  # the last may be the name of a file
+_PATH_ENTITY_KINDS = frozenset({"path", "location", "quoted", "qualified_name"})  # the last may be the name of a file
 
 
-def unindexed_about(corpus: Corpus, analysis: Analysis) -> list[str]:
+def find_unindexed_files(corpus: Corpus, analysis: Analysis) -> list[str]:
     """Return the files that a question names, or whose path has its words, and that are not indexed, as ``path: reason``."""
-    records = [record for record in corpus.snapshot.files() if record.outcome != "indexed"]
+    records = [record for record in corpus.snapshot.read_files() if record.outcome != "indexed"]
     if not records:
         return []
-    named = _named_paths(analysis)
-    rarities = {term: corpus.rarity(term) for term in analysis["terms"]}
-    total = sum(rarities.values())
-    found = [
+    named_paths = _find_named_paths(analysis)
+    term_idf = {term: corpus.idf(term) for term in analysis["terms"]}
+    total_idf = sum(term_idf.values())
+    matching = [
         record
         for record in records
-        if _is_named(record, named) or (record.reason not in _NO_TEXT and _has_words(record, rarities, total))
+        if _is_named(record, named_paths)
+        or (record.reason not in _IRRELEVANT_REASONS and _shares_words(record, term_idf, total_idf))
     ]
-    return [f"{record.path}: {record.reason}" for record in found[:MOST_NAMED]]
+    return [f"{record.path}: {record.reason}" for record in matching[:MAX_LISTED_FILES]]
 
 
-def _named_paths(analysis: Analysis) -> list[str]:
+def _find_named_paths(analysis: Analysis) -> list[str]:
     """Return what may be paths, or ends of paths, in the question."""
-    texts = [entity["text"] for entity in analysis["entities"] if entity["kind"] in _PLACES]
+    texts = [entity["text"] for entity in analysis["entities"] if entity["kind"] in _PATH_ENTITY_KINDS]
     reported = analysis["report"]["paths"] if analysis["report"] else []
     return [text.rpartition(":")[0] if text.rpartition(":")[2].isdigit() else text for text in [*texts, *reported]]
 
 
-def _is_named(record: FileRecord, named: Sequence[str]) -> bool:
-    return any(f"/{record.path}".endswith("/" + path.lstrip("./")) for path in named if path)
+def _is_named(record: FileRecord, named_paths: Sequence[str]) -> bool:
+    return any(f"/{record.path}".endswith("/" + path.lstrip("./")) for path in named_paths if path)
 
 
-def _has_words(record: FileRecord, rarities: dict[str, float], total: float) -> bool:
-    own, around = _path_words(record.path)
-    shared = sum(rarities[word] for word in {*own, *around} if word in rarities)
-    return bool(own) and all(word in rarities for word in own) and shared >= _NAMED_SHARE * total
+def _shares_words(record: FileRecord, term_idf: dict[str, float], total_idf: float) -> bool:
+    name_words, folder_words = _split_path_words(record.path)
+    shared_idf = sum(term_idf[word] for word in {*name_words, *folder_words} if word in term_idf)
+    return (
+        bool(name_words)
+        and all(word in term_idf for word in name_words)
+        and shared_idf >= _MIN_PATH_IDF_SHARE * total_idf
+    )
 
 
 @lru_cache(10_000)
-def _path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
+def _split_path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words of a file's own name without its extension, and those of its folders."""
     *folders, name = path.split("/")
     stem = name.lstrip(".").partition(".")[0]
-    return _words(stem), _words(" ".join(folders))
+    return _split_words(stem), _split_words(" ".join(folders))
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(term for term in text_terms(text) if not term.startswith("="))  # whole identifiers begin so

@@ -9,32 +9,36 @@ from coderag.question.entities import names_in
 from coderag.schema.query import Analysis
 from coderag.schema.vocabulary import VALUES, Intent
 from coderag.stores.corpus import Corpus
-from coderag.stores.symbol_table import EXACT_OTHER_SCOPE, SymbolMatch, split_qualified
+from coderag.stores.symbol_table import EXACT_OTHER_SCOPE_QUALITY, SymbolMatch, split_qualified
 
 FloatArray = NDArray[np.float32]
 
-_ELSEWHERE = 0.5  # of a name with dots whose last part is declared, but not in what comes before it: a key of a setting
-_FEW = 10  # chunks that have a name, up to which each of them says much of it
+_OTHER_SCOPE_SHARE = (
+    0.5  # of a name with dots whose last part is declared, but not in what comes before it: a key of a setting
+)
+_MAX_TELLING_CHUNKS = 10  # chunks that have a name, up to which each of them says much of it
 
 
-def written_scores(corpus: Corpus, analysis: Analysis) -> FloatArray:
+def literal_name_scores(corpus: Corpus, analysis: Analysis) -> FloatArray:
     """Return for each chunk whether it has a name of the question: float32 (n_chunks,), 0 to 1.
 
     That counts where no declaration answers for the name, and the more chunks have it, the less each of them says.
     """
     scores = np.zeros(corpus.n_chunks, np.float32)
     for name in names_in(analysis["entities"]):
-        share = _share(name, corpus.symbols.find(name), analysis["intent"])
-        if share and len(rows := corpus.chunks_that_write(name)):
-            scores[rows] = np.maximum(scores[rows], np.float32(share * min(1.0, _FEW / len(rows))))
+        share = _compute_share(name, corpus.symbols.find(name), analysis["intent"])
+        if share and len(rows := corpus.find_chunks_with_name(name)):
+            scores[rows] = np.maximum(scores[rows], np.float32(share * min(1.0, _MAX_TELLING_CHUNKS / len(rows))))
     return scores
 
 
-def _share(name: str, declared: Sequence[SymbolMatch], intent: Intent) -> float:
+def _compute_share(name: str, declared: Sequence[SymbolMatch], intent: Intent) -> float:
     """Return how much it says that a chunk has a name, by what declares it, 0 to 1."""
     if not declared:
         return 1.0
     if intent == "find_usage" and all(match.kind in VALUES for match in declared):
         return 1.0
-    is_elsewhere = len(split_qualified(name)) > 1 and all(one.quality <= EXACT_OTHER_SCOPE for one in declared)
-    return _ELSEWHERE if is_elsewhere else 0.0
+    is_other_scope = len(split_qualified(name)) > 1 and all(
+        declaration.quality <= EXACT_OTHER_SCOPE_QUALITY for declaration in declared
+    )
+    return _OTHER_SCOPE_SHARE if is_other_scope else 0.0

@@ -9,17 +9,17 @@ from coderag.schema.context import AssembledContext, ContextItem, ContextSection
 from coderag.schema.search import SearchHit
 
 
-def record_of(value: Any) -> Any:  # noqa: ANN401  # as deep as the dataclasses go
+def to_record(value: Any) -> Any:  # noqa: ANN401  # as deep as the dataclasses go
     """Return a dataclass as a dict and what it holds likewise; unlike `dataclasses.asdict` plain values are not copied."""
     if is_dataclass(value):
-        return {field.name: record_of(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_record(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
-        return [record_of(entry) for entry in value]
+        return [to_record(element) for element in value]
     return value
 
 
-def context_from_record(record: dict[str, Any]) -> AssembledContext:
-    """Return the context that `record_of` took apart."""
+def to_context(record: dict[str, Any]) -> AssembledContext:
+    """Return the context that `to_record` took apart."""
     sections = [
         ContextSection(**{**section, "items": [ContextItem(**item) for item in section["items"]]})
         for section in record["sections"]
@@ -28,8 +28,8 @@ def context_from_record(record: dict[str, Any]) -> AssembledContext:
     return AssembledContext(**{**record, "sections": sections, "omitted": omitted})
 
 
-def answer_from_record(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
-    """Return the answer that `record_of` took apart, with the hits that it rests on."""
+def to_answer(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
+    """Return the answer that `to_record` took apart, with the hits that it rests on."""
     citations = [Citation(**citation) for citation in record["citations"]]
     claims = [AnswerClaim(**claim) for claim in record["claims"]]
     return Answer(**{**record, "citations": citations, "claims": claims, "hits": hits})

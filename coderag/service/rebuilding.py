@@ -10,7 +10,7 @@ from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
-from coderag.schema.records import answer_from_record, context_from_record
+from coderag.schema.records import to_answer, to_context
 from coderag.schema.search import SearchHit, SearchHits
 
 Record = Mapping[str, Any]
@@ -50,14 +50,14 @@ def hits_of(record: Record) -> SearchHits:
 def context_of(record: Record) -> AssembledContext:
     """Return a context."""
     known = _names(AssembledContext)
-    return context_from_record({name: value for name, value in record.items() if name in known})
+    return to_context({name: value for name, value in record.items() if name in known})
 
 
 def answer_of(record: Record) -> Answer:
     """Return an answer."""
     known = _names(Answer)
     plain = {name: value for name, value in record.items() if name in known}
-    return answer_from_record(plain, [hit_of(hit) for hit in record["hits"]])
+    return to_answer(plain, [hit_of(hit) for hit in record["hits"]])
 
 
 def matches_of(record: Record) -> TextMatches:

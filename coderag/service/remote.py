@@ -14,7 +14,7 @@ from coderag.errors import (
     ModelAuthenticationError,
     ServiceError,
 )
-from coderag.retrieval.text_matches import MOST_MATCHES
+from coderag.retrieval.text_matches import DEFAULT_MAX_MATCHES
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
@@ -84,7 +84,7 @@ class RemoteCodeRAG:
         regex: bool = False,
         ignore_case: bool = False,
         context_lines: int = 0,
-        limit: int = MOST_MATCHES,
+        limit: int = DEFAULT_MAX_MATCHES,
         filters: Filters | None = None,
     ) -> "TextMatches":
         """As `CodeRAG.search_text`."""

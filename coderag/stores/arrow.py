@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coderag.errors import StoreError
 from coderag.schema.chunks import ChunkMetadata, FileRecord
-from coderag.stores.disk import utf8
+from coderag.stores.disk import to_utf8
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float32]
 
-_STRINGS = (
+_STRING_COLUMNS = (
     "path", "language", "kind", "name", "qualified_name", "signature", "docstring", "summary", "summary_source",
     "parent", "context", "role", "content_hash",
 )  # fmt: skip
-_LISTS = ("imports", "calls", "bases")
-_LINES = ("complexity", "start_line", "end_line")
-_BYTES = ("start_byte", "end_byte")
-_SYMBOL_STRINGS = ("name", "qualified_name", "kind")
-_SYMBOL_LINES = ("start_line", "end_line")
+_LIST_COLUMNS = ("imports", "calls", "bases")
+_LINE_COLUMNS = ("complexity", "start_line", "end_line")
+_BYTE_COLUMNS = ("start_byte", "end_byte")
+_SYMBOL_STRING_FIELDS = ("name", "qualified_name", "kind")
+_SYMBOL_LINE_FIELDS = ("start_line", "end_line")
 
 METADATA_COLUMNS: tuple[str, ...] = tuple(ChunkMetadata.__annotations__)
 """The metadata of a chunk, in the order of the schema."""
 
-STRING_COLUMNS = frozenset(_STRINGS)
-LIST_COLUMNS = frozenset(_LISTS)
-NUMBER_COLUMNS = frozenset(_LINES + _BYTES)
+STRING_COLUMNS = frozenset(_STRING_COLUMNS)
+LIST_COLUMNS = frozenset(_LIST_COLUMNS)
+NUMBER_COLUMNS = frozenset(_LINE_COLUMNS + _BYTE_COLUMNS)
 
 _METADATA_KEYS = frozenset(METADATA_COLUMNS)
-_FILE_STRINGS = ("path", "outcome", "reason", "hash", "language", "role", "encoding", "note")
-_FILE_NUMBERS = ("size", "mtime_ns", "ctime_ns", "inode", "chunks", "symbols", "lines")
+_FILE_STRING_COLUMNS = ("path", "outcome", "reason", "hash", "language", "role", "encoding", "note")
+_FILE_NUMBER_COLUMNS = ("size", "mtime_ns", "ctime_ns", "inode", "chunks", "symbols", "lines")
 
 
-def chunk_schema(dimension: int) -> "pa.Schema":
+def build_chunk_schema(dimension: int) -> "pa.Schema":
     """Return the columns of the chunk table: ``id``, ``text``, the metadata and ``vector``."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    types = dict.fromkeys(_STRINGS, pa.string()) | dict.fromkeys(_LISTS, pa.list_(pa.string()))
-    types |= dict.fromkeys(_LINES, pa.int32()) | dict.fromkeys(_BYTES, pa.int64())
-    types["symbols"] = pa.list_(_symbol_type())
+    types = dict.fromkeys(_STRING_COLUMNS, pa.string()) | dict.fromkeys(_LIST_COLUMNS, pa.list_(pa.string()))
+    types |= dict.fromkeys(_LINE_COLUMNS, pa.int32()) | dict.fromkeys(_BYTE_COLUMNS, pa.int64())
+    types["symbols"] = pa.list_(_build_symbol_type())
     return pa.schema(
         [
             pa.field("id", pa.string()),
@@ -58,7 +58,7 @@ def chunk_schema(dimension: int) -> "pa.Schema":
     )
 
 
-def chunk_columns(ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> "pa.Table":
+def build_chunk_table(ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> "pa.Table":
     """Return chunks as a table without vectors, column by column.
 
     Args:
@@ -69,22 +69,22 @@ def chunk_columns(ids: Sequence[str], texts: Sequence[str], metadata: Sequence[M
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    for chunk_id, entry in zip(ids, metadata, strict=True):
-        if not entry.keys() <= _METADATA_KEYS:
-            unknown = ", ".join(sorted(entry.keys() - _METADATA_KEYS))
-            message = f"Chunk {chunk_id} has metadata without a column in the index: {unknown}"
+    for chunk_id, chunk_metadata in zip(ids, metadata, strict=True):
+        if not chunk_metadata.keys() <= _METADATA_KEYS:
+            unknown_keys = ", ".join(sorted(chunk_metadata.keys() - _METADATA_KEYS))
+            message = f"Chunk {chunk_id} has metadata without a column in the index: {unknown_keys}"
             raise StoreError(message)
     try:
-        columns = {"id": _strings(ids), "text": _strings(texts)}
-        for name in _STRINGS:
-            columns[name] = _strings([entry.get(name, "") for entry in metadata])
-        for name in _LISTS:
-            columns[name] = _string_lists([entry.get(name, ()) for entry in metadata])
-        for name in _LINES:
-            columns[name] = pa.array(_integers(metadata, name), pa.int32())
-        for name in _BYTES:
-            columns[name] = pa.array(_integers(metadata, name), pa.int64())
-        columns["symbols"] = symbol_lists([entry.get("symbols", ()) for entry in metadata])
+        columns = {"id": _to_string_array(ids), "text": _to_string_array(texts)}
+        for name in _STRING_COLUMNS:
+            columns[name] = _to_string_array([chunk_metadata.get(name, "") for chunk_metadata in metadata])
+        for name in _LIST_COLUMNS:
+            columns[name] = _to_string_list_array([chunk_metadata.get(name, ()) for chunk_metadata in metadata])
+        for name in _LINE_COLUMNS:
+            columns[name] = pa.array(_collect_integers(metadata, name), pa.int32())
+        for name in _BYTE_COLUMNS:
+            columns[name] = pa.array(_collect_integers(metadata, name), pa.int64())
+        columns["symbols"] = to_symbol_list_array([chunk_metadata.get("symbols", ()) for chunk_metadata in metadata])
     except (pa.ArrowException, TypeError, AttributeError, ValueError, KeyError, OverflowError) as error:
         message = f"A chunk cannot be stored: {error!r}"
         raise StoreError(message) from error
@@ -92,26 +92,26 @@ def chunk_columns(ids: Sequence[str], texts: Sequence[str], metadata: Sequence[M
     return pa.table([columns[name] for name in names], names=names)
 
 
-def with_vectors(chunks: "pa.Table", vectors: FloatArray) -> "pa.Table":
-    """Return what `chunk_columns` made with the vectors, float32 (n_chunks, dimension), as its last column."""
-    return chunks.append_column("vector", vector_column(vectors)).cast(chunk_schema(vectors.shape[1]))
+def append_vectors(chunks: "pa.Table", vectors: FloatArray) -> "pa.Table":
+    """Return what `build_chunk_table` made with the vectors, float32 (n_chunks, dimension), as its last column."""
+    return chunks.append_column("vector", to_vector_column(vectors)).cast(build_chunk_schema(vectors.shape[1]))
 
 
-def node_columns(nodes: "Sequence[BaseNode]") -> "pa.Table":
-    """Return LlamaIndex nodes whose metadata is a `ChunkMetadata` as a table without vectors. Raises as `chunk_columns`."""
-    return chunk_columns(
+def build_node_table(nodes: "Sequence[BaseNode]") -> "pa.Table":
+    """Return LlamaIndex nodes whose metadata is a `ChunkMetadata` as a table without vectors. Raises as `build_chunk_table`."""
+    return build_chunk_table(
         [node.node_id for node in nodes],
         [cast("Any", node).text for node in nodes],
         [node.metadata for node in nodes],
     )
 
 
-def nodes_to_table(nodes: "Sequence[BaseNode]", vectors: FloatArray) -> "pa.Table":
-    """Return LlamaIndex nodes with their vectors, float32 (n_nodes, dimension), as a table. Raises as `chunk_columns`."""
-    return with_vectors(node_columns(nodes), vectors)
+def to_node_table(nodes: "Sequence[BaseNode]", vectors: FloatArray) -> "pa.Table":
+    """Return LlamaIndex nodes with their vectors, float32 (n_nodes, dimension), as a table. Raises as `build_chunk_table`."""
+    return append_vectors(build_node_table(nodes), vectors)
 
 
-def vector_column(vectors: FloatArray) -> "pa.Array":
+def to_vector_column(vectors: FloatArray) -> "pa.Array":
     """Return a matrix as a column of fixed-size lists, without copying it."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -119,12 +119,12 @@ def vector_column(vectors: FloatArray) -> "pa.Array":
     return pa.FixedSizeListArray.from_arrays(pa.array(flat), vectors.shape[1])
 
 
-def table_to_metadata(table: "pa.Table") -> list[ChunkMetadata]:
+def to_metadata(table: "pa.Table") -> list[ChunkMetadata]:
     """Return the metadata of each row of a chunk table."""
     return cast("list[ChunkMetadata]", table.select(METADATA_COLUMNS).to_pylist())
 
 
-def files_to_table(files: Sequence[FileRecord], contents: FloatArray, paths: FloatArray) -> "pa.Table":
+def to_file_table(files: Sequence[FileRecord], contents: FloatArray, paths: FloatArray) -> "pa.Table":
     """Return file records with their vectors as a table.
 
     Args:
@@ -134,8 +134,10 @@ def files_to_table(files: Sequence[FileRecord], contents: FloatArray, paths: Flo
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    columns: dict[str, pa.Array] = {name: _strings([getattr(file, name) for file in files]) for name in _FILE_STRINGS}
-    columns |= {name: pa.array([getattr(file, name) for file in files], pa.int64()) for name in _FILE_NUMBERS}
+    columns: dict[str, pa.Array] = {
+        name: _to_string_array([getattr(file, name) for file in files]) for name in _FILE_STRING_COLUMNS
+    }
+    columns |= {name: pa.array([getattr(file, name) for file in files], pa.int64()) for name in _FILE_NUMBER_COLUMNS}
     indexed = np.fromiter((file.outcome == "indexed" for file in files), bool, len(files))
     for name, matrix in (("vector", contents), ("path_vector", paths)):
         ends = np.concatenate([[0], np.cumsum(indexed, dtype=np.int32) * matrix.shape[1]]).astype(np.int32)
@@ -144,43 +146,45 @@ def files_to_table(files: Sequence[FileRecord], contents: FloatArray, paths: Flo
     return pa.table(columns)
 
 
-def table_to_files(table: "pa.Table") -> list[FileRecord]:
+def to_file_records(table: "pa.Table") -> list[FileRecord]:
     """Return the file records of a file table."""
     names = [name for name in FileRecord.__slots__ if name in table.column_names]
     columns = [table[name].to_pylist() for name in names]
     return [FileRecord(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
-def file_vector_matrix(column: "pa.ChunkedArray", dimension: int) -> FloatArray:
+def to_file_vector_matrix(column: "pa.ChunkedArray", dimension: int) -> FloatArray:
     """Return a column of file vectors as float32 (n_files, dimension), zeros where a file has none."""
     array = column.combine_chunks()
     matrix = np.zeros((len(array), dimension), np.float32)
-    has = array.value_lengths().to_numpy(zero_copy_only=False) > 0
-    matrix[has] = array.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimension)
+    has_vector = array.value_lengths().to_numpy(zero_copy_only=False) > 0
+    matrix[has_vector] = array.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimension)
     return matrix
 
 
-def _symbol_type() -> "pa.DataType":
+def _build_symbol_type() -> "pa.DataType":
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    fields = [(name, pa.string()) for name in _SYMBOL_STRINGS] + [(name, pa.int32()) for name in _SYMBOL_LINES]
+    fields = [(name, pa.string()) for name in _SYMBOL_STRING_FIELDS] + [
+        (name, pa.int32()) for name in _SYMBOL_LINE_FIELDS
+    ]
     return pa.struct(fields)
 
 
-def _strings(values: Sequence[str]) -> "pa.Array":
+def _to_string_array(values: Sequence[str]) -> "pa.Array":
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     try:
         return pa.array(values, pa.string())
     except UnicodeEncodeError:
-        return pa.array([utf8(value) for value in values], pa.string())
+        return pa.array([to_utf8(value) for value in values], pa.string())
 
 
-def _integers(metadata: Sequence[Mapping[str, Any]], name: str) -> list[int]:
-    return [entry.get(name, 0) for entry in metadata]
+def _collect_integers(metadata: Sequence[Mapping[str, Any]], name: str) -> list[int]:
+    return [chunk_metadata.get(name, 0) for chunk_metadata in metadata]
 
 
-def _offsets(lists: Sequence[Sequence[object]]) -> "pa.Array":
+def _compute_offsets(lists: Sequence[Sequence[object]]) -> "pa.Array":
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     ends = np.zeros(len(lists) + 1, np.int32)
@@ -188,18 +192,20 @@ def _offsets(lists: Sequence[Sequence[object]]) -> "pa.Array":
     return pa.array(ends)
 
 
-def _string_lists(lists: Sequence[Sequence[str]]) -> "pa.Array":
+def _to_string_list_array(lists: Sequence[Sequence[str]]) -> "pa.Array":
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    return pa.ListArray.from_arrays(_offsets(lists), _strings([value for values in lists for value in values]))
+    return pa.ListArray.from_arrays(
+        _compute_offsets(lists), _to_string_array([value for values in lists for value in values])
+    )
 
 
-def symbol_lists(lists: Sequence[Sequence[Mapping[str, Any]]]) -> "pa.ListArray":
+def to_symbol_list_array(lists: Sequence[Sequence[Mapping[str, Any]]]) -> "pa.ListArray":
     """Return the symbols of each chunk as a column."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     flat = [symbol for symbols in lists for symbol in symbols]
-    children = [_strings([symbol[name] for symbol in flat]) for name in _SYMBOL_STRINGS]
-    children += [pa.array([symbol[name] for symbol in flat], pa.int32()) for name in _SYMBOL_LINES]
-    structs = pa.StructArray.from_arrays(children, fields=list(_symbol_type()))
-    return pa.ListArray.from_arrays(_offsets(lists), structs)
+    children = [_to_string_array([symbol[name] for symbol in flat]) for name in _SYMBOL_STRING_FIELDS]
+    children += [pa.array([symbol[name] for symbol in flat], pa.int32()) for name in _SYMBOL_LINE_FIELDS]
+    structs = pa.StructArray.from_arrays(children, fields=list(_build_symbol_type()))
+    return pa.ListArray.from_arrays(_compute_offsets(lists), structs)

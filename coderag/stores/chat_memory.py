@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.memory import InMemorySaver
 
     Saver = BaseCheckpointSaver[str]
-from coderag.stores.chat_serialization import busy, plain_values
+from coderag.stores.chat_serialization import build_busy_error, build_serializer
 
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
+_THREAD_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
 
 
-class Memory(Protocol):
+class ChatStorage(Protocol):
     """A kind of storage for conversations. A saver belongs to the event loop that opened it."""
 
     def open(self) -> "AbstractAsyncContextManager[Saver | None]":
@@ -63,7 +63,7 @@ class ChatMemory:
         self._prefix = f"{project}/" if settings.memory == "postgres" else ""
 
     @asynccontextmanager
-    async def conversation(self, thread: str) -> "AsyncIterator[tuple[Saver, RunnableConfig]]":
+    async def open_conversation(self, thread: str) -> "AsyncIterator[tuple[Saver, RunnableConfig]]":
         """Go on with a conversation: the saver, and the config that names the thread.
 
         Raises:
@@ -71,65 +71,67 @@ class ChatMemory:
             StoreError: It cannot be used, or the conversation is going on elsewhere.
         """
         key = self._prefix + thread
-        async with self._memory.hold(key) as saver:
+        async with self._storage.hold(key) as saver:
             yield saver, {"configurable": {"thread_id": key}}
 
     async def prune(self, saver: "Saver", thread: str) -> None:
         """Drop all checkpoints of a conversation but the newest; no answer may be under way."""
-        await self._memory.prune(saver, self._prefix + thread)
+        await self._storage.prune(saver, self._prefix + thread)
 
-    async def read(self, thread: str) -> Mapping[str, Any]:
+    async def read_state(self, thread: str) -> Mapping[str, Any]:
         """Return the state of a conversation; empty if there is none. Raises as `conversation`."""
-        async with self._memory.open() as saver:
-            found = await saver.aget_tuple({"configurable": {"thread_id": self._prefix + thread}}) if saver else None
-            return _state(found) if found else {}
+        async with self._storage.open() as saver:
+            checkpoint = (
+                await saver.aget_tuple({"configurable": {"thread_id": self._prefix + thread}}) if saver else None
+            )
+            return _extract_state(checkpoint) if checkpoint else {}
 
-    async def threads(self) -> dict[str, Mapping[str, Any]]:
+    async def list_threads(self) -> dict[str, Mapping[str, Any]]:
         """Return the states of all conversations. Raises as `conversation`."""
         newest: dict[str, CheckpointTuple] = {}
-        async with self._memory.open() as saver:
+        async with self._storage.open() as saver:
             if saver is None:
                 return {}
-            async for found in saver.alist(None):
-                configurable = found.config["configurable"]
+            async for checkpoint in saver.alist(None):
+                configurable = checkpoint.config["configurable"]
                 key = configurable["thread_id"]
                 if configurable["checkpoint_ns"] or not key.startswith(self._prefix):
                     continue
-                if key not in newest or newest[key].checkpoint["id"] < found.checkpoint["id"]:
-                    newest[key] = found
-        return {key.removeprefix(self._prefix): _state(found) for key, found in newest.items()}
+                if key not in newest or newest[key].checkpoint["id"] < checkpoint.checkpoint["id"]:
+                    newest[key] = checkpoint
+        return {key.removeprefix(self._prefix): _extract_state(checkpoint) for key, checkpoint in newest.items()}
 
     async def delete(self, thread: str) -> bool:
         """Delete a conversation; return whether there was one. Raises as `conversation`."""
-        if not await self.read(thread):
+        if not await self.read_state(thread):
             return False
-        async with self._memory.hold(self._prefix + thread) as saver:
-            await self._memory.delete(saver, self._prefix + thread)
+        async with self._storage.hold(self._prefix + thread) as saver:
+            await self._storage.delete(saver, self._prefix + thread)
         return True
 
     @cached_property
-    def _memory(self) -> Memory:
+    def _storage(self) -> ChatStorage:
         match self._settings.memory:
             case "sqlite":
-                from coderag.stores.chat_sqlite import SqliteMemory  # noqa: PLC0415  # loads LangGraph
+                from coderag.stores.chat_sqlite import SqliteChatStorage  # noqa: PLC0415  # loads LangGraph
 
-                return SqliteMemory(self._directory)
+                return SqliteChatStorage(self._directory)
             case "postgres":
-                from coderag.stores.chat_postgres import PostgresMemory  # noqa: PLC0415  # an extra
+                from coderag.stores.chat_postgres import PostgresChatStorage  # noqa: PLC0415  # an extra
 
-                return PostgresMemory(self._settings.url)
+                return PostgresChatStorage(self._settings.url)
             case "none":
-                return ProcessMemory()
+                return InProcessChatStorage()
 
 
-class ProcessMemory:
+class InProcessChatStorage:
     """Keeps conversations as long as the process runs."""
 
     def __init__(self) -> None:
         from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415  # loads LangGraph
 
-        self._saver = InMemorySaver(serde=plain_values())
-        self._held: set[str] = set()
+        self._saver = InMemorySaver(serde=build_serializer())
+        self._held_keys: set[str] = set()
 
     @asynccontextmanager
     async def open(self) -> "AsyncIterator[InMemorySaver]":
@@ -139,40 +141,42 @@ class ProcessMemory:
     @asynccontextmanager
     async def hold(self, key: str) -> "AsyncIterator[InMemorySaver]":
         """Return the saver, once at a time for a thread."""
-        if key in self._held:
-            raise busy(key)
-        self._held.add(key)
+        if key in self._held_keys:
+            raise build_busy_error(key)
+        self._held_keys.add(key)
         try:
             yield self._saver
         finally:
-            self._held.discard(key)
+            self._held_keys.discard(key)
 
     async def prune(self, saver: "Saver", key: str) -> None:
         """Drop all checkpoints but the newest."""
         config: RunnableConfig = {"configurable": {"thread_id": key, "checkpoint_ns": ""}}
-        found = await saver.aget_tuple(config)
-        if found is not None:
+        checkpoint = await saver.aget_tuple(config)
+        if checkpoint is not None:
             await saver.adelete_thread(key)
-            await saver.aput(config, found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
+            await saver.aput(
+                config, checkpoint.checkpoint, checkpoint.metadata, checkpoint.checkpoint["channel_versions"]
+            )
 
     async def delete(self, saver: "Saver", key: str) -> None:
         """Delete a thread."""
         await saver.adelete_thread(key)
 
 
-def check_thread(thread: str) -> str:
+def validate_thread(thread: str) -> str:
     """Return the id of a conversation.
 
     Raises:
         InvalidQueryError: It cannot be one.
     """
-    if not _NAME.fullmatch(thread):
+    if not _THREAD_NAME.fullmatch(thread):
         hint = "Use letters, digits, '-', '_' and '.', at most 64."
         raise InvalidQueryError(f"{thread[:80]!r} cannot be the name of a conversation", hint=hint)
     return thread.lower()
 
 
-def _state(found: "CheckpointTuple") -> Mapping[str, Any]:
+def _extract_state(checkpoint: "CheckpointTuple") -> Mapping[str, Any]:
     """Return the values of a checkpoint; the very first one has its input in a channel of its own."""
-    values = found.checkpoint["channel_values"]
+    values = checkpoint.checkpoint["channel_values"]
     return {**values, **values.get("__start__", {})}

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from coderag.errors import ConfigurationError, StoreError
-from coderag.stores.chat_serialization import busy, plain_values
+from coderag.stores.chat_serialization import build_busy_error, build_serializer
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
     from psycopg import AsyncConnection
 
-_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS held"  # given back when the connection ends
-_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
-_SETUP: Final = "coderag: making tables"
-_SETUP_WAIT_S: Final = 0.05
-_CONNECT_S: Final = 10
-_PACKAGES: Final = ("psycopg", "langgraph.checkpoint.postgres")
+_LOCK_QUERY: Final = (
+    "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS held"  # given back when the connection ends
+)
+_UNLOCK_QUERY: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+_SETUP_LOCK_KEY: Final = "coderag: making tables"
+_SETUP_POLL_INTERVAL_S: Final = 0.05
+_CONNECT_TIMEOUT_S: Final = 10
+_REQUIRED_MODULES: Final = ("psycopg", "langgraph.checkpoint.postgres")
 
 
-class PostgresMemory:
+class PostgresChatStorage:
     """Keeps conversations in the tables of LangGraph's checkpointer, which are made when they are missing.
 
     Args:
@@ -37,7 +39,7 @@ class PostgresMemory:
         if urlsplit(url).scheme not in {"postgresql", "postgres"}:
             hint = "Set chat.url to postgresql://user@host/database."
             raise ConfigurationError("chat.memory is 'postgres', and chat.url is no address of a server", hint=hint)
-        if not all(map(_is_installed, _PACKAGES)):
+        if not all(map(_is_installed, _REQUIRED_MODULES)):
             message = "chat.memory is 'postgres', and what it needs is an extra that is not installed"
             hint = 'Install the extra "postgres" of coderag-engine; from a checkout: pip install ".[postgres]"'
             raise ConfigurationError(message, hint=hint)
@@ -51,8 +53,8 @@ class PostgresMemory:
         Raises:
             StoreError: The server cannot be used.
         """
-        async with self._connection() as connection:
-            yield await _saver(connection)
+        async with self._connect() as connection:
+            yield await _open_saver(connection)
 
     @asynccontextmanager
     async def hold(self, key: str) -> "AsyncIterator[AsyncPostgresSaver]":
@@ -61,10 +63,10 @@ class PostgresMemory:
         Raises:
             StoreError: Another process does, or the server cannot be used.
         """
-        async with self._connection() as connection:
-            saver = await _saver(connection)
-            if not await _locked(connection, key):
-                raise busy(key)
+        async with self._connect() as connection:
+            saver = await _open_saver(connection)
+            if not await _try_lock(connection, key):
+                raise build_busy_error(key)
             yield saver
 
     async def prune(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
@@ -76,19 +78,23 @@ class PostgresMemory:
         await saver.adelete_thread(key)
 
     @asynccontextmanager
-    async def _connection(self) -> "AsyncIterator[AsyncConnection[dict[str, Any]]]":
+    async def _connect(self) -> "AsyncIterator[AsyncConnection[dict[str, Any]]]":
         from psycopg import AsyncConnection  # noqa: PLC0415  # an extra
         from psycopg.rows import dict_row  # noqa: PLC0415  # an extra
 
-        with self._errors():
+        with self._map_errors():
             connection = await AsyncConnection.connect(
-                self._url, autocommit=True, prepare_threshold=0, row_factory=dict_row, connect_timeout=_CONNECT_S
+                self._url,
+                autocommit=True,
+                prepare_threshold=0,
+                row_factory=dict_row,
+                connect_timeout=_CONNECT_TIMEOUT_S,
             )
             async with connection:
                 yield connection
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _map_errors(self) -> Iterator[None]:
         """Turn errors of the server into ours. The address is not told: it may have a password."""
         from psycopg import Error  # noqa: PLC0415  # an extra
 
@@ -99,22 +105,22 @@ class PostgresMemory:
             raise StoreError(message, hint="Check chat.url, and that the server is running.") from error
 
 
-async def _saver(connection: "AsyncConnection[dict[str, Any]]") -> "AsyncPostgresSaver":
+async def _open_saver(connection: "AsyncConnection[dict[str, Any]]") -> "AsyncPostgresSaver":
     """Return a saver whose tables are there; two processes that make them at once would trip over each other."""
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415  # an extra
 
-    while not await _locked(connection, _SETUP):  # noqa: ASYNC110  # waiting in the server would hold up the other one
-        await asyncio.sleep(_SETUP_WAIT_S)
+    while not await _try_lock(connection, _SETUP_LOCK_KEY):  # noqa: ASYNC110  # waiting in the server would hold up the other one
+        await asyncio.sleep(_SETUP_POLL_INTERVAL_S)
     try:
-        saver = AsyncPostgresSaver(connection, serde=plain_values())
+        saver = AsyncPostgresSaver(connection, serde=build_serializer())
         await saver.setup()
     finally:
-        await connection.execute(_UNLOCK, (_SETUP,))
+        await connection.execute(_UNLOCK_QUERY, (_SETUP_LOCK_KEY,))
     return saver
 
 
-async def _locked(connection: "AsyncConnection[dict[str, Any]]", key: str) -> bool:
-    row = await (await connection.execute(_LOCK, (key,))).fetchone()
+async def _try_lock(connection: "AsyncConnection[dict[str, Any]]", key: str) -> bool:
+    row = await (await connection.execute(_LOCK_QUERY, (key,))).fetchone()
     return row is not None and bool(row["held"])
 
 

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Final
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from coderag.errors import StoreError
-from coderag.stores.chat_serialization import busy, plain_values
-from coderag.stores.disk import make_own_directory, storage_errors, translated
+from coderag.stores.chat_serialization import build_busy_error, build_serializer
+from coderag.stores.disk import create_index_directory, map_storage_errors, to_store_error
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-_WAIT_S: Final = 30.0  # for another process's write
-_FULL, _READ_ONLY = 13, 8  # SQLITE_FULL, SQLITE_READONLY
-_DAMAGED: Final = frozenset({11, 26})  # SQLITE_CORRUPT, SQLITE_NOTADB
-_BUSY: Final = frozenset({5, 6})  # SQLITE_BUSY, SQLITE_LOCKED
-_OLDER: Final = (
+_LOCK_TIMEOUT_S: Final = 30.0  # for another process's write
+_SQLITE_FULL, _SQLITE_READ_ONLY = 13, 8  # SQLITE_FULL, SQLITE_READONLY
+_CORRUPTION_CODES: Final = frozenset({11, 26})  # SQLITE_CORRUPT, SQLITE_NOTADB
+_BUSY_CODES: Final = frozenset({5, 6})  # SQLITE_BUSY, SQLITE_LOCKED
+_DELETE_OLDER_QUERY: Final = (
     "DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id <> (SELECT max(checkpoint_id) FROM checkpoints"
     " WHERE thread_id = :thread AND checkpoint_ns = '')"
 )
 
 
-class SqliteMemory:
+class SqliteChatStorage:
     """Keeps conversations in ``chat.sqlite``, which only its owner may read.
 
     Args:
@@ -43,7 +43,7 @@ class SqliteMemory:
         if not self.path.exists():
             yield None
             return
-        async with self._saver() as saver:
+        async with self._open_saver() as saver:
             yield saver
 
     @asynccontextmanager
@@ -55,18 +55,18 @@ class SqliteMemory:
         """
         import filelock  # noqa: PLC0415  # 0.07 s
 
-        with storage_errors(f"keep conversations in {self.path}"):
-            make_own_directory(self._directory)
-            path = self._lock_path(key)
+        with map_storage_errors(f"keep conversations in {self.path}"):
+            create_index_directory(self._directory)
+            path = self._build_lock_path(key)
             path.parent.mkdir(exist_ok=True)
             lock = filelock.FileLock(path, timeout=0, thread_local=False)
             try:
                 lock.acquire()
             except filelock.Timeout as error:
-                raise busy(key) from error
+                raise build_busy_error(key) from error
         try:
-            self._make()
-            async with self._saver() as saver:
+            self._create_private_database()
+            async with self._open_saver() as saver:
                 yield saver
         finally:
             lock.release()
@@ -76,50 +76,50 @@ class SqliteMemory:
         assert isinstance(saver, AsyncSqliteSaver)
         async with saver.lock:
             for table in ("checkpoints", "writes"):
-                await saver.conn.execute(_OLDER.format(table=table), {"thread": key})
+                await saver.conn.execute(_DELETE_OLDER_QUERY.format(table=table), {"thread": key})
             await saver.conn.commit()
 
     async def delete(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
         """Delete a thread and its lock, which is held; on Windows filelock removes that when it is given back."""
         await saver.adelete_thread(key)
         with suppress(PermissionError):
-            self._lock_path(key).unlink(missing_ok=True)
+            self._build_lock_path(key).unlink(missing_ok=True)
 
-    def _lock_path(self, key: str) -> Path:
+    def _build_lock_path(self, key: str) -> Path:
         return self._directory / "chat-locks" / f"{key}.lock"
 
-    def _make(self) -> None:
+    def _create_private_database(self) -> None:
         """Make the database so that from its first byte nobody else may read it; SQLite's other files do likewise."""
-        with storage_errors(f"keep conversations in {self.path}"):
+        with map_storage_errors(f"keep conversations in {self.path}"):
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             if self.path.stat().st_mode & 0o077:
                 self.path.chmod(0o600)
 
     @asynccontextmanager
-    async def _saver(self) -> AsyncIterator[AsyncSqliteSaver]:
+    async def _open_saver(self) -> AsyncIterator[AsyncSqliteSaver]:
         import aiosqlite  # noqa: PLC0415  # only conversations need it
 
-        with self._errors():
-            async with aiosqlite.connect(self.path, timeout=_WAIT_S) as connection:
+        with self._map_errors():
+            async with aiosqlite.connect(self.path, timeout=_LOCK_TIMEOUT_S) as connection:
                 await connection.execute("PRAGMA secure_delete = ON")  # what is deleted is gone from the file
-                saver = AsyncSqliteSaver(connection, serde=plain_values())
+                saver = AsyncSqliteSaver(connection, serde=build_serializer())
                 await saver.setup()
                 yield saver
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _map_errors(self) -> Iterator[None]:
         """Turn errors of SQLite into ours, which name the file. Nothing is ever deleted because of one."""
         try:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            what = f"use the conversations in {self.path}"
-            if code in _DAMAGED:
+            action = f"use the conversations in {self.path}"
+            if code in _CORRUPTION_CODES:
                 hint = (
                     "The file is damaged. Move it away to begin anew; `sqlite3 FILE .recover` may save what is in it."
                 )
-                raise StoreError(f"Cannot {what}: {error}", hint=hint) from error
-            if code in _BUSY:
-                raise StoreError(f"Cannot {what}: another process is writing there", hint="Try again.") from error
+                raise StoreError(f"Cannot {action}: {error}", hint=hint) from error
+            if code in _BUSY_CODES:
+                raise StoreError(f"Cannot {action}: another process is writing there", hint="Try again.") from error
             hint = "Check the permissions of the file and its folder, and the space left."
-            raise translated(error, what, hint=hint) from error
+            raise to_store_error(error, action, hint=hint) from error

@@ -17,22 +17,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from coderag.stores.disk import FULL_ERRNOS, make_own_directory
+from coderag.stores.disk import FULL_ERRNOS, create_index_directory
 
 FILE_NAME: Final = "content-v1.sqlite"
 """The number is that of the format; files of others are left alone."""
 
 _SCHEMA_VERSION = 1
-_WAIT_S = 5.0  # for another process's transaction
-_COMPRESSED_BELOW = 0.9  # of the size; otherwise reading would pay for next to nothing
+_LOCK_TIMEOUT_S = 5.0  # for another process's transaction
+_MAX_COMPRESSION_RATIO = 0.9  # of the size; otherwise reading would pay for next to nothing
 _SAMPLE_BYTES = 1_024
 _CODEC = "zstd"  # eight times as fast as zlib on parsed files
-_LARGEST_VALUE = 1 << 28
-_FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
-_DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+_MAX_VALUE_BYTES = 1 << 28
+_FULL_CODES = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
+_CORRUPTION_CODES = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 # What changes with every use is a small row: SQLite writes a row as a whole.
-_SCHEMA = (
+_SCHEMA_STATEMENTS = (
     "CREATE TABLE clock (tick INTEGER NOT NULL)",
     "INSERT INTO clock VALUES (0)",
     "CREATE TABLE entries (id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, size INTEGER NOT NULL,"
@@ -41,8 +41,10 @@ _SCHEMA = (
     "CREATE TABLE contents (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, value BLOB NOT NULL)",
     f"PRAGMA user_version = {_SCHEMA_VERSION}",
 )
-_FIND = "SELECT contents.size, value FROM entries JOIN contents USING (id) WHERE id = ? AND namespace = ? AND key = ?"
-_OVER_LIMIT = (
+_FIND_QUERY = (
+    "SELECT contents.size, value FROM entries JOIN contents USING (id) WHERE id = ? AND namespace = ? AND key = ?"
+)
+_OVER_LIMIT_QUERY = (
     "SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id DESC) AS total FROM entries) WHERE total > ?"
 )
 
@@ -65,7 +67,7 @@ class ContentCache:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
-        self._used: set[int] = set()
+        self._used_rows: set[int] = set()
         self._is_off = False
         self._run(lambda _: None, None)
 
@@ -79,106 +81,110 @@ class ContentCache:
 
     def get(self, namespace: str, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the values that are there, by key. That they were used is noted with the next `put` or `close`."""
-        return self._run(lambda connection: self._read(connection, namespace, keys), {})
+        return self._run(lambda connection: self._select_values(connection, namespace, keys), {})
 
-    def known(self, namespace: str, keys: Sequence[str]) -> set[str]:
+    def find_existing(self, namespace: str, keys: Sequence[str]) -> set[str]:
         """Return the keys of values that are there. It is no use of them, and writes nothing."""
-        return self._run(lambda connection: self._find(connection, namespace, keys), set())
+        return self._run(lambda connection: self._select_existing(connection, namespace, keys), set())
 
     def put(self, namespace: str, items: Mapping[str, bytes]) -> None:
         """Store values, all of them or, when the process is killed meanwhile, none."""
         if items:
-            self._run(lambda connection: self._write(connection, namespace, items), None)
+            self._run(lambda connection: self._upsert_values(connection, namespace, items), None)
 
     def prune(self) -> None:
         """Drop what was used least recently until the rest is within the limit."""
-        self._run(self._drop_excess, None)
+        self._run(self._delete_excess, None)
 
     def close(self) -> None:
         """Note what was used, and let go of the file; further calls find and store nothing."""
-        if self._used:
-            self._run(self._note_uses, None)
+        if self._used_rows:
+            self._run(self._flush_uses, None)
         with self._lock:
             self._disconnect()
             self._is_off = True
 
     # Inside
 
-    def _run(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+    def _run(self, operation: Callable[[sqlite3.Connection], Result], default: Result) -> Result:
         """Return what `work` does with the open file, or `otherwise` where the cache is off or goes off now."""
         with self._lock:
             if self._is_off:
-                return otherwise
+                return default
             try:
                 try:
-                    return work(self._connected())
+                    return operation(self._connect())
                 except sqlite3.DatabaseError as error:
-                    if not _is_damage(error):
+                    if not _is_corruption(error):
                         raise
-                    self._set_aside()
-                    return work(self._connected())
+                    self._quarantine()
+                    return operation(self._connect())
             except (sqlite3.Error, OSError) as error:
                 self._disconnect()
                 self._is_off = True
                 # Of a full disk the index itself will tell.
                 level = logging.INFO if _is_full(error) else logging.WARNING
                 _logger.log(level, "The cache %s is not used by this process: %s", self._path, error)
-                return otherwise
+                return default
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            make_own_directory(self._path.parent)
+            create_index_directory(self._path.parent)
             self._connection = connection = sqlite3.connect(
-                self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False
+                self._path, timeout=_LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
             )
-            self._identity = _identity(self._path)
+            self._identity = _read_identity(self._path)
             connection.execute("PRAGMA trusted_schema = OFF")  # the file may have come with the repository
             connection.execute("PRAGMA synchronous = NORMAL")  # enough with a write-ahead log
-            if not _is_made(connection):
-                with _locked(self._path):
-                    _make(connection)
+            if not _has_schema(connection):
+                with _lock_file(self._path):
+                    _create_schema(connection)
         return self._connection
 
     def _disconnect(self) -> None:
-        self._used.clear()
+        self._used_rows.clear()
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
 
-    def _set_aside(self) -> None:
+    def _quarantine(self) -> None:
         self._disconnect()
-        with _locked(self._path):
-            if _identity(self._path) != self._identity:  # another process was first
+        with _lock_file(self._path):
+            if _read_identity(self._path) != self._identity:  # another process was first
                 return
-            aside = self._path.with_name(f"{self._path.name}.damaged")
-            self._path.replace(aside)
+            quarantine_path = self._path.with_name(f"{self._path.name}.damaged")
+            self._path.replace(quarantine_path)
             for suffix in ("-wal", "-shm"):
                 self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
         _logger.warning(
-            "The cache %s was damaged; it is begun anew, and the old file kept as %s", self._path, aside.name
+            "The cache %s was damaged; it is begun anew, and the old file kept as %s", self._path, quarantine_path.name
         )
 
-    def _read(self, connection: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> dict[str, bytes]:
-        found = {}
+    def _select_values(self, connection: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> dict[str, bytes]:
+        values = {}
         connection.execute("BEGIN")
         for key in keys:
-            row = _row(namespace, key)
-            for size, stored in connection.execute(_FIND, (row, namespace, key)):
-                if (value := _unpacked(size, stored)) is not None:
-                    found[key] = value
-                    self._used.add(row)
+            row = _compute_row_id(namespace, key)
+            for size, stored in connection.execute(_FIND_QUERY, (row, namespace, key)):
+                if (value := _decompress(size, stored)) is not None:
+                    values[key] = value
+                    self._used_rows.add(row)
         connection.execute("COMMIT")
-        return found
+        return values
 
-    def _find(self, connection: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> set[str]:
+    def _select_existing(self, connection: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> set[str]:
         query = "SELECT 1 FROM entries WHERE id = ? AND namespace = ? AND key = ?"
-        return {key for key in keys if connection.execute(query, (_row(namespace, key), namespace, key)).fetchone()}
+        return {
+            key
+            for key in keys
+            if connection.execute(query, (_compute_row_id(namespace, key), namespace, key)).fetchone()
+        }
 
-    def _write(self, connection: sqlite3.Connection, namespace: str, items: Mapping[str, bytes]) -> None:
-        packed = [(_row(namespace, key), key, *_packed(value)) for key, value in items.items()]
-        with _transaction(connection):
-            now = self._tick(connection)
+    def _upsert_values(self, connection: sqlite3.Connection, namespace: str, items: Mapping[str, bytes]) -> None:
+        packed = [(_compute_row_id(namespace, key), key, *_compress(value)) for key, value in items.items()]
+        with _open_transaction(connection):
+            now = self._advance_clock(connection)
             connection.executemany(
                 "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)",
                 [(row, namespace, key, len(value), now) for row, key, _, value in packed],
@@ -188,25 +194,27 @@ class ContentCache:
                 [(row, size, value) for row, _, size, value in packed],
             )
 
-    def _note_uses(self, connection: sqlite3.Connection) -> None:
-        with _transaction(connection):
-            self._tick(connection)
+    def _flush_uses(self, connection: sqlite3.Connection) -> None:
+        with _open_transaction(connection):
+            self._advance_clock(connection)
 
-    def _tick(self, connection: sqlite3.Connection) -> int:
+    def _advance_clock(self, connection: sqlite3.Connection) -> int:
         """Note what was used since the last time, and return the time: a count of writes, which nothing turns back."""
         connection.execute("UPDATE clock SET tick = tick + 1")
         now: int = connection.execute("SELECT tick FROM clock").fetchone()[0]
-        connection.executemany("UPDATE entries SET used = ? WHERE id = ?", [(now, row) for row in sorted(self._used)])
-        self._used.clear()
+        connection.executemany(
+            "UPDATE entries SET used = ? WHERE id = ?", [(now, row) for row in sorted(self._used_rows)]
+        )
+        self._used_rows.clear()
         return now
 
-    def _drop_excess(self, connection: sqlite3.Connection) -> None:
+    def _delete_excess(self, connection: sqlite3.Connection) -> None:
         pages, page_bytes = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
         if pages * page_bytes <= self._limit_bytes:  # so are the values, then
             return
-        with _transaction(connection):
-            self._tick(connection)
-            excess = connection.execute(_OVER_LIMIT, (self._limit_bytes,)).fetchall()
+        with _open_transaction(connection):
+            self._advance_clock(connection)
+            excess = connection.execute(_OVER_LIMIT_QUERY, (self._limit_bytes,)).fetchall()
             connection.executemany("DELETE FROM contents WHERE id = ?", excess)
             connection.executemany("DELETE FROM entries WHERE id = ?", excess)
         if excess:
@@ -214,7 +222,7 @@ class ContentCache:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def _open_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -226,62 +234,62 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Keep other processes from making or replacing the file."""
     import filelock  # noqa: PLC0415 - 0.07 s, and rarely needed
 
-    with filelock.FileLock(path.with_suffix(".lock"), timeout=_WAIT_S):
+    with filelock.FileLock(path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
         yield
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_dev, found.st_ino
+def _read_identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+def _is_corruption(error: sqlite3.DatabaseError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _CORRUPTION_CODES
 
 
 def _is_full(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _FULL or getattr(error, "errno", 0) in FULL_ERRNOS
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _FULL_CODES or getattr(error, "errno", 0) in FULL_ERRNOS
 
 
-def _is_made(connection: sqlite3.Connection) -> bool:
+def _has_schema(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA_VERSION)
 
 
-def _make(connection: sqlite3.Connection) -> None:
-    if not _is_made(connection):  # by another process, meanwhile
+def _create_schema(connection: sqlite3.Connection) -> None:
+    if not _has_schema(connection):  # by another process, meanwhile
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
-        with _transaction(connection):
-            for statement in _SCHEMA:
+        with _open_transaction(connection):
+            for statement in _SCHEMA_STATEMENTS:
                 connection.execute(statement)
 
 
-def _row(namespace: str, key: str) -> int:
+def _compute_row_id(namespace: str, key: str) -> int:
     """Return the number of the row that a value would have."""
     name = f"{namespace}\0{key}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "little", signed=True)
 
 
-def _packed(value: bytes) -> tuple[int, bytes]:
+def _compress(value: bytes) -> tuple[int, bytes]:
     """Return the size of a value that is stored compressed, else 0, and what is stored."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     for part in (value[:_SAMPLE_BYTES], value):  # a vector does not shrink, and trying costs more than storing it
         compressed: bytes = pa.compress(part, codec=_CODEC, asbytes=True)
-        if len(compressed) >= _COMPRESSED_BELOW * len(part):
+        if len(compressed) >= _MAX_COMPRESSION_RATIO * len(part):
             return 0, value
     return len(value), compressed
 
 
-def _unpacked(size: object, stored: object) -> bytes | None:
+def _decompress(size: object, stored: object) -> bytes | None:
     """Return a value, or None if that is none: the file may have come with the repository."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    if not isinstance(stored, bytes) or not isinstance(size, int) or not 0 <= size <= _LARGEST_VALUE:
+    if not isinstance(stored, bytes) or not isinstance(size, int) or not 0 <= size <= _MAX_VALUE_BYTES:
         return None
     try:
         return pa.decompress(stored, decompressed_size=size, codec=_CODEC, asbytes=True) if size else stored

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import InvalidQueryError, StoreError
-from coderag.stores.disk import make_own_directory, replace_file, storage_errors
+from coderag.stores.disk import create_index_directory, map_storage_errors, replace_file
 
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
-_MOST_SESSIONS: Final = 100
-_WAIT_S: Final = 10.0
+_SESSION_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?")
+_MAX_SESSIONS: Final = 100
+_LOCK_TIMEOUT_S: Final = 10.0
 
 
 class ContextSessions:
@@ -33,9 +33,9 @@ class ContextSessions:
             InvalidQueryError: The name cannot be one of a session.
             StoreError: Its file cannot be read.
         """
-        path = self._path(name)
-        with storage_errors(f"read the session {name}", hint=_forget_hint(name)):
-            return _keys(path)
+        path = self._build_session_path(name)
+        with map_storage_errors(f"read the session {name}", hint=_format_forget_hint(name)):
+            return _read_keys(path)
 
     def update(self, name: str, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
         """Replace the keys of a session; the sessions that were not used for longest are dropped beyond 100.
@@ -44,52 +44,52 @@ class ContextSessions:
             name: Of the session.
             change: Makes the new keys of those that it has.
         """
-        path = self._path(name)
-        with self._locked(name), storage_errors(f"write the session {name}", hint=_forget_hint(name)):
-            replace_file(path, json.dumps([*change(_keys(path))], indent=0, ensure_ascii=False).encode("utf-8"))
+        path = self._build_session_path(name)
+        with self._lock_sessions(name), map_storage_errors(f"write the session {name}", hint=_format_forget_hint(name)):
+            replace_file(path, json.dumps([*change(_read_keys(path))], indent=0, ensure_ascii=False).encode("utf-8"))
             by_age = sorted(self._directory.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
-            for oldest in by_age[_MOST_SESSIONS:]:
+            for oldest in by_age[_MAX_SESSIONS:]:
                 oldest.unlink(missing_ok=True)
 
     def forget(self, name: str) -> bool:
         """Drop a session; return whether there was one."""
-        path = self._path(name)
+        path = self._build_session_path(name)
         if not path.exists():
             return False
-        with self._locked(name), storage_errors(f"forget the session {name}"):
+        with self._lock_sessions(name), map_storage_errors(f"forget the session {name}"):
             path.unlink(missing_ok=True)
         return True
 
-    def _path(self, name: str) -> Path:
-        if not _NAME.fullmatch(name):
+    def _build_session_path(self, name: str) -> Path:
+        if not _SESSION_NAME.fullmatch(name):
             hint = "Use letters, digits, '-', '_' and '.', at most 64."
             raise InvalidQueryError(f"{name[:80]!r} cannot be the name of a session", hint=hint)
         return self._directory / f"{name.lower()}.json"
 
     @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
+    def _lock_sessions(self, name: str) -> Iterator[None]:
         import filelock  # noqa: PLC0415  # 0.07 s that a context without a session need not spend
 
-        with storage_errors(f"write the session {name}"):
-            make_own_directory(self._index_directory)
+        with map_storage_errors(f"write the session {name}"):
+            create_index_directory(self._index_directory)
             self._directory.mkdir(exist_ok=True)
         try:
-            with filelock.FileLock(self._directory / "sessions.lock", timeout=_WAIT_S):
+            with filelock.FileLock(self._directory / "sessions.lock", timeout=_LOCK_TIMEOUT_S):
                 yield
         except filelock.Timeout as error:
             raise StoreError(f"Cannot write the session {name}: another process is writing sessions") from error
 
 
-def _keys(path: Path) -> list[str]:
+def _read_keys(path: Path) -> list[str]:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return []
-    keys = json.loads(content)  # a damaged file is a ValueError, which `storage_errors` explains
+    keys = json.loads(content)  # a damaged file is a ValueError, which `map_storage_errors` explains
     if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
         raise ValueError("it has no list of keys")
     return keys
 
 
-def _forget_hint(name: str) -> str:
+def _format_forget_hint(name: str) -> str:
     return f"`coderag context --session {name} --forget` begins it anew."

@@ -16,8 +16,8 @@ _SYNC_THREADS = 16
 FULL_ERRNOS = frozenset(
     number for name in ("ENOSPC", "EDQUOT", "EFBIG") if (number := getattr(errno, name, None)) is not None
 )
-_WINDOWS_FULL = frozenset((39, 112))  # ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL
-_DENIED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+_WINDOWS_FULL_CODES = frozenset((39, 112))  # ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL
+_DENIED_ERRNOS = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 
 # Lance reports an error of the operating system as text inside an OSError, a RuntimeError or a ValueError.
 _FULL_TEXTS = (
@@ -26,11 +26,13 @@ _FULL_TEXTS = (
 )  # fmt: skip
 _DENIED_TEXTS = ("permission denied", "(os error 13)", "read-only file system", "(os error 30)", "access is denied")
 
-_PANIC = "PanicException"  # what Rust code that gives up raises, no `Exception` and nowhere to be imported from
+_PANIC_CLASS_NAME = (
+    "PanicException"  # what Rust code that gives up raises, no `Exception` and nowhere to be imported from
+)
 
-_EMPTY_FILE = "generic memory error"  # Lance looks for something in a file that it has read into memory
+_EMPTY_FILE_TEXT = "generic memory error"  # Lance looks for something in a file that it has read into memory
 
-_MACHINE_TEXTS = (
+_RESOURCE_TEXTS = (
     "too many open files",
     "(os error 24)",
     "(os error 23)",
@@ -41,7 +43,7 @@ _MACHINE_TEXTS = (
 
 
 @contextmanager
-def storage_errors(action: str, *, hint: str = "") -> Iterator[None]:
+def map_storage_errors(action: str, *, hint: str = "") -> Iterator[None]:
     """Turn errors of the file system and of Lance into ours.
 
     Wrap calls into them only: a ``ValueError`` of our own code is a bug, not a damaged index.
@@ -59,14 +61,14 @@ def storage_errors(action: str, *, hint: str = "") -> Iterator[None]:
     except CodeRAGError:
         raise
     except (OSError, RuntimeError, ValueError, EOFError) as error:
-        raise translated(error, action, hint=hint) from error
+        raise to_store_error(error, action, hint=hint) from error
     except BaseException as error:
-        if type(error).__name__ != _PANIC:
+        if type(error).__name__ != _PANIC_CLASS_NAME:
             raise
-        raise translated(error, action, hint=hint) from error
+        raise to_store_error(error, action, hint=hint) from error
 
 
-def translated(error: BaseException, action: str, *, hint: str = "") -> StoreError:
+def to_store_error(error: BaseException, action: str, *, hint: str = "") -> StoreError:
     """Return our error for one of the file system or of Lance."""
     number = getattr(error, "errno", None)
     text = str(error).lower()
@@ -74,20 +76,20 @@ def translated(error: BaseException, action: str, *, hint: str = "") -> StoreErr
     message = f"Cannot {action}: {detail}"
     if (
         number in FULL_ERRNOS
-        or getattr(error, "winerror", None) in _WINDOWS_FULL
+        or getattr(error, "winerror", None) in _WINDOWS_FULL_CODES
         or any(part in text for part in _FULL_TEXTS)
     ):
         return StorageFullError(message, hint="Free some space and run the command again; the last index is intact.")
-    if number in _DENIED or any(part in text for part in _DENIED_TEXTS):
+    if number in _DENIED_ERRNOS or any(part in text for part in _DENIED_TEXTS):
         hint = "Check the permissions of the index's directory, or name another in CODERAG_STORAGE__DIRECTORY."
         return StoreError(message, hint=hint)
     return StoreError(message, hint=hint)
 
 
-def names_resource(error: BaseException) -> bool:
+def is_resource_error(error: BaseException) -> bool:
     """Whether an error is about the machine (space, permission, open files) and not about what is stored."""
-    text = str(error).lower().replace(_EMPTY_FILE, "")
-    return any(part in text for part in (*_FULL_TEXTS, *_DENIED_TEXTS, *_MACHINE_TEXTS))
+    text = str(error).lower().replace(_EMPTY_FILE_TEXT, "")
+    return any(part in text for part in (*_FULL_TEXTS, *_DENIED_TEXTS, *_RESOURCE_TEXTS))
 
 
 def sync_file(path: Path) -> None:
@@ -123,13 +125,13 @@ def sync_all(paths: Iterable[Path]) -> None:
         list(pool.map(lambda path: sync_directory(path) if path.is_dir() else sync_file(path), paths))
 
 
-def make_own_directory(path: Path) -> None:
+def create_index_directory(path: Path) -> None:
     """Make a directory of the index that git leaves alone: with an ignore file, before there is anything to commit.
 
     It is marked as this user's own, unless it has come from elsewhere (`coderag.config.index_origin`).
     """
     if path.parent.name == INDEX_FOLDER:  # a part of an index may be made before it
-        make_own_directory(path.parent)
+        create_index_directory(path.parent)
     path.mkdir(parents=True, exist_ok=True)
     claim(path)
     ignore = path / ".gitignore"
@@ -151,13 +153,13 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> int:
     Raises:
         StoreError: It cannot be written; what was there is as it was.
     """
-    with storage_errors(f"write {path}"):
+    with map_storage_errors(f"write {path}"):
         size = replace_whole(path, chunks)
         sync_directory(path.parent)
     return size
 
 
-def utf8(text: str) -> str:
+def to_utf8(text: str) -> str:
     r"""Return text that can be stored: lone surrogates (bytes of a file name that are not UTF-8) become ``\udcff``."""
     try:
         text.encode()

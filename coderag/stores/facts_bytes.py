@@ -13,7 +13,7 @@ from coderag.schema.facts import Base, Binding, Definition, FileFacts, Import, M
 
 Fact = TypeVar("Fact", Definition, Import, Base, Binding, Reference, Mention)
 
-_PLACES = frozenset({"line", "start_line", "end_line", "name_line"})
+_LINE_FIELDS = frozenset({"line", "start_line", "end_line", "name_line"})
 
 
 class PackedFacts(NamedTuple):
@@ -29,7 +29,7 @@ class PackedFacts(NamedTuple):
     digest: bytes
 
 
-class Body(NamedTuple):
+class FactsBody(NamedTuple):
     """What only matters inside a file.
 
     Attributes:
@@ -43,13 +43,13 @@ class Body(NamedTuple):
     chains: list[str]
     uses: Sequence[Sequence[Any]]
 
-    def references(self, wanted: Callable[[str], bool] | None = None) -> list[Reference]:
+    def build_references(self, is_wanted: Callable[[str], bool] | None = None) -> list[Reference]:
         """Return the references, in order.
 
         Args:
             wanted: Whether those of a chain are wanted; asked once a chain.
         """
-        chains = [chain if wanted is None or wanted(chain) else None for chain in self.chains]
+        chains = [chain if is_wanted is None or is_wanted(chain) else None for chain in self.chains]
         return [
             Reference(scope, kind, chain, line)
             for scope, kind, line, position in zip(*self.uses, strict=True)
@@ -60,15 +60,15 @@ class Body(NamedTuple):
 def pack_facts(facts: FileFacts) -> PackedFacts:
     """Return the facts of a file as bytes."""
     kinds = (facts.definitions, facts.imports, facts.bases, facts.bindings)
-    columns = list(map(_columns, kinds))
-    unplaced = list(map(_without_lines, (Definition, Import, Base, Binding), columns))
+    columns = list(map(_to_columns, kinds))
+    columns_without_lines = list(map(_strip_lines, (Definition, Import, Base, Binding), columns))
     interface = [facts.language, facts.package, *columns, facts.settings]
-    unplaced_interface = [facts.language, facts.package, *unplaced, facts.settings, line_order(facts)]
-    scopes, uses, chains, lines = _columns(facts.references) or [()] * 4
+    interface_without_lines = [facts.language, facts.package, *columns_without_lines, facts.settings, line_order(facts)]
+    scopes, uses, chains, lines = _to_columns(facts.references) or [()] * 4
     positions = {chain: position for position, chain in enumerate(dict.fromkeys(chains))}
     references = (scopes, uses, lines, [positions[chain] for chain in chains])
-    body = [_columns(facts.local_bindings), _columns(facts.mentions), list(positions), references]
-    digest = sha256(orjson.dumps(unplaced_interface, option=orjson.OPT_SORT_KEYS)).digest()[:16]
+    body = [_to_columns(facts.local_bindings), _to_columns(facts.mentions), list(positions), references]
+    digest = sha256(orjson.dumps(interface_without_lines, option=orjson.OPT_SORT_KEYS)).digest()[:16]
     return PackedFacts(orjson.dumps(interface), orjson.dumps(body), digest)
 
 
@@ -81,22 +81,24 @@ def unpack_interface(packed: bytes) -> FileFacts:
     try:
         language, package, definitions, imports, bases, bindings, settings = orjson.loads(packed)
         _require(type(language) is type(package) is str and type(settings) is dict)
-        declared = _rows(Definition, definitions)
-        _require(all(one.parent < index for index, one in enumerate(declared)))  # or walking outwards would not end
+        unpacked_definitions = _to_facts(Definition, definitions)
+        _require(
+            all(definition.parent < index for index, definition in enumerate(unpacked_definitions))
+        )  # or walking outwards would not end
         return FileFacts(
             language,
             package,
-            declared,
-            _rows(Import, imports),
-            _rows(Base, bases),
-            _rows(Binding, bindings),
+            unpacked_definitions,
+            _to_facts(Import, imports),
+            _to_facts(Base, bases),
+            _to_facts(Binding, bindings),
             settings=settings,
         )
     except (TypeError, IndexError) as error:
         raise ValueError("not the facts of a file") from error
 
 
-def unpack_body(packed: bytes) -> Body:
+def unpack_body(packed: bytes) -> FactsBody:
     """Return a file's local bindings, mentions and references.
 
     Raises:
@@ -107,24 +109,24 @@ def unpack_body(packed: bytes) -> Body:
         _require_columns([chains], (str,))
         _require_columns(uses, (int, str, int, int))
         _require(not uses[-1] or 0 <= min(uses[-1]) <= max(uses[-1]) < len(chains))
-        return Body(_rows(Binding, bindings), _rows(Mention, mentions), chains, uses)
+        return FactsBody(_to_facts(Binding, bindings), _to_facts(Mention, mentions), chains, uses)
     except (TypeError, IndexError) as error:
         raise ValueError("not the facts of a file") from error
 
 
-def _columns(facts: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _to_columns(facts: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return list(zip(*facts, strict=True))
 
 
-def _without_lines(kind: type[Fact], columns: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
+def _strip_lines(kind: type[Fact], columns: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
     """Return columns of facts with zeros for the lines at which they stand; a block's are part of what is said."""
     return [
-        [0] * len(column) if name in _PLACES else column
+        [0] * len(column) if name in _LINE_FIELDS else column
         for name, column in zip(kind._fields, columns, strict=bool(columns))
     ]
 
 
-def _rows(kind: type[Fact], columns: Sequence[Sequence[Any]]) -> list[Fact]:
+def _to_facts(kind: type[Fact], columns: Sequence[Sequence[Any]]) -> list[Fact]:
     """Return columns as facts, after a look at the types in them."""
     if columns == []:
         return []

@@ -64,7 +64,9 @@ class FieldCounts:
         return FieldCounts(*(matrix[index] for matrix in self.matrices))
 
     @staticmethod
-    def concat(parts: "Sequence[FieldCounts]", n_terms: int, kept: NDArray[np.bool_] | None = None) -> "FieldCounts":
+    def concat(
+        parts: "Sequence[FieldCounts]", n_terms: int, keep_mask: NDArray[np.bool_] | None = None
+    ) -> "FieldCounts":
         """Return the rows of all parts, one below the other, over the first ``n_terms`` terms.
 
         Args:
@@ -73,30 +75,31 @@ class FieldCounts:
             kept: For each row of all parts whether it stays; by default all do.
         """
         fields = [[part.matrices[field] for part in parts] for field in range(len(FIELDS))]
-        if kept is not None and not kept.all():
-            fields = [_runs(matrices, kept) for matrices in fields]
-        return FieldCounts(*(_stacked(matrices, n_terms) for matrices in fields))
+        if keep_mask is not None and not keep_mask.all():
+            fields = [_split_kept_runs(matrices, keep_mask) for matrices in fields]
+        return FieldCounts(*(_stack_rows(matrices, n_terms) for matrices in fields))
 
     @staticmethod
-    def empty(n_chunks: int = 0, n_terms: int = 0) -> "FieldCounts":
+    def build_empty(n_chunks: int = 0, n_terms: int = 0) -> "FieldCounts":
         """Return counts of chunks without any term."""
-        return FieldCounts(*(_matrix([], [], np.zeros(n_chunks + 1, np.int64), n_terms) for _ in FIELDS))
+        return FieldCounts(*(_build_matrix([], [], np.zeros(n_chunks + 1, np.int64), n_terms) for _ in FIELDS))
 
 
-def _runs(matrices: "Sequence[Csr]", kept: NDArray[np.bool_]) -> "list[Csr]":
+def _split_kept_runs(matrices: "Sequence[Csr]", keep_mask: NDArray[np.bool_]) -> "list[Csr]":
     """Return the runs of kept rows: of a file that changed a few rows go, and copying runs is faster than picking rows."""
-    found = []
+    runs = []
     first = 0
     for matrix in matrices:
-        edges = np.flatnonzero(np.diff(kept[first : first + matrix.shape[0]], prepend=False, append=False))
-        found += [
-            _rows(matrix, start, end) for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+        edges = np.flatnonzero(np.diff(keep_mask[first : first + matrix.shape[0]], prepend=False, append=False))
+        runs += [
+            _slice_rows(matrix, start, end)
+            for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
         ]
         first += matrix.shape[0]
-    return found
+    return runs
 
 
-def _rows(matrix: "Csr", start: int, end: int) -> "Csr":
+def _slice_rows(matrix: "Csr", start: int, end: int) -> "Csr":
     """Return some rows without a copy, which a slice would be."""
     import scipy.sparse as sp  # noqa: PLC0415 - 0.3 s
 
@@ -106,7 +109,7 @@ def _rows(matrix: "Csr", start: int, end: int) -> "Csr":
     return sp.csr_matrix((matrix.data[entries], matrix.indices[entries], indptr - indptr[0]), shape=shape)
 
 
-def _stacked(parts: "Sequence[Csr]", n_terms: int) -> "Csr":
+def _stack_rows(parts: "Sequence[Csr]", n_terms: int) -> "Csr":
     """Stack matrices of growing width; scipy's own ``vstack`` insists on equal widths and is slower."""
     if any(part.shape[1] > n_terms for part in parts):
         message = f"counts over more than {n_terms} terms"
@@ -115,10 +118,10 @@ def _stacked(parts: "Sequence[Csr]", n_terms: int) -> "Csr":
     indptr = np.concatenate(
         [np.zeros(1, np.int64), *(part.indptr[1:] + start for part, start in zip(parts, starts, strict=False))]
     )
-    return _matrix([part.data for part in parts], [part.indices for part in parts], indptr, n_terms)
+    return _build_matrix([part.data for part in parts], [part.indices for part in parts], indptr, n_terms)
 
 
-def _matrix(
+def _build_matrix(
     data: Sequence[NDArray[np.generic]], indices: Sequence[NDArray[np.generic]], indptr: NDArray[np.int64], n_terms: int
 ) -> "Csr":
     import scipy.sparse as sp  # noqa: PLC0415 - 0.3 s

@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import StoreError
-from coderag.stores.disk import storage_errors
+from coderag.stores.disk import map_storage_errors
 from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer
 
-_END_BYTES: Final = 1 << 16
+_CHECKSUM_TAIL_BYTES: Final = 1 << 16
 
-Contents = Mapping[str, tuple[int, int]]
+FileFingerprints = Mapping[str, tuple[int, int]]
 
 
-def note_files(index_directory: Path, paths: Iterable[Path], known: Contents) -> dict[str, tuple[int, int]]:
+def fingerprint_files(
+    index_directory: Path, paths: Iterable[Path], previous: FileFingerprints
+) -> dict[str, tuple[int, int]]:
     """Return the size of each file in bytes and the checksum of its end, by its path in the format's directory.
 
     Args:
@@ -29,12 +31,17 @@ def note_files(index_directory: Path, paths: Iterable[Path], known: Contents) ->
         known: What was noted at the last commit: no file is written twice.
     """
     root = index_directory / FORMAT_DIRECTORY
-    with storage_errors(f"read {root}"):
-        named = {str(path)[len(str(root)) + 1 :].replace(os.sep, "/"): path for path in paths}
-        return {name: known.get(name) or (path.stat().st_size, _end_checksum(path)) for name, path in named.items()}
+    with map_storage_errors(f"read {root}"):
+        paths_by_name = {str(path)[len(str(root)) + 1 :].replace(os.sep, "/"): path for path in paths}
+        return {
+            name: previous.get(name) or (path.stat().st_size, _compute_tail_checksum(path))
+            for name, path in paths_by_name.items()
+        }
 
 
-def check_files(index_directory: Path, pointer: Pointer, *, within: str = "", ends: bool = False) -> None:
+def check_files(
+    index_directory: Path, pointer: Pointer, *, subdirectory: str = "", check_checksums: bool = False
+) -> None:
     """Refuse a generation whose files are not those that were committed.
 
     A generation of a version that noted nothing of them passes.
@@ -50,19 +57,21 @@ def check_files(index_directory: Path, pointer: Pointer, *, within: str = "", en
     """
     root = index_directory / FORMAT_DIRECTORY
     for name, (size, checksum) in pointer.contents.items():
-        if within and not name.startswith(f"{within}/"):
+        if subdirectory and not name.startswith(f"{subdirectory}/"):
             continue
         path = root / name
-        with storage_errors(f"read {path}", hint=REBUILD_HINT):
-            found = path.stat().st_size
-            is_same = found == size and (not ends or _end_checksum(path) == checksum)
-        if not is_same:
-            told = "its end was overwritten" if found == size else f"it has {found:,} bytes, not {size:,}"
-            message = f"The index is damaged: {path} is not as it was committed: {told}"
+        with map_storage_errors(f"read {path}", hint=REBUILD_HINT):
+            actual_size = path.stat().st_size
+            is_unchanged = actual_size == size and (not check_checksums or _compute_tail_checksum(path) == checksum)
+        if not is_unchanged:
+            difference = (
+                "its end was overwritten" if actual_size == size else f"it has {actual_size:,} bytes, not {size:,}"
+            )
+            message = f"The index is damaged: {path} is not as it was committed: {difference}"
             raise StoreError(message, hint=REBUILD_HINT)
 
 
-def _end_checksum(path: Path) -> int:
+def _compute_tail_checksum(path: Path) -> int:
     with path.open("rb") as file:
-        file.seek(max(file.seek(0, os.SEEK_END) - _END_BYTES, 0))
+        file.seek(max(file.seek(0, os.SEEK_END) - _CHECKSUM_TAIL_BYTES, 0))
         return zlib.crc32(file.read())

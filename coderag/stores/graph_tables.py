@@ -20,19 +20,21 @@ GRAPH_TABLES: Final = ("nodes", "edges", "facts")
 
 
 class GraphTables(NamedTuple):
-    """The graph of one generation. See `node_schema`, `edge_schema` and `facts_schema`."""
+    """The graph of one generation. See `build_node_schema`, `build_edge_schema` and `build_facts_schema`."""
 
     nodes: "pa.Table"
     edges: "pa.Table"
     facts: "pa.Table"
 
 
-def empty_graph() -> GraphTables:
+def build_empty_graph() -> GraphTables:
     """Return the tables of a graph without nodes."""
-    return GraphTables(node_schema().empty_table(), edge_schema().empty_table(), facts_schema().empty_table())
+    return GraphTables(
+        build_node_schema().empty_table(), build_edge_schema().empty_table(), build_facts_schema().empty_table()
+    )
 
 
-def node_schema() -> "pa.Schema":
+def build_node_schema() -> "pa.Schema":
     """Return the columns of the nodes.
 
     ``kind`` is ``file``, ``external`` or one of `Kind`; ``path`` is empty for what is external, whose names
@@ -43,15 +45,15 @@ def node_schema() -> "pa.Schema":
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    word = pa.dictionary(pa.int32(), pa.string())
+    dictionary_type = pa.dictionary(pa.int32(), pa.string())
     return pa.schema(
         [
-            ("kind", word),
+            ("kind", dictionary_type),
             ("name", pa.string()),
             ("qualified_name", pa.string()),
-            ("path", word),
-            ("language", word),
-            ("role", word),
+            ("path", dictionary_type),
+            ("language", dictionary_type),
+            ("role", dictionary_type),
             ("start_line", pa.int32()),
             ("end_line", pa.int32()),
             ("parent", pa.int32()),
@@ -61,7 +63,7 @@ def node_schema() -> "pa.Schema":
     )
 
 
-def edge_schema() -> "pa.Schema":
+def build_edge_schema() -> "pa.Schema":
     """Return the columns of the edges.
 
     ``relation`` is one of `EdgeRelation`; ``source`` and ``target`` are rows of nodes; ``resolver`` says who
@@ -70,20 +72,20 @@ def edge_schema() -> "pa.Schema":
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    word = pa.dictionary(pa.int32(), pa.string())
+    dictionary_type = pa.dictionary(pa.int32(), pa.string())
     return pa.schema(
         [
-            ("relation", word),
+            ("relation", dictionary_type),
             ("source", pa.int32()),
             ("target", pa.int32()),
-            ("resolver", word),
+            ("resolver", dictionary_type),
             ("confidence", pa.float32()),
             ("line", pa.int32()),
         ]
     )
 
 
-def facts_schema() -> "pa.Schema":
+def build_facts_schema() -> "pa.Schema":
     """Return the columns of the facts, one row a file in the order of their paths.
 
     ``package`` is the one that the file declares; ``configures``, whether it says where modules are found; ``declares``, the

@@ -7,13 +7,13 @@ from coderag.config.sections import StorageSettings
 from coderag.config.settings import Settings
 
 
-def index_folder(root: Path, settings: StorageSettings) -> Path:
+def find_index_folder(root: Path, settings: StorageSettings) -> Path:
     """Return the folder of the index; it may not be there yet."""
     return root / Path(settings.directory).expanduser() if settings.directory else root / INDEX_FOLDER
 
 
-def prompts_folder(root: Path, settings: Settings) -> Path | None:
+def find_prompts_folder(root: Path, settings: Settings) -> Path | None:
     """Return where a project's own prompts are; None if it may not have any, as it is not trusted and they are in it."""
-    folder = index_folder(root, settings.storage)
+    folder = find_index_folder(root, settings.storage)
     is_inside = folder.resolve().is_relative_to(root.resolve())
     return folder / "prompts" if settings.trusted or not is_inside else None

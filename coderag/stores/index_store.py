@@ -36,7 +36,7 @@ class IndexStore:
     def __init__(self, directory: Path) -> None:
         self.directory = Path(directory)
 
-    def pointer(self) -> Pointer | None:
+    def read_pointer(self) -> Pointer | None:
         """Return what the current generation is, without opening it; None if nothing is indexed. Takes 0.1 ms.
 
         Raises:
@@ -53,7 +53,7 @@ class IndexStore:
             IndexVersionError: The index has another format, or terms of another tokenizer.
             StoreError: The pointer cannot be read or is damaged.
         """
-        pointer = self.pointer()
+        pointer = self.read_pointer()
         if pointer is None:
             message = f"There is no index in {self.directory}"
             raise IndexNotFoundError(message, hint="Run `coderag index` first.")
@@ -64,7 +64,7 @@ class IndexStore:
             raise IndexVersionError(message, hint=REBUILD_HINT)
         return Snapshot(self.directory, pointer)
 
-    def writer(self, *, timeout_s: float = 0, is_brief: bool = False) -> IndexWriter:
+    def open_writer(self, *, timeout_s: float = 0, is_brief: bool = False) -> IndexWriter:
         """Return a writer; use it in a ``with`` statement, which takes and gives back the lock.
 
         Args:

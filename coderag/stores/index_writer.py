@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from coderag.errors import IndexModelError, IndexVersionError, StoreError
 from coderag.schema.chunks import FileRecord
 from coderag.stores import arrow
-from coderag.stores.disk import make_own_directory, storage_errors, sync_all
+from coderag.stores.disk import create_index_directory, map_storage_errors, sync_all
 from coderag.stores.field_counts import FieldCounts
-from coderag.stores.generation_files import check_files, note_files
+from coderag.stores.generation_files import check_files, fingerprint_files
 from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables
 from coderag.stores.lexical_files import remove_generation_arrays, write_generation_arrays
 from coderag.stores.pending_chunks import PendingChunks
@@ -32,8 +32,8 @@ from coderag.stores.pointer import (
     utc_now,
     write_pointer,
 )
-from coderag.stores.retention import arrays_name, next_generation, retained_after, unused_arrays
-from coderag.stores.snapshot import Snapshot, table_path
+from coderag.stores.retention import compute_next_generation, find_unused_arrays, format_arrays_name, list_retained
+from coderag.stores.snapshot import Snapshot, build_table_path
 from coderag.stores.tables import LanceTable
 from coderag.stores.writer_lock import WriterLock
 from coderag.text.tokenizer import TOKENIZER_VERSION
@@ -48,12 +48,12 @@ FLUSH_ROWS = 16_384
 FLUSH_BYTES = 32 << 20
 """A buffer of so many rows or bytes is written: few fragments, and bounded memory."""
 
-_AT_ONCE = 2 + 1 + len(GRAPH_TABLES)
+_MAX_COMMIT_THREADS = 2 + 1 + len(GRAPH_TABLES)
 """What a commit writes at the same time: the chunks, their arrays, and each of the other tables."""
 
-_ATTACHED_NAME = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
+_match_array_name = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
 
-_CLOCK_GRAIN_NS = 2_000_000_000  # some file systems round times to two seconds
+_CLOCK_GRANULARITY_NS = 2_000_000_000  # some file systems round times to two seconds
 
 logger = logging.getLogger(__name__)
 
@@ -74,17 +74,19 @@ class IndexWriter:
         self._directory = directory
         self._root = directory / FORMAT_DIRECTORY
         self._lock = WriterLock(directory, timeout_s=timeout_s, is_brief=is_brief)
-        self._tables = {name: LanceTable(table_path(directory, name)) for name in ("chunks", "files", *GRAPH_TABLES)}
+        self._tables = {
+            name: LanceTable(build_table_path(directory, name)) for name in ("chunks", "files", *GRAPH_TABLES)
+        }
         self._chunks = self._tables["chunks"]
-        self._previous: Pointer | None = None
-        self._broken: StoreError | None = None
-        self._start(None)
+        self._previous_pointer: Pointer | None = None
+        self._failure: StoreError | None = None
+        self._begin_changes(None)
 
     def __enter__(self) -> Self:
         self._prepare_directory()
         self._lock.acquire()
         try:
-            self._start(self._current())
+            self._begin_changes(self._load_current())
         except BaseException:
             self._release()
             raise
@@ -102,13 +104,13 @@ class IndexWriter:
         Raises:
             StoreError: The current generation cannot be used; `reset` starts a new one all the same.
         """
-        if self._broken:
-            raise self._broken
+        if self._failure:
+            raise self._failure
         return self._base
 
     def reset(self) -> None:
         """Start from nothing; the old generation stays readable until the commit, and if there is none."""
-        self._broken = None
+        self._failure = None
         self._discard()
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -120,7 +122,7 @@ class IndexWriter:
         """Add a batch of chunks; what is in the buffer goes to disk as it fills.
 
         Args:
-            chunks: What `arrow.chunk_columns` or `arrow.node_columns` made; the chunks of one file in a row.
+            chunks: What `arrow.build_chunk_table` or `arrow.build_node_table` made; the chunks of one file in a row.
             vectors: float32 (n, dimension), normalised, row i for chunk i; a chunk without content may have zeros.
             counts: Term counts, row i for chunk i.
             terms: The vocabulary. It may have grown since the last call, but only at its end; the first call continues
@@ -132,18 +134,18 @@ class IndexWriter:
             StorageFullError: No space is left.
         """
         self._require_ready()
-        self._pending.check(len(chunks), vectors, counts, terms)
+        self._pending.check_batch(len(chunks), vectors, counts, terms)
         self._pending.add(chunks, counts, terms, vectors.shape[1])
         if not len(chunks):
             return
-        self._buffer.append(arrow.with_vectors(chunks, vectors))
+        self._buffer.append(arrow.append_vectors(chunks, vectors))
         if sum(map(len, self._buffer)) >= FLUSH_ROWS or sum(part.nbytes for part in self._buffer) >= FLUSH_BYTES:
             self._flush()
 
-    def learn(self, terms: Iterable[str]) -> None:
+    def add_terms(self, terms: Iterable[str]) -> None:
         """Add terms to the vocabulary, of which no chunk has those that are new. Nothing may be added after that."""
         self._require_ready()
-        self._pending.learn(terms)
+        self._pending.add_terms(terms)
 
     def commit(
         self,
@@ -153,7 +155,7 @@ class IndexWriter:
         *,
         embedding: EmbeddingInfo,
         root_hash: str = "",
-        graph: Callable[[], GraphTables] | None = None,
+        build_graph: Callable[[], GraphTables] | None = None,
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> Snapshot:
         """Make the changes the current generation, durably, and return it.
@@ -178,10 +180,10 @@ class IndexWriter:
         """
         self._require_ready()
         self._check_embedding(embedding)
-        contents = _indexed_rows(files, file_vectors, embedding.dimension)
-        paths = _indexed_rows(files, path_vectors, embedding.dimension)
-        tables = {"files": arrow.files_to_table(files, contents, paths)}
-        return self._make_current(_Parts(tables, {}, embedding, root_hash, dict(arrays or {}), graph))
+        contents = _select_indexed_rows(files, file_vectors, embedding.dimension)
+        paths = _select_indexed_rows(files, path_vectors, embedding.dimension)
+        tables = {"files": arrow.to_file_table(files, contents, paths)}
+        return self._commit_parts(_CommitParts(tables, {}, embedding, root_hash, dict(arrays or {}), build_graph))
 
     def commit_chunks(
         self,
@@ -201,63 +203,67 @@ class IndexWriter:
         self._require_ready()
         if self._base is None:
             raise StoreError("There is no generation whose chunks could be replaced", hint="Run `coderag index` first.")
-        old = self._base.pointer
+        base_pointer = self._base.pointer
         tables = {}
         if vectors is not None:
-            files = self._base.files()
-            rows = (_indexed_rows(files, matrix, old.embedding.dimension) for matrix in vectors)
-            tables["files"] = arrow.files_to_table(files, *rows)
-        kept = {name: version for name, version in old.tables.items() if name != "chunks" and name not in tables}
-        return self._make_current(_Parts(tables, kept, old.embedding, old.root_hash, dict(arrays or {})))
+            files = self._base.read_files()
+            rows = (_select_indexed_rows(files, matrix, base_pointer.embedding.dimension) for matrix in vectors)
+            tables["files"] = arrow.to_file_table(files, *rows)
+        kept_versions = {
+            name: version for name, version in base_pointer.tables.items() if name != "chunks" and name not in tables
+        }
+        return self._commit_parts(
+            _CommitParts(tables, kept_versions, base_pointer.embedding, base_pointer.root_hash, dict(arrays or {}))
+        )
 
     # Starting and ending
 
     def _prepare_directory(self) -> None:
-        with storage_errors(f"make {self._root}"):
-            make_own_directory(self._directory)
+        with map_storage_errors(f"make {self._root}"):
+            create_index_directory(self._directory)
             (self._root / "lance").mkdir(parents=True, exist_ok=True)
 
     def _release(self) -> None:
         self._discard()
         self._lock.release()
 
-    def _current(self) -> Snapshot | None:
+    def _load_current(self) -> Snapshot | None:
         """Return the generation to build upon; remember why, if there is one that cannot be used."""
-        self._previous, self._broken = None, None
+        self._previous_pointer, self._failure = None, None
         try:
-            self._previous = read_pointer(self._directory)
+            self._previous_pointer = read_pointer(self._directory)
         except IndexVersionError:
             return None  # an index in another format lies beside ours and is no obstacle
         except StoreError as error:
-            self._broken = error
+            self._failure = error
             return None
-        if self._previous is None:
+        if self._previous_pointer is None:
             return None
-        if self._previous.tokenizer != TOKENIZER_VERSION:
-            message = f"The index has terms of tokenizer {self._previous.tokenizer}, not {TOKENIZER_VERSION}"
-            self._broken = IndexVersionError(message, hint=REBUILD_HINT)
+        if self._previous_pointer.tokenizer != TOKENIZER_VERSION:
+            message = f"The index has terms of tokenizer {self._previous_pointer.tokenizer}, not {TOKENIZER_VERSION}"
+            self._failure = IndexVersionError(message, hint=REBUILD_HINT)
             return None
         try:
-            self._check_whole(self._previous)
+            self._check_complete(self._previous_pointer)
         except StoreError as error:
-            self._broken = error
+            self._failure = error
             return None
-        return Snapshot(self._directory, self._previous)
+        return Snapshot(self._directory, self._previous_pointer)
 
-    def _check_whole(self, pointer: Pointer) -> None:
+    def _check_complete(self, pointer: Pointer) -> None:
         """Refuse a generation that lacks something: a run that changes nothing would keep it, and call it indexed."""
-        if gone := [name for name in pointer.tables if not self._tables[name].exists()]:
-            message = f"The index lacks its table of {gone[0]}"
+        if missing := [name for name in pointer.tables if not self._tables[name].exists()]:
+            message = f"The index lacks its table of {missing[0]}"
             raise StoreError(message, hint=REBUILD_HINT)
         check_files(self._directory, pointer)
 
-    def _start(self, base: Snapshot | None) -> None:
+    def _begin_changes(self, base: Snapshot | None) -> None:
         """Begin a new set of changes."""
         self._base = base
         self._pending = PendingChunks(base)
-        self._started_ns = time.time_ns() - _CLOCK_GRAIN_NS
+        self._started_ns = time.time_ns() - _CLOCK_GRANULARITY_NS
         self._chunk_version: int | None = None
-        self._prepared = False
+        self._is_prepared = False
         self._fragments: list[FragmentMetadata] = []
         self._buffer: list[pa.Table] = []
 
@@ -267,14 +273,14 @@ class IndexWriter:
             for file in fragment.files:
                 with suppress(OSError):
                     (self._chunks.path / "data" / file.path).unlink(missing_ok=True)
-        self._start(None)
+        self._begin_changes(None)
 
     def _require_ready(self) -> None:
         if not self._lock.is_held:
             message = "The writer is used outside of its `with` statement"
             raise StoreError(message)
-        if self._broken:
-            raise self._broken
+        if self._failure:
+            raise self._failure
 
     def _check_embedding(self, embedding: EmbeddingInfo) -> None:
         if self._base is not None and self._base.pointer.embedding != embedding:
@@ -288,13 +294,13 @@ class IndexWriter:
 
     def _prepare_chunks(self) -> None:
         """Make the base's version the latest one, once, before the first write."""
-        if not self._prepared:
+        if not self._is_prepared:
             if self._base is None:
                 self._chunks.rewind(None)
             else:
                 self._chunk_version = self._chunks.rewind(self._base.pointer.tables["chunks"])
-            self._clear_table("chunks")
-            self._prepared = True
+            self._delete_old_versions("chunks")
+            self._is_prepared = True
 
     def _flush(self) -> None:
         """Write the buffer to Lance's data files, which belong to no version yet."""
@@ -307,24 +313,26 @@ class IndexWriter:
         try:
             self._fragments += self._chunks.write(rows, replace=self._base is None)
         except StoreError as error:
-            self._broken = error  # these chunks are lost: what follows must begin anew
+            self._failure = error  # these chunks are lost: what follows must begin anew
             raise
 
-    def _commit_chunks(self, kept: NDArray[np.bool_], dimension: int) -> int:
+    def _commit_chunks(self, keep_mask: NDArray[np.bool_], dimension: int) -> int:
         """Commit the chunk table, force it to the disk and return its version."""
         self._flush()
         self._prepare_chunks()
-        dropped, then_dropped = self._pending.dropped_rows(kept)
+        dropped, dropped_added = self._pending.split_dropped_rows(keep_mask)
         if self._chunk_version is None:
-            version = self._chunks.commit_replaced(self._fragments, arrow.chunk_schema(dimension).empty_table())
+            version = self._chunks.commit_replacement(
+                self._fragments, arrow.build_chunk_schema(dimension).empty_table()
+            )
         else:
             version = self._chunks.commit_changes(self._chunk_version, self._fragments, dropped)
         self._fragments = []
-        version = self._chunks.compact(self._chunks.commit_changes(version, [], then_dropped))
-        self._sync("chunks")
+        version = self._chunks.compact(self._chunks.commit_changes(version, [], dropped_added))
+        self._sync_table("chunks")
         return version
 
-    def _replace(self, name: str, rows: "pa.Table", cleared: "Future[None]") -> int:
+    def _replace_table(self, name: str, rows: "pa.Table", cleared: "Future[None]") -> int:
         """Write the table of files or one of the graph whole, force it to the disk, and return its version.
 
         Args:
@@ -334,56 +342,60 @@ class IndexWriter:
         table = self._tables[name]
         table.rewind(None)
         version = table.replace(rows)
-        self._sync(name)
+        self._sync_table(name)
         return version
 
-    def _sync(self, name: str) -> None:
+    def _sync_table(self, name: str) -> None:
         """Force to the disk what was written of a table: Lance leaves it to the system's cache."""
-        with storage_errors(f"write {self._root}"):
-            sync_all(self._tables[name].written_since(self._started_ns))
+        with map_storage_errors(f"write {self._root}"):
+            sync_all(self._tables[name].list_written_since(self._started_ns))
 
-    def _write_arrays(self, directory: Path, kept: NDArray[np.bool_], attached: Mapping[str, NDArray[Any]]) -> int:
+    def _write_arrays(self, directory: Path, keep_mask: NDArray[np.bool_], attached: Mapping[str, NDArray[Any]]) -> int:
         """Write the arrays of all chunks, and return the number of chunks."""
-        counts = self._pending.counts(kept)
-        write_generation_arrays(directory, counts, self._pending.vocabulary, self._pending.ids(kept), attached)
+        counts = self._pending.concat_counts(keep_mask)
+        write_generation_arrays(
+            directory, counts, self._pending.vocabulary, self._pending.build_ids(keep_mask), attached
+        )
         return len(counts)
 
-    def _make_current(self, parts: "_Parts") -> Snapshot:
-        if wrong := [name for name in parts.arrays if not _ATTACHED_NAME(name)]:
-            message = f"{wrong[0]!r} cannot be the name of an array"
+    def _commit_parts(self, parts: "_CommitParts") -> Snapshot:
+        if invalid_names := [name for name in parts.arrays if not _match_array_name(name)]:
+            message = f"{invalid_names[0]!r} cannot be the name of an array"
             raise StoreError(message)
         try:
-            pointer = self._commit(parts)
+            pointer = self._write_generation(parts)
         except BaseException:
             # Lance may be a version ahead of the pointer now: what follows must begin anew.
-            self._broken = StoreError("A commit failed before", hint="Run the command again.")
+            self._failure = StoreError("A commit failed before", hint="Run the command again.")
             raise
-        self._previous = pointer
+        self._previous_pointer = pointer
         snapshot = Snapshot(self._directory, pointer)
-        self._start(snapshot)
+        self._begin_changes(snapshot)
         return snapshot
 
-    def _commit(self, parts: "_Parts") -> Pointer:
-        generation = next_generation(self._root, self._previous)
-        lexical = arrays_name(generation)
-        kept = self._pending.kept_rows()
-        with ThreadPoolExecutor(_AT_ONCE) as threads:  # Lance and the disk work without Python's lock
-            committed = threads.submit(self._commit_chunks, kept, parts.embedding.dimension)
-            written = threads.submit(self._write_arrays, self._root / lexical, kept, parts.arrays)
-            cleared = {name: threads.submit(self._clear_table, name) for name in self._tables if name != "chunks"}
-            for directory in unused_arrays(self._root, self._previous, lexical):
+    def _write_generation(self, parts: "_CommitParts") -> Pointer:
+        generation = compute_next_generation(self._root, self._previous_pointer)
+        lexical = format_arrays_name(generation)
+        keep_mask = self._pending.compute_keep_mask()
+        with ThreadPoolExecutor(_MAX_COMMIT_THREADS) as threads:  # Lance and the disk work without Python's lock
+            chunks_future = threads.submit(self._commit_chunks, keep_mask, parts.embedding.dimension)
+            arrays_future = threads.submit(self._write_arrays, self._root / lexical, keep_mask, parts.arrays)
+            cleared = {
+                name: threads.submit(self._delete_old_versions, name) for name in self._tables if name != "chunks"
+            }
+            for directory in find_unused_arrays(self._root, self._previous_pointer, lexical):
                 threads.submit(remove_generation_arrays, directory)
             try:
-                replaced = self._replaced(threads, parts.tables, cleared)
-                graph = parts.graph()._asdict() if parts.graph else {}
-                replaced |= self._replaced(threads, graph, cleared)
-                versions = {name: future.result() for name, future in replaced.items()}
-                chunk_version, n_chunks = committed.result(), written.result()
+                table_futures = self._submit_replacements(threads, parts.tables, cleared)
+                graph = parts.build_graph()._asdict() if parts.build_graph else {}
+                table_futures |= self._submit_replacements(threads, graph, cleared)
+                versions = {name: future.result() for name, future in table_futures.items()}
+                chunk_version, n_chunks = chunks_future.result(), arrays_future.result()
             except BaseException:
-                _wait_out(threads)
+                _wait_for_threads(threads)
                 raise
         tables = {**parts.tables, **graph}
-        versions = {"chunks": chunk_version, **parts.kept, **versions}
+        versions = {"chunks": chunk_version, **parts.kept_versions, **versions}
         pointer = Pointer(
             generation=generation,
             tables=versions,
@@ -394,39 +406,45 @@ class IndexWriter:
             repository=self._directory.resolve().parent.name,
             root_hash=parts.root_hash,
             chunks=n_chunks,
-            files=_n_rows("files", tables, parts.kept, self._base),
-            edges=_n_rows("edges", tables, parts.kept, self._base),
-            retained=retained_after(self._previous),
-            contents=self._contents(versions, lexical),
+            files=_count_rows("files", tables, parts.kept_versions, self._base),
+            edges=_count_rows("edges", tables, parts.kept_versions, self._base),
+            retained=list_retained(self._previous_pointer),
+            contents=self._fingerprint_generation(versions, lexical),
         )
         write_pointer(self._directory, pointer)
         return pointer
 
-    def _contents(self, versions: Mapping[str, int], lexical: str) -> dict[str, tuple[int, int]]:
+    def _fingerprint_generation(self, versions: Mapping[str, int], lexical: str) -> dict[str, tuple[int, int]]:
         """Return what is noted of all files that the next generation is read from."""
-        paths = [path for name, version in versions.items() for path in self._tables[name].files_of(version)]
-        with storage_errors(f"read {self._root / lexical}"):
+        paths = [path for name, version in versions.items() for path in self._tables[name].list_version_files(version)]
+        with map_storage_errors(f"read {self._root / lexical}"):
             paths += (self._root / lexical).iterdir()
-        return note_files(self._directory, paths, {} if self._base is None else self._base.pointer.contents)
+        return fingerprint_files(self._directory, paths, {} if self._base is None else self._base.pointer.contents)
 
-    def _replaced(
+    def _submit_replacements(
         self, threads: ThreadPoolExecutor, tables: "Mapping[str, pa.Table]", cleared: "Mapping[str, Future[None]]"
     ) -> dict[str, Future[int]]:
-        return {name: threads.submit(self._replace, name, rows, cleared[name]) for name, rows in tables.items()}
+        return {name: threads.submit(self._replace_table, name, rows, cleared[name]) for name, rows in tables.items()}
 
-    def _clear_table(self, name: str) -> None:
+    def _delete_old_versions(self, name: str) -> None:
         """Delete the versions of a table that no retained generation has; failing at it fails nothing.
 
         It is done before a commit writes, and while the graph is linked: there is time for it then.
         """
         table = self._tables[name]
-        if self._previous is not None and table.path.exists():
-            with _told():
-                table.keep_only([one.tables[name] for one in retained_after(self._previous) if name in one.tables])
+        if self._previous_pointer is not None and table.path.exists():
+            with _log_failed_cleanup():
+                table.delete_versions_except(
+                    [
+                        generation.tables[name]
+                        for generation in list_retained(self._previous_pointer)
+                        if name in generation.tables
+                    ]
+                )
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _CommitParts:
     """What a commit is made of beside the chunks.
 
     Attributes:
@@ -436,24 +454,27 @@ class _Parts:
     """
 
     tables: "Mapping[str, pa.Table]"
-    kept: Mapping[str, int]
+    kept_versions: Mapping[str, int]
     embedding: EmbeddingInfo
     root_hash: str
     arrays: Mapping[str, NDArray[Any]]
-    graph: Callable[[], GraphTables] | None = None
+    build_graph: Callable[[], GraphTables] | None = None
 
 
-def _n_rows(
-    name: Literal["files", "edges"], tables: "Mapping[str, pa.Table]", kept: Mapping[str, int], base: Snapshot | None
+def _count_rows(
+    name: Literal["files", "edges"],
+    tables: "Mapping[str, pa.Table]",
+    kept_versions: Mapping[str, int],
+    base: Snapshot | None,
 ) -> int:
     """Return how many rows a table has, one that was written or is kept: none if there is no such table."""
     if name in tables:
         return int(tables[name].num_rows)
-    return int(getattr(base.pointer, name)) if base is not None and name in kept else 0
+    return int(getattr(base.pointer, name)) if base is not None and name in kept_versions else 0
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _log_failed_cleanup() -> Iterator[None]:
     """Tell of what fails in the block, and go on."""
     try:
         yield
@@ -461,7 +482,7 @@ def _told() -> Iterator[None]:
         logger.warning("Old generations of the index were not deleted: %s", error)
 
 
-def _wait_out(threads: ThreadPoolExecutor) -> None:
+def _wait_for_threads(threads: ThreadPoolExecutor) -> None:
     """Wait until nothing is written any more, whoever interrupts: the lock must not be released before."""
     while True:
         try:
@@ -471,7 +492,7 @@ def _wait_out(threads: ThreadPoolExecutor) -> None:
         return
 
 
-def _indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: int) -> FloatArray:
+def _select_indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: int) -> FloatArray:
     """Return the rows of a matrix over all files, or over the indexed ones, that belong to the indexed files."""
     indexed = np.fromiter((file.outcome == "indexed" for file in files), bool, len(files))
     count = int(indexed.sum())

@@ -46,7 +46,7 @@ class LexicalIndex:
         """Number of terms."""
         return len(self.starts) - 1
 
-    def documents_with(self, term: int) -> NDArray[np.int32]:
+    def find_documents(self, term: int) -> NDArray[np.int32]:
         """Return the documents in which a term occurs."""
         return self.rows[self.starts[term] : self.starts[term + 1]]
 
@@ -70,7 +70,7 @@ class LexicalIndex:
         return scores
 
 
-def bm25_weights(
+def compute_bm25_weights(
     counts: "sp.csr_matrix[np.float32]", *, k1: float = K1, b: float = B, lengths: NDArray[Any] | None = None
 ) -> LexicalIndex:
     """Return the BM25 weight of every term in every document.

@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.stores.disk import storage_errors, sync_all, sync_directory, utf8
+from coderag.stores.disk import map_storage_errors, sync_all, sync_directory, to_utf8
 from coderag.stores.field_counts import FIELDS, FieldCounts
 from coderag.stores.pointer import REBUILD_HINT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_DATA, _COLUMNS, _ENDS = "counts.npy", "columns.npy", "ends.npy"
-_ID_BYTES, _ID_ENDS = "id_bytes.npy", "id_ends.npy"
-_TERMS = "terms.txt"
-_ATTACHED = "attached-"
-_SEPARATOR = "\n"
-_BAD_HEADER = (
+_DATA_FILE, _COLUMNS_FILE, _ENDS_FILE = "counts.npy", "columns.npy", "ends.npy"
+_ID_BYTES_FILE, _ID_ENDS_FILE = "id_bytes.npy", "id_ends.npy"
+_TERMS_FILE = "terms.txt"
+_ATTACHED_PREFIX = "attached-"
+_TERM_SEPARATOR = "\n"
+_BAD_HEADER_ERRORS = (
     TokenError,
     SyntaxError,
     TypeError,
@@ -38,7 +38,7 @@ _BAD_HEADER = (
     OverflowError,
 )  # what NumPy lets through of one
 _UINT8, _INT32, _INT64 = (np.dtype(kind).str for kind in (np.uint8, np.int32, np.int64))
-_SMALLEST_MAPPED = 1 << 16  # bytes; reading a smaller file is cheaper than mapping it
+_MIN_MAPPED_BYTES = 1 << 16  # bytes; reading a smaller file is cheaper than mapping it
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class RowIds:
     ends: NDArray[np.int64]
 
     @staticmethod
-    def of(column: "pa.ChunkedArray | pa.Array") -> "RowIds":
+    def from_column(column: "pa.ChunkedArray | pa.Array") -> "RowIds":
         """Return the ids of an Arrow string column."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -61,7 +61,7 @@ class RowIds:
         data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]] if data_buffer else np.zeros(0, np.uint8)
         return RowIds(data, offsets[1:] - offsets[0])
 
-    def same_as(self, other: "RowIds") -> bool:
+    def equals(self, other: "RowIds") -> bool:
         """Whether both hold the same ids in the same order."""
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.data, other.data)
 
@@ -88,29 +88,29 @@ def write_generation_arrays(
         ids: The ids of the counts' rows.
         attached: More arrays, by name.
     """
-    vocabulary = utf8(_SEPARATOR.join(terms)).encode()
-    if vocabulary.count(_SEPARATOR.encode()) != max(len(terms) - 1, 0):
+    vocabulary = to_utf8(_TERM_SEPARATOR.join(terms)).encode()
+    if vocabulary.count(_TERM_SEPARATOR.encode()) != max(len(terms) - 1, 0):
         message = "A term contains a line break"
         raise StoreError(message)
     for matrix in counts.matrices:
         if not matrix.has_canonical_format:
             matrix.sum_duplicates()
     arrays: dict[str, NDArray[Any]] = {
-        _DATA: _compact(np.concatenate([matrix.data for matrix in counts.matrices])),
-        _COLUMNS: np.concatenate([matrix.indices for matrix in counts.matrices]).astype(np.int32, copy=False),
-        _ENDS: np.stack([matrix.indptr for matrix in counts.matrices]).astype(np.int64, copy=False),
-        _ID_BYTES: ids.data,
-        _ID_ENDS: ids.ends,
+        _DATA_FILE: _to_smallest_dtype(np.concatenate([matrix.data for matrix in counts.matrices])),
+        _COLUMNS_FILE: np.concatenate([matrix.indices for matrix in counts.matrices]).astype(np.int32, copy=False),
+        _ENDS_FILE: np.stack([matrix.indptr for matrix in counts.matrices]).astype(np.int64, copy=False),
+        _ID_BYTES_FILE: ids.data,
+        _ID_ENDS_FILE: ids.ends,
     }
-    arrays |= {f"{_ATTACHED}{name}.npy": array for name, array in attached.items()}
+    arrays |= {f"{_ATTACHED_PREFIX}{name}.npy": array for name, array in attached.items()}
     temporary = directory.with_name(f"{directory.name}.{os.getpid()}.tmp")
-    with storage_errors(f"write {directory}"):
+    with map_storage_errors(f"write {directory}"):
         try:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
             for name, array in arrays.items():
-                _write(temporary / name, array)
-            _write(temporary / _TERMS, vocabulary)
+                _write_file(temporary / name, array)
+            _write_file(temporary / _TERMS_FILE, vocabulary)
             sync_all([*temporary.iterdir(), temporary])
             if directory.exists():  # left by a writer that was killed before it could replace the pointer
                 shutil.rmtree(directory)
@@ -129,11 +129,11 @@ def read_counts(directory: Path, n_terms: int) -> tuple[FieldCounts, RowIds]:
     """
     import scipy.sparse as sp  # noqa: PLC0415 - 0.3 s
 
-    data = read_array(directory, _DATA).astype(np.float32)
-    columns = read_array(directory, _COLUMNS, mapped=True)
-    ends = read_array(directory, _ENDS)
-    ids = RowIds(read_array(directory, _ID_BYTES), read_array(directory, _ID_ENDS))
-    if not (_are_counts(data, columns, ends, n_terms) and _are_ids(ids, len(ends[0]) - 1)):
+    data = read_array(directory, _DATA_FILE).astype(np.float32)
+    columns = read_array(directory, _COLUMNS_FILE, use_mmap=True)
+    ends = read_array(directory, _ENDS_FILE)
+    ids = RowIds(read_array(directory, _ID_BYTES_FILE), read_array(directory, _ID_ENDS_FILE))
+    if not (_is_valid_counts(data, columns, ends, n_terms) and _is_valid_ids(ids, len(ends[0]) - 1)):
         message = f"Cannot read {directory}: the arrays do not fit together"
         raise StoreError(message, hint=REBUILD_HINT)
     start, matrices = 0, []
@@ -151,32 +151,33 @@ def read_counts(directory: Path, n_terms: int) -> tuple[FieldCounts, RowIds]:
 
 def read_terms(directory: Path) -> list[str]:
     """Return the vocabulary, by term id."""
-    path = directory / _TERMS
-    with storage_errors(f"read {path}", hint=REBUILD_HINT):
+    path = directory / _TERMS_FILE
+    with map_storage_errors(f"read {path}", hint=REBUILD_HINT):
         text = path.read_bytes().decode()
-    return text.split(_SEPARATOR) if text else []
+    return text.split(_TERM_SEPARATOR) if text else []
 
 
 def read_attached(directory: Path) -> dict[str, NDArray[Any]]:
     """Return the attached arrays, memory-mapped, by name."""
-    names = sorted(path.name for path in directory.glob(f"{_ATTACHED}*.npy"))
+    names = sorted(path.name for path in directory.glob(f"{_ATTACHED_PREFIX}*.npy"))
     return {
-        name.removeprefix(_ATTACHED).removesuffix(".npy"): read_array(directory, name, mapped=True) for name in names
+        name.removeprefix(_ATTACHED_PREFIX).removesuffix(".npy"): read_array(directory, name, use_mmap=True)
+        for name in names
     }
 
 
-def read_array(directory: Path, name: str, *, mapped: bool = False) -> NDArray[Any]:
+def read_array(directory: Path, name: str, *, use_mmap: bool = False) -> NDArray[Any]:
     """Return one array; a mapped one stays valid (on POSIX) after its file is deleted."""
     path = directory / name
-    with storage_errors(f"read {path}", hint=REBUILD_HINT):
-        mode: Literal["r"] | None = "r" if mapped and path.stat().st_size > _SMALLEST_MAPPED else None
+    with map_storage_errors(f"read {path}", hint=REBUILD_HINT):
+        mode: Literal["r"] | None = "r" if use_mmap and path.stat().st_size > _MIN_MAPPED_BYTES else None
         try:
             return np.asarray(np.load(path, mmap_mode=mode, allow_pickle=False))
-        except _BAD_HEADER as error:
+        except _BAD_HEADER_ERRORS as error:
             raise ValueError(str(error)) from error
 
 
-def _are_counts(data: NDArray[Any], columns: NDArray[Any], ends: NDArray[Any], n_terms: int) -> bool:
+def _is_valid_counts(data: NDArray[Any], columns: NDArray[Any], ends: NDArray[Any], n_terms: int) -> bool:
     """Whether scipy's native code, which trusts what it is given, stays inside of these arrays.
 
     The columns are looked at once: 2 ms for ten million, of which all are read anyway.
@@ -191,7 +192,7 @@ def _are_counts(data: NDArray[Any], columns: NDArray[Any], ends: NDArray[Any], n
     return len(columns) == 0 or int(columns.view(np.uint32).max()) < n_terms  # a negative one is a large one
 
 
-def _are_ids(ids: RowIds, n_rows: int) -> bool:
+def _is_valid_ids(ids: RowIds, n_rows: int) -> bool:
     """Whether these are as many ids as there are rows."""
     if (ids.data.dtype.str, ids.ends.dtype.str) != (_UINT8, _INT64) or (ids.data.ndim, ids.ends.ndim) != (1, 1):
         return False
@@ -205,7 +206,7 @@ def remove_generation_arrays(directory: Path) -> None:
         shutil.rmtree(directory)
 
 
-def _compact(counts: NDArray[np.float32]) -> NDArray[Any]:
+def _to_smallest_dtype(counts: NDArray[np.float32]) -> NDArray[Any]:
     """Return counts in the smallest type that holds them exactly."""
     if len(counts) == 0:
         return counts.astype(np.uint8)
@@ -219,7 +220,7 @@ def _compact(counts: NDArray[np.float32]) -> NDArray[Any]:
     return counts
 
 
-def _write(path: Path, content: NDArray[Any] | bytes) -> None:
+def _write_file(path: Path, content: NDArray[Any] | bytes) -> None:
     with path.open("wb") as file:
         if isinstance(content, bytes):
             file.write(content)

@@ -15,8 +15,8 @@ from coderag.stores.disk import replace_file
 from coderag.stores.pointer import FORMAT_DIRECTORY, Pointer
 from coderag.stores.snapshot import Snapshot
 
-_FILE: Final = "manifest.json"
-_TYPES = [type(getattr(FileRecord("", "indexed"), name)) for name in FileRecord.__slots__]
+_FILE_NAME: Final = "manifest.json"
+_COLUMN_TYPES = [type(getattr(FileRecord("", "indexed"), name)) for name in FileRecord.__slots__]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Manifest:
 def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
     """Return the manifest of a generation; None if there is none that is its own."""
     try:
-        stored = orjson.loads((directory / FORMAT_DIRECTORY / _FILE).read_bytes())
+        stored = orjson.loads((directory / FORMAT_DIRECTORY / _FILE_NAME).read_bytes())
         if (stored["generation"], stored["created"]) != pointer.identity:
             return None
         columns = [stored["records"][name] for name in FileRecord.__slots__]
-        if any(set(map(type, column)) - {kind} for column, kind in zip(columns, _TYPES, strict=True)):
+        if any(set(map(type, column)) - {kind} for column, kind in zip(columns, _COLUMN_TYPES, strict=True)):
             return None
         records = [FileRecord(*row) for row in zip(*columns, strict=True)]
         checked_ns = stored["checked_ns"]
@@ -48,9 +48,9 @@ def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
         return None
 
 
-def manifest_of(snapshot: Snapshot) -> Manifest:
+def load_manifest(snapshot: Snapshot) -> Manifest:
     """Return the manifest of a generation; where there is none, its records as ones that prove nothing."""
-    return read_manifest(snapshot.directory, snapshot.pointer) or Manifest(snapshot.files(), 0)
+    return read_manifest(snapshot.directory, snapshot.pointer) or Manifest(snapshot.read_files(), 0)
 
 
 def write_manifest(directory: Path, pointer: Pointer, manifest: Manifest) -> None:
@@ -66,4 +66,4 @@ def write_manifest(directory: Path, pointer: Pointer, manifest: Manifest) -> Non
         "checked_ns": manifest.checked_ns,
         "records": columns,
     }
-    replace_file(directory / FORMAT_DIRECTORY / _FILE, orjson.dumps(content))
+    replace_file(directory / FORMAT_DIRECTORY / _FILE_NAME, orjson.dumps(content))

@@ -4,7 +4,7 @@ import sys
 from importlib.abc import MetaPathFinder
 
 
-class _WithoutPandas(MetaPathFinder):
+class _PandasBlocker(MetaPathFinder):
     """Finds no pandas."""
 
     def find_spec(self, name: str, *_: object) -> None:
@@ -13,7 +13,7 @@ class _WithoutPandas(MetaPathFinder):
             raise ModuleNotFoundError(name=name)
 
 
-def spare_pandas() -> None:
+def avoid_pandas_import() -> None:
     """Have pyarrow do without pandas, which it else imports with the first value that it is given.
 
     It looks once whether pandas is there, to know a series from a list, and is told now that it is not. Everybody else can
@@ -23,7 +23,7 @@ def spare_pandas() -> None:
         return
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    blocker = _WithoutPandas()
+    blocker = _PandasBlocker()
     sys.meta_path.insert(0, blocker)
     try:
         pa.scalar(None)

@@ -8,17 +8,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from coderag.stores.corpus import Corpus
-from coderag.stores.overlaid import OverlaidSnapshot
+from coderag.stores.overlaid import OverlaySnapshot
 from coderag.text.tokenizer import path_terms
 
 FloatArray = NDArray[np.float32]
 
-_LARGE_GRAPH = 20_000
+_MIN_LARGE_GRAPH_EDGES = 20_000
 """Edges from which on a search after an edit does not wait for the graph to be linked again: that takes 0.2 s for ten times
 as many, and how central a file is hardly changes."""
 
 
-class OverlaidCorpus(Corpus):
+class OverlayCorpus(Corpus):
     """The resident arrays of an overlaid generation, which takes from those of the generation what stays.
 
     Args:
@@ -26,41 +26,41 @@ class OverlaidCorpus(Corpus):
         below: The arrays of the generation.
     """
 
-    def __init__(self, snapshot: OverlaidSnapshot, below: Corpus) -> None:
+    def __init__(self, snapshot: OverlaySnapshot, base: Corpus) -> None:
         super().__init__(snapshot)
-        self._overlaid = snapshot
-        self._below = below
+        self._overlay = snapshot
+        self._base = base
 
-    def texts(self, rows: Sequence[int]) -> list[str]:
+    def read_texts(self, rows: Sequence[int]) -> list[str]:
         """Return the source of some chunks."""
-        overlaid = self._overlaid
-        old = {row: overlaid.base_row(row) for row in map(int, rows) if row < overlaid.n_kept}
-        stored = dict(zip(old, self._below.texts(list(old.values())), strict=True)) if old else {}
-        return [stored[row] if row in stored else overlaid.fresh_text(row) for row in map(int, rows)]
+        overlay = self._overlay
+        old = {row: overlay.find_base_row(row) for row in map(int, rows) if row < overlay.n_kept}
+        stored = dict(zip(old, self._base.read_texts(list(old.values())), strict=True)) if old else {}
+        return [stored[row] if row in stored else overlay.get_fresh_text(row) for row in map(int, rows)]
 
     def _load_list(self, name: str) -> list[str]:
-        below, overlaid = self._below.column(name), self._overlaid
-        values = [value for start, end in overlaid.runs for value in below[start:end]]
-        self._lists[name] = values + self._columns[name].slice(overlaid.n_kept).to_pylist()
+        base_values, overlay = self._base.get_column(name), self._overlay
+        values = [value for start, end in overlay.kept_runs for value in base_values[start:end]]
+        self._lists[name] = values + self._columns[name].slice(overlay.n_kept).to_pylist()
         return self._lists[name]
 
     @cached_property
     def _path_counts(self) -> sp.csr_matrix:
         """Return the terms of the paths: of the files that stay, which come first, as they are counted already."""
-        below, n_kept = self._below, self._overlaid.n_kept
-        n_old = int(self.file_of[n_kept - 1]) + 1 if n_kept else 0
-        number_of = {path: number for number, path in enumerate(below.paths)}
-        old = below._path_counts[[number_of[path] for path in self.paths[:n_old]]]
+        base, n_kept = self._base, self._overlay.n_kept
+        n_old = int(self.chunk_files[n_kept - 1]) + 1 if n_kept else 0
+        file_numbers = {path: number for number, path in enumerate(base.paths)}
+        old = base._path_counts[[file_numbers[path] for path in self.paths[:n_old]]]
         ends = np.concatenate([old.indptr, np.full(self.n_files - n_old, old.indptr[-1], old.indptr.dtype)])
         widened = sp.csr_matrix((old.data, old.indices, ends), shape=(self.n_files, len(self.term_ids)))
         fresh = [path_terms(path) for path in self.paths[n_old:]]
-        counts: sp.csr_matrix = (widened + self._counted([*([()] * n_old), *fresh])).tocsr()
+        counts: sp.csr_matrix = (widened + self._count_terms([*([()] * n_old), *fresh])).tocsr()
         return counts
 
     @cached_property
     def file_centrality(self) -> FloatArray:
         """How much of the repository's code uses each file; in a large graph as before the edits, 0 for new files."""
-        if self._overlaid.base.pointer.edges < _LARGE_GRAPH:
+        if self._overlay.base.pointer.edges < _MIN_LARGE_GRAPH_EDGES:
             return super().file_centrality
-        known = dict(zip(self._below.paths, self._below.file_centrality.tolist(), strict=True))
-        return np.array([known.get(path, 0.0) for path in self.paths], np.float32)
+        base_centrality = dict(zip(self._base.paths, self._base.file_centrality.tolist(), strict=True))
+        return np.array([base_centrality.get(path, 0.0) for path in self.paths], np.float32)

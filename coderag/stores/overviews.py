@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from coderag.errors import StoreError
 from coderag.stores.pointer import REBUILD_HINT
 
-OVERVIEWS: Final = "overviews"
+OVERVIEWS_ARRAY: Final = "overviews"
 """The name of the array among those of a generation."""
 
 
@@ -25,10 +25,10 @@ def unpack_overviews(arrays: Mapping[str, NDArray[Any]]) -> dict[str, str]:
     Raises:
         StoreError: The array is damaged.
     """
-    if OVERVIEWS not in arrays:
+    if OVERVIEWS_ARRAY not in arrays:
         return {}
     try:
-        stored = orjson.loads(arrays[OVERVIEWS].tobytes())
+        stored = orjson.loads(arrays[OVERVIEWS_ARRAY].tobytes())
     except ValueError as error:
         raise StoreError("The summaries of files are damaged", hint=REBUILD_HINT) from error
     if not (isinstance(stored, dict) and all(isinstance(value, str) for value in stored.values())):

@@ -9,18 +9,18 @@ from typing import Final
 
 from coderag.config.sections import PrivacySettings
 from coderag.errors import ConfigurationError
-from coderag.stores.disk import make_own_directory, storage_errors
+from coderag.stores.disk import create_index_directory, map_storage_errors
 from coderag.system.atomic_write import make_private
 from coderag.text.path_masking import PathMask
 
 KEY_FILE: Final = "privacy.key"
 
 _KEY_BYTES = 32
-_SHORTEST_KEY = 16  # characters, of one from the settings
-_READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_MIN_KEY_CHARS = 16  # characters, of one from the settings
+_SHARED_MODE_BITS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def path_mask(settings: PrivacySettings, index_directory: Path, *, make_key: bool = True) -> PathMask | None:
+def load_path_mask(settings: PrivacySettings, index_directory: Path, *, make_key: bool = True) -> PathMask | None:
     """Return what paths are masked with, or None if they are not to be; the key is made where there is none yet.
 
     Args:
@@ -34,34 +34,34 @@ def path_mask(settings: PrivacySettings, index_directory: Path, *, make_key: boo
     """
     if not settings.obfuscate_paths:
         return None
-    given = settings.key.get_secret_value().strip()
-    if not given:
+    configured_key = settings.key.get_secret_value().strip()
+    if not configured_key:
         path = index_directory / KEY_FILE
-        return PathMask(_key_of_file(path)) if make_key or path.exists() else None
-    if _is_written_key(given):
-        return PathMask(bytes.fromhex(given))
-    if len(given) < _SHORTEST_KEY:
-        message = f"privacy.key is shorter than {_SHORTEST_KEY} characters"
+        return PathMask(_read_or_create_key(path)) if make_key or path.exists() else None
+    if _is_hexadecimal_key(configured_key):
+        return PathMask(bytes.fromhex(configured_key))
+    if len(configured_key) < _MIN_KEY_CHARS:
+        message = f"privacy.key is shorter than {_MIN_KEY_CHARS} characters"
         raise ConfigurationError(message, hint=f"Set {2 * _KEY_BYTES} random hexadecimal digits, or nothing.")
-    return PathMask(given.encode())
+    return PathMask(configured_key.encode())
 
 
-def _key_of_file(path: Path) -> bytes:
-    with storage_errors(f"make {path}"):
+def _read_or_create_key(path: Path) -> bytes:
+    with map_storage_errors(f"make {path}"):
         if not path.exists():
-            make_own_directory(path.parent)
+            create_index_directory(path.parent)
             make_private(path, secrets.token_bytes(_KEY_BYTES).hex().encode() + b"\n")
-    with storage_errors(f"read {path}"), path.open(encoding="ascii", errors="replace") as file:
+    with map_storage_errors(f"read {path}"), path.open(encoding="ascii", errors="replace") as file:
         mode = os.fstat(file.fileno()).st_mode
         content = file.read(4 * _KEY_BYTES).strip()
-    if os.name == "posix" and mode & _READABLE_BY_OTHERS:
+    if os.name == "posix" and mode & _SHARED_MODE_BITS:
         message = f"{path} may be read by others than its owner"
         raise ConfigurationError(message, hint=f"Run `chmod 600 {path}`, or delete it to have another key made.")
-    if not _is_written_key(content):
+    if not _is_hexadecimal_key(content):
         hint = "Restore it, or delete it to have another key made: what was embedded is then embedded anew."
         raise ConfigurationError(f"{path} is damaged: it does not hold {2 * _KEY_BYTES} hexadecimal digits", hint=hint)
     return bytes.fromhex(content)
 
 
-def _is_written_key(text: str) -> bool:
+def _is_hexadecimal_key(text: str) -> bool:
     return re.fullmatch(f"[0-9a-f]{{{2 * _KEY_BYTES}}}", text) is not None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import IndexModelError, StoreError
-from coderag.stores.disk import utf8
+from coderag.stores.disk import to_utf8
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.lexical_files import RowIds
 from coderag.stores.pointer import REBUILD_HINT
@@ -31,12 +31,12 @@ class PendingChunks:
 
     def __init__(self, base: Snapshot | None) -> None:
         self._base = base
-        self._n_base = 0 if base is None else len(base)
+        self._base_row_count = 0 if base is None else len(base)
         self.dimension = 0 if base is None else base.pointer.embedding.dimension
         self._terms: Sequence[str] | None = None  # those of the base
         self._counts: list[FieldCounts] = []
         self._ids: list[pa.Array] = []
-        self._n_added = 0
+        self._added_row_count = 0
         self._added_rows: dict[str, list[int]] = {}  # by path
         self._removed_paths: set[str] = set()
         self._removed_rows: list[int] = []  # of those added
@@ -46,13 +46,13 @@ class PendingChunks:
         """The terms that the counts are of."""
         if self._terms is not None:
             return self._terms
-        return [] if self._base is None else self._base.terms()
+        return [] if self._base is None else self._base.read_terms()
 
     def remove(self, paths: Iterable[str]) -> None:
         """Drop all chunks of these files, those added before included; unknown paths do nothing."""
-        gone = {utf8(path) for path in paths}
-        self._removed_paths |= gone
-        for path in gone & self._added_rows.keys():
+        removed = {to_utf8(path) for path in paths}
+        self._removed_paths |= removed
+        for path in removed & self._added_rows.keys():
             self._removed_rows += self._added_rows.pop(path)
 
     def add(self, rows: "pa.Table", counts: FieldCounts, terms: Sequence[str], dimension: int) -> None:
@@ -63,15 +63,15 @@ class PendingChunks:
         self.dimension = dimension
         self._counts.append(counts)
         self._ids.append(rows["id"].combine_chunks())
-        for row, path in enumerate(rows["path"].to_pylist(), self._n_added):
+        for row, path in enumerate(rows["path"].to_pylist(), self._added_row_count):
             self._added_rows.setdefault(path, []).append(row)
-        self._n_added += rows.num_rows
+        self._added_row_count += rows.num_rows
 
-    def learn(self, terms: Iterable[str]) -> None:
+    def add_terms(self, terms: Iterable[str]) -> None:
         """Add terms to the vocabulary, of which no chunk has those that are new."""
         self._terms = list(dict.fromkeys([*self.vocabulary, *terms]))
 
-    def check(self, n_chunks: int, vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
+    def check_batch(self, n_chunks: int, vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
         """Refuse a batch whose parts do not fit together, or not to what is here.
 
         Raises:
@@ -90,38 +90,40 @@ class PendingChunks:
         if counts.n_terms > len(terms):
             message = f"Counts over {counts.n_terms} terms with a vocabulary of {len(terms)}"
             raise StoreError(message)
-        known = self.vocabulary
-        if known is not terms and (len(terms) < len(known) or list(terms[: len(known)]) != list(known)):
+        vocabulary = self.vocabulary
+        if vocabulary is not terms and (
+            len(terms) < len(vocabulary) or list(terms[: len(vocabulary)]) != list(vocabulary)
+        ):
             message = "The vocabulary does not continue the one before: terms may only be added at its end"
             raise StoreError(message)
 
-    def kept_rows(self) -> NDArray[np.bool_]:
+    def compute_keep_mask(self) -> NDArray[np.bool_]:
         """Return for the rows of the base and then those added whether they stay."""
-        kept = np.ones(self._n_base + self._n_added, bool)
+        keep_mask = np.ones(self._base_row_count + self._added_row_count, bool)
         if self._base is not None and self._removed_paths:
             import pyarrow as pa  # noqa: PLC0415 - 0.1 s
             import pyarrow.compute as pc  # noqa: PLC0415
 
-            paths = self._base.chunks(["path"])["path"]
-            gone = pc.is_in(paths, value_set=pa.array(sorted(self._removed_paths), pa.string()))
-            kept[: self._n_base] = ~gone.to_numpy()
-        kept[self._n_base + np.array(self._removed_rows, np.int64)] = False
-        return kept
+            paths = self._base.read_chunks(["path"])["path"]
+            is_removed = pc.is_in(paths, value_set=pa.array(sorted(self._removed_paths), pa.string()))
+            keep_mask[: self._base_row_count] = ~is_removed.to_numpy()
+        keep_mask[self._base_row_count + np.array(self._removed_rows, np.int64)] = False
+        return keep_mask
 
-    def dropped_rows(self, kept: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def split_dropped_rows(self, keep_mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return which rows of the base go, and of those left with the added ones behind them, which of the added go."""
-        of_base, of_added = kept[: self._n_base], kept[self._n_base :]
-        return np.flatnonzero(~of_base), np.flatnonzero(~of_added) + int(of_base.sum())
+        base_mask, added_mask = keep_mask[: self._base_row_count], keep_mask[self._base_row_count :]
+        return np.flatnonzero(~base_mask), np.flatnonzero(~added_mask) + int(base_mask.sum())
 
-    def ids(self, kept: NDArray[np.bool_]) -> RowIds:
+    def build_ids(self, keep_mask: NDArray[np.bool_]) -> RowIds:
         """Return the ids of the kept rows."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        base_ids = [] if self._base is None else self._base.chunks(["id"])["id"].chunks
+        base_ids = [] if self._base is None else self._base.read_chunks(["id"])["id"].chunks
         ids = pa.chunked_array([*base_ids, *self._ids], pa.string())
-        return RowIds.of(ids if kept.all() else ids.filter(pa.array(kept)))
+        return RowIds.from_column(ids if keep_mask.all() else ids.filter(pa.array(keep_mask)))
 
-    def counts(self, kept: NDArray[np.bool_]) -> FieldCounts:
+    def concat_counts(self, keep_mask: NDArray[np.bool_]) -> FieldCounts:
         """Return the counts of the kept rows."""
-        parts = [] if self._base is None else [self._base.counts()]
-        return FieldCounts.concat([*parts, *self._counts], len(self.vocabulary), kept)
+        parts = [] if self._base is None else [self._base.read_counts()]
+        return FieldCounts.concat([*parts, *self._counts], len(self.vocabulary), keep_mask)

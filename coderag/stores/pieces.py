@@ -9,7 +9,7 @@ from coderag.schema.query import Candidate, QueryState, RelatedChunk
 from coderag.schema.vocabulary import Relation
 from coderag.stores.corpus import Corpus
 
-_PHRASES: dict[Relation, str] = {
+_RELATION_PHRASES: dict[Relation, str] = {
     "caller": "`{other}` calls `{this}`",
     "callee": "`{this}` calls `{other}`",
     "contains": "`{this}` contains `{other}`",
@@ -22,14 +22,14 @@ _PHRASES: dict[Relation, str] = {
     "derived": "`{other}` extends `{this}`",
     "interface_of": "`{other}` is the interface of `{this}`",
 }
-_OF_FILES = frozenset({"imports", "imported_by"})
-_COMPLETED = 5  # results
-_MOST_PARTS = 4  # of a declaration, before and behind the one that was found
-_KNOWN = 0.5  # of the look-up; what is less sure is an unresolved reference, no answer
+_FILE_RELATIONS = frozenset({"imports", "imported_by"})
+_MAX_COMPLETED_RESULTS = 5  # results
+_MAX_PARTS_PER_SIDE = 4  # of a declaration, before and behind the one that was found
+_MIN_LOOKUP_SCORE = 0.5  # of the look-up; what is less sure is an unresolved reference, no answer
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Snippet:
     """A chunk, or the lines of one declaration in it.
 
     Attributes:
@@ -52,10 +52,10 @@ class Piece:
     summary: str
     text: str
     score: float = 0.0
-    looked_up: bool = False
+    is_looked_up: bool = False
     relation: Relation | None = None
     related_to: str = ""
-    found: tuple[int, int] | None = None
+    matched_lines: tuple[int, int] | None = None
 
     @property
     def location(self) -> str:
@@ -68,36 +68,36 @@ class Piece:
         return self.chunk_id, self.start_line
 
     @property
-    def phrase(self) -> str:
+    def relation_phrase(self) -> str:
         """How it belongs to its result, in a few words; empty for a result."""
         if self.relation is None:
             return ""
-        other = self.path if self.relation in _OF_FILES else self.name
-        return _PHRASES[self.relation].format(this=self.related_to, other=other)
+        other = self.path if self.relation in _FILE_RELATIONS else self.name
+        return _RELATION_PHRASES[self.relation].format(this=self.related_to, other=other)
 
 
-def result_pieces(corpus: Corpus, results: Sequence[Candidate]) -> list[Piece]:
+def build_result_snippets(corpus: Corpus, results: Sequence[Candidate]) -> list[Snippet]:
     """Return results as pieces, each with the lines that it names."""
-    parts = [[corpus.row_of[chunk] for chunk in result.get("parts", [result["chunk_id"]])] for result in results]
-    texts = iter(corpus.texts([row for rows in parts for row in rows]))
+    parts = [[corpus.rows_by_id[chunk] for chunk in result.get("parts", [result["chunk_id"]])] for result in results]
+    texts = iter(corpus.read_texts([row for rows in parts for row in rows]))
     return [
-        _result(corpus, rows, [next(texts).removesuffix("\n") for _ in rows], result)
+        _build_snippet(corpus, rows, [next(texts).removesuffix("\n") for _ in rows], result)
         for rows, result in zip(parts, results, strict=True)
     ]
 
 
-def context_pieces(corpus: Corpus, state: QueryState) -> tuple[list[Piece], list[Piece], list[Piece]]:
+def gather_snippets(corpus: Corpus, state: QueryState) -> tuple[list[Snippet], list[Snippet], list[Snippet]]:
     """Return what a context is made of: results, further candidates and related code, each best first.
 
     The first results have all parts of their declaration, where it is so long that it has several.
     """
-    ranked = result_pieces(corpus, state.get("to_read") or state["results"])
+    ranked = build_result_snippets(corpus, state.get("to_read") or state["results"])
     results, reserve = ranked[: len(state["results"])], ranked[len(state["results"]) :]
-    whole = [_whole(corpus, piece) for piece in results[:_COMPLETED]]
-    return [*whole, *results[_COMPLETED:]], reserve, related_pieces(corpus, state["related"])
+    completed = [_complete_declaration(corpus, snippet) for snippet in results[:_MAX_COMPLETED_RESULTS]]
+    return [*completed, *results[_MAX_COMPLETED_RESULTS:]], reserve, build_related_snippets(corpus, state["related"])
 
 
-def pieces_of_lines(corpus: Corpus, path: str, start_line: int, end_line: int) -> list[Piece]:
+def find_snippets_at_lines(corpus: Corpus, path: str, start_line: int, end_line: int) -> list[Snippet]:
     """Return the declarations in some lines of a file, each with those of its lines.
 
     Raises:
@@ -107,22 +107,22 @@ def pieces_of_lines(corpus: Corpus, path: str, start_line: int, end_line: int) -
         raise InvalidQueryError(
             f"{path} is not in the index", hint="`coderag status` says what is, and what was skipped."
         )
-    rows = corpus.chunk_rows(corpus.paths.index(path))
-    inside = [row for row in rows if corpus.start_lines[row] <= end_line and start_line <= corpus.end_lines[row]]
-    if not inside:
+    rows = corpus.get_chunk_rows(corpus.paths.index(path))
+    overlapping = [row for row in rows if corpus.start_lines[row] <= end_line and start_line <= corpus.end_lines[row]]
+    if not overlapping:
         raise InvalidQueryError(f"{path} has {corpus.end_lines[rows[-1]]} lines, none of them from {start_line} on")
-    return result_pieces(corpus, [_lines_of(corpus, row, start_line, end_line) for row in inside])
+    return build_result_snippets(corpus, [_clip_to_lines(corpus, row, start_line, end_line) for row in overlapping])
 
 
-def _lines_of(corpus: Corpus, row: int, start_line: int, end_line: int) -> Candidate:
+def _clip_to_lines(corpus: Corpus, row: int, start_line: int, end_line: int) -> Candidate:
     """Return those of some lines that a chunk has, called like what they declare if the chunk is called like something else."""
     first, last = int(corpus.start_lines[row]), int(corpus.end_lines[row])
     start, end, symbol = max(start_line, first), min(end_line, last), ""
     if (start, end) != (first, last):
-        declared = corpus.symbols.declared_in(row, start, end)
-        symbol = "" if corpus.value("qualified_name", row) in declared else next(iter(declared), "")
+        declared_names = corpus.symbols.list_declared_names(row, start, end)
+        symbol = "" if corpus.get_value("qualified_name", row) in declared_names else next(iter(declared_names), "")
     return Candidate(
-        chunk_id=corpus.value("id", row),
+        chunk_id=corpus.get_value("id", row),
         score=0.0,
         file_score=0.0,
         channels={},
@@ -133,84 +133,90 @@ def _lines_of(corpus: Corpus, row: int, start_line: int, end_line: int) -> Candi
     )
 
 
-def related_pieces(corpus: Corpus, related: Sequence[RelatedChunk]) -> list[Piece]:
+def build_related_snippets(corpus: Corpus, related: Sequence[RelatedChunk]) -> list[Snippet]:
     """Return related code as pieces."""
-    rows = [corpus.row_of[entry["chunk_id"]] for entry in related]
+    rows = [corpus.rows_by_id[related_chunk["chunk_id"]] for related_chunk in related]
     return [
-        Piece(
-            chunk_id=entry["chunk_id"],
-            path=corpus.value("path", row),
+        Snippet(
+            chunk_id=related_chunk["chunk_id"],
+            path=corpus.get_value("path", row),
             start_line=int(corpus.start_lines[row]),
             end_line=int(corpus.end_lines[row]),
-            name=corpus.value("qualified_name", row),
-            kind=corpus.value("kind", row),
-            language=corpus.value("language", row),
-            signature=corpus.value("signature", row),
-            docstring=corpus.value("docstring", row),
-            summary=corpus.value("summary", row),
+            name=corpus.get_value("qualified_name", row),
+            kind=corpus.get_value("kind", row),
+            language=corpus.get_value("language", row),
+            signature=corpus.get_value("signature", row),
+            docstring=corpus.get_value("docstring", row),
+            summary=corpus.get_value("summary", row),
             text=text,
-            score=entry["score"],
-            relation=cast("Relation", entry["relation"]),
-            related_to=entry["related_to"],
+            score=related_chunk["score"],
+            relation=cast("Relation", related_chunk["relation"]),
+            related_to=related_chunk["related_to"],
         )
-        for row, text, entry in zip(rows, corpus.texts(rows), related, strict=True)
+        for row, text, related_chunk in zip(rows, corpus.read_texts(rows), related, strict=True)
     ]
 
 
-def _whole(corpus: Corpus, piece: Piece) -> Piece:
+def _complete_declaration(corpus: Corpus, snippet: Snippet) -> Snippet:
     """Return a piece with the parts of its declaration before and behind it."""
-    row = corpus.row_of[piece.chunk_id]
-    found = int(corpus.start_lines[row]), int(corpus.end_lines[row])
-    if (piece.start_line, piece.end_line) != found:  # one member of a chunk, or several parts already
-        return replace(piece, found=found) if piece.start_line <= found[0] and found[1] <= piece.end_line else piece
-    rows = _parts(corpus, row)
+    row = corpus.rows_by_id[snippet.chunk_id]
+    chunk_lines = int(corpus.start_lines[row]), int(corpus.end_lines[row])
+    if (snippet.start_line, snippet.end_line) != chunk_lines:  # one member of a chunk, or several parts already
+        return (
+            replace(snippet, matched_lines=chunk_lines)
+            if snippet.start_line <= chunk_lines[0] and chunk_lines[1] <= snippet.end_line
+            else snippet
+        )
+    rows = _find_declaration_rows(corpus, row)
     if len(rows) == 1:
-        return piece
-    lines = [line for text in corpus.texts(rows) for line in text.removesuffix("\n").split("\n")]
+        return snippet
+    lines = [line for text in corpus.read_texts(rows) for line in text.removesuffix("\n").split("\n")]
     return replace(
-        piece,
+        snippet,
         start_line=int(corpus.start_lines[rows[0]]),
         end_line=int(corpus.end_lines[rows[-1]]),
         text="\n".join(lines),
-        signature=corpus.value("signature", rows[0]),
-        found=found,
+        signature=corpus.get_value("signature", rows[0]),
+        matched_lines=chunk_lines,
     )
 
 
-def _parts(corpus: Corpus, row: int) -> range:
+def _find_declaration_rows(corpus: Corpus, row: int) -> range:
     """Return the chunks of one declaration: neighbours of one name that follow each other line by line."""
-    within = corpus.chunk_rows(int(corpus.file_of[row]))
-    name, first, last = corpus.value("qualified_name", row), row, row
+    file_rows = corpus.get_chunk_rows(int(corpus.chunk_files[row]))
+    name, first, last = corpus.get_value("qualified_name", row), row, row
 
-    def follows(above: int, below: int) -> bool:
-        same = corpus.value("qualified_name", above) == corpus.value("qualified_name", below) == name
-        return same and corpus.start_lines[below] == corpus.end_lines[above] + 1
+    def is_continued(previous: int, following_row: int) -> bool:
+        is_same_name = (
+            corpus.get_value("qualified_name", previous) == corpus.get_value("qualified_name", following_row) == name
+        )
+        return is_same_name and corpus.start_lines[following_row] == corpus.end_lines[previous] + 1
 
-    while name and first > max(within.start, row - _MOST_PARTS) and follows(first - 1, first):
+    while name and first > max(file_rows.start, row - _MAX_PARTS_PER_SIDE) and is_continued(first - 1, first):
         first -= 1
-    while name and last + 1 < min(within.stop, row + _MOST_PARTS) and follows(last, last + 1):
+    while name and last + 1 < min(file_rows.stop, row + _MAX_PARTS_PER_SIDE) and is_continued(last, last + 1):
         last += 1
     return range(first, last + 1)
 
 
-def _result(corpus: Corpus, rows: Sequence[int], texts: Sequence[str], result: Candidate) -> Piece:
+def _build_snippet(corpus: Corpus, rows: Sequence[int], texts: Sequence[str], result: Candidate) -> Snippet:
     """Return a result as a piece; it is one chunk, or the parts of a long declaration in their order."""
     row, first = rows[0], int(corpus.start_lines[rows[0]])
-    own_name = corpus.value("qualified_name", row)
+    own_name = corpus.get_value("qualified_name", row)
     lines = "\n".join(texts).split("\n")[result["start_line"] - first : result["end_line"] - first + 1]
-    whole = result["symbol"] in ("", own_name)
-    return Piece(
+    is_whole_chunk = result["symbol"] in ("", own_name)
+    return Snippet(
         chunk_id=result["chunk_id"],
-        path=corpus.value("path", row),
+        path=corpus.get_value("path", row),
         start_line=result["start_line"],
         end_line=result["end_line"],
         name=result["symbol"] or own_name,
-        kind=corpus.value("kind", row) if whole else corpus.symbols.kind_of(row, result["symbol"]),
-        language=corpus.value("language", row),
-        signature=corpus.value("signature", row) if whole else lines[0].strip() if lines else "",
-        docstring=corpus.value("docstring", row) if whole else "",
-        summary=corpus.value("summary", row) if whole else "",
+        kind=corpus.get_value("kind", row) if is_whole_chunk else corpus.symbols.find_kind(row, result["symbol"]),
+        language=corpus.get_value("language", row),
+        signature=corpus.get_value("signature", row) if is_whole_chunk else lines[0].strip() if lines else "",
+        docstring=corpus.get_value("docstring", row) if is_whole_chunk else "",
+        summary=corpus.get_value("summary", row) if is_whole_chunk else "",
         text="\n".join(lines),
         score=result["score"],
-        looked_up=result["channels"].get("lookup", 0.0) >= _KNOWN,
+        is_looked_up=result["channels"].get("lookup", 0.0) >= _MIN_LOOKUP_SCORE,
     )

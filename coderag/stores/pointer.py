@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from coderag.errors import IndexVersionError, StoreError
-from coderag.stores.disk import replace_file, storage_errors
+from coderag.stores.disk import map_storage_errors, replace_file
 from coderag.stores.graph_tables import GRAPH_TABLES
 
 FORMAT_VERSION = 1
@@ -23,8 +23,8 @@ FORMAT_DIRECTORY = f"v{FORMAT_VERSION}"
 POINTER_FILE = "CURRENT"
 REBUILD_HINT = "Run `coderag index --full` to build the index anew."
 
-_GRAPH: Final = ("nodes", "edges")  # the tables of the code graph that queries read
-_FORMAT_NAME = re.compile(r"v(\d+)").fullmatch
+_QUERIED_GRAPH_TABLES: Final = ("nodes", "edges")  # the tables of the code graph that queries read
+_match_format_name = re.compile(r"v(\d+)").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,15 @@ class Pointer:
 
     def has_same_graph(self, other: "Pointer") -> bool:
         """Whether another generation has this one's code graph, in the same place."""
-        return self.has_same_files(other) and all(self.tables.get(name) == other.tables.get(name) for name in _GRAPH)
+        return self.has_same_files(other) and all(
+            self.tables.get(name) == other.tables.get(name) for name in _QUERIED_GRAPH_TABLES
+        )
 
     def retains(self, other: "Pointer") -> bool:
         """Whether the files of an earlier generation still exist."""
-        return any((one.generation, one.tables) == (other.generation, other.tables) for one in self.retained)
+        return any(
+            (retired.generation, retired.tables) == (other.generation, other.tables) for retired in self.retained
+        )
 
 
 def read_pointer(index_directory: Path) -> Pointer | None:
@@ -120,15 +124,15 @@ def read_pointer(index_directory: Path) -> Pointer | None:
     """
     path = index_directory / FORMAT_DIRECTORY / POINTER_FILE
     try:
-        with storage_errors(f"read {path}"):
+        with map_storage_errors(f"read {path}"):
             text = path.read_bytes()
     except StoreError as error:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
-            _refuse_other_formats(index_directory)
+            _reject_other_formats(index_directory)
             return None
         raise
     try:
-        return _parse(text)
+        return _parse_pointer(text)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"The index's pointer {path} is damaged: {error!r}"
         raise StoreError(message, hint=REBUILD_HINT) from error
@@ -146,11 +150,11 @@ def utc_now() -> str:
 
 
 @lru_cache(16)  # it is read for each question, and seldom another one
-def _parse(text: bytes) -> Pointer:
+def _parse_pointer(text: bytes) -> Pointer:
     raw: dict[str, Any] = json.loads(text)
     pointer = Pointer(
         generation=int(raw["generation"]),
-        tables=_versions(raw["tables"]),
+        tables=_parse_versions(raw["tables"]),
         lexical=str(raw["lexical"]),
         embedding=EmbeddingInfo(
             str(raw["embedding"]["provider"]), str(raw["embedding"]["model"]), int(raw["embedding"]["dimension"])
@@ -164,7 +168,7 @@ def _parse(text: bytes) -> Pointer:
         edges=int(raw.get("edges", 0)),
         retained=tuple(
             RetiredGeneration(
-                int(old["generation"]), _versions(old["tables"]), str(old["lexical"]), str(old["retired"])
+                int(old["generation"]), _parse_versions(old["tables"]), str(old["lexical"]), str(old["retired"])
             )
             for old in raw.get("retained", ())
         ),
@@ -178,20 +182,20 @@ def _parse(text: bytes) -> Pointer:
     return pointer
 
 
-def _versions(raw: dict[str, Any]) -> dict[str, int]:
+def _parse_versions(raw: dict[str, Any]) -> dict[str, int]:
     return {"chunks": int(raw["chunks"]), "files": int(raw["files"])} | {
         name: int(raw[name]) for name in GRAPH_TABLES if name in raw
     }
 
 
-def _refuse_other_formats(index_directory: Path) -> None:
+def _reject_other_formats(index_directory: Path) -> None:
     """Raise if the directory holds an index that only other versions of CodeRAG can read."""
     if not index_directory.is_dir():
         return
     formats = sorted(
         int(match[1])
         for entry in index_directory.iterdir()
-        if (match := _FORMAT_NAME(entry.name)) and (entry / POINTER_FILE).is_file()
+        if (match := _match_format_name(entry.name)) and (entry / POINTER_FILE).is_file()
     )
     if not formats:
         return

@@ -26,43 +26,43 @@ class IndexSnapshot(Protocol):
         """What the generation is: its number, embedding model, root hash and so on."""
         ...
 
-    def chunks(self, columns: Sequence[str] | None = None) -> "pa.Table":
+    def read_chunks(self, columns: Sequence[str] | None = None) -> "pa.Table":
         """Return columns of the chunk table; by default ``id`` and the metadata, without text and vector."""
         ...
 
-    def vectors(self) -> FloatArray:
+    def read_vectors(self) -> FloatArray:
         """Return float32 (n_chunks, dimension), normalised."""
         ...
 
-    def texts(self, rows: Sequence[int]) -> list[str]:
+    def read_texts(self, rows: Sequence[int]) -> list[str]:
         """Return the texts of some chunks, in the order of the rows given."""
         ...
 
-    def counts(self) -> FieldCounts:
+    def read_counts(self) -> FieldCounts:
         """Return the term counts of all chunks."""
         ...
 
-    def terms(self) -> list[str]:
+    def read_terms(self) -> list[str]:
         """Return the vocabulary; column j of the counts belongs to term j."""
         ...
 
-    def files(self) -> list[FileRecord]:
+    def read_files(self) -> list[FileRecord]:
         """Return the record of every candidate file."""
         ...
 
-    def file_vectors(self) -> tuple[FloatArray, FloatArray]:
+    def read_file_vectors(self) -> tuple[FloatArray, FloatArray]:
         """Return (content, path), each float32 (n_files, dimension) in the order of `files`, zeros if not indexed."""
         ...
 
-    def nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
+    def find_nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
         """Return rows and cosines of the nearest chunks, best first."""
         ...
 
-    def graph(self) -> GraphTables:
+    def read_graph(self) -> GraphTables:
         """Return the code graph without its facts."""
         ...
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def read_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that were attached at the commit, by name."""
         ...
 

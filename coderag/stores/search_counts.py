@@ -12,18 +12,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coderag.stores.disk import make_own_directory
+from coderag.stores.disk import create_index_directory
 
 if TYPE_CHECKING:
     from coderag.schema.query import Candidate
     from coderag.stores.corpus import Corpus
 
-_FILE: Final = "returned.jsonl"
-_EARLIER: Final = "returned.earlier.jsonl"
-_LARGEST_BYTES: Final = 1_000_000  # about 2,000 searches; then the file becomes the earlier one
-_LINES_AT_ONCE: Final = 16
+_LOG_FILE: Final = "returned.jsonl"
+_ROTATED_LOG_FILE: Final = "returned.earlier.jsonl"
+_MAX_LOG_BYTES: Final = 1_000_000  # about 2,000 searches; then the file becomes the earlier one
+_FLUSH_LINES: Final = 16
 
-Place = tuple[str, str]
+ResultKey = tuple[str, str]
 """A file's path, and the qualified name of a chunk in it: what an edit elsewhere leaves as it is."""
 
 
@@ -35,43 +35,43 @@ class SearchCounts:
         is_on: Whether to count; what was counted before can be read in any case.
     """
 
-    def __init__(self, index_directory: Path, *, is_on: bool = True) -> None:
-        self._is_on = is_on
-        self._log = _Log(index_directory)
+    def __init__(self, index_directory: Path, *, is_enabled: bool = True) -> None:
+        self._is_enabled = is_enabled
+        self._log = _BufferedLog(index_directory)
         weakref.finalize(self, self._log.flush)  # also at the end of the process
 
-    def note(self, places: Iterable[Place]) -> None:
+    def record_keys(self, keys: Iterable[ResultKey]) -> None:
         """Count what one search returned."""
-        self._log.add(json.dumps([*places], ensure_ascii=False))
+        self._log.add(json.dumps([*keys], ensure_ascii=False))
 
-    def note_results(self, corpus: "Corpus", results: "Sequence[Candidate]") -> None:
+    def record_results(self, corpus: "Corpus", results: "Sequence[Candidate]") -> None:
         """Count the results of one search."""
-        if not self._is_on:
+        if not self._is_enabled:
             return
-        rows = [corpus.row_of[result["chunk_id"]] for result in results]
-        self.note((corpus.value("path", row), corpus.value("qualified_name", row)) for row in rows)
+        rows = [corpus.rows_by_id[result["chunk_id"]] for result in results]
+        self.record_keys((corpus.get_value("path", row), corpus.get_value("qualified_name", row)) for row in rows)
 
-    def read(self) -> Counter[Place]:
+    def read_counts(self) -> Counter[ResultKey]:
         """Return how often each place was returned, as far as that is still known."""
         self._log.flush()
-        return Counter(place for line in self._log.lines() for place in _places(line))
+        return Counter(key for line in self._log.read_lines() for key in _parse_keys(line))
 
 
-class _Log:
+class _BufferedLog:
     """Lines in a file, which are kept in memory until there are some."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._lines: list[str] = []
         self._lock = threading.Lock()
-        self._is_off = False
+        self._is_disabled = False
 
     def add(self, line: str) -> None:
         with self._lock:
-            if not self._is_off:
+            if not self._is_disabled:
                 self._lines.append(line)
-            is_time = len(self._lines) >= _LINES_AT_ONCE
-        if is_time:
+            is_full = len(self._lines) >= _FLUSH_LINES
+        if is_full:
             self.flush()
 
     def flush(self) -> None:
@@ -79,24 +79,24 @@ class _Log:
             lines, self._lines = self._lines, []
             if not lines or not self._directory.is_dir():
                 return
-            path = self._directory / _FILE
+            path = self._directory / _LOG_FILE
             try:
-                make_own_directory(self._directory)
+                create_index_directory(self._directory)
                 with path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                     file.write("".join(f"{line}\n" for line in lines))
                     size = file.tell()
-                if size > _LARGEST_BYTES:
-                    path.replace(self._directory / _EARLIER)
+                if size > _MAX_LOG_BYTES:
+                    path.replace(self._directory / _ROTATED_LOG_FILE)
             except OSError:
-                self._is_off = True
+                self._is_disabled = True
 
-    def lines(self) -> Iterator[str]:
-        for name in (_EARLIER, _FILE):
+    def read_lines(self) -> Iterator[str]:
+        for name in (_ROTATED_LOG_FILE, _LOG_FILE):
             with suppress(OSError):
                 yield from (self._directory / name).read_text(encoding="utf-8", errors="replace").splitlines()
 
 
-def _places(line: str) -> list[Place]:
+def _parse_keys(line: str) -> list[ResultKey]:
     """Return the places of a line; none of one that was cut or is from elsewhere."""
     try:
         return [(str(path), str(name)) for path, name in json.loads(line)]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from coderag.errors import StoreError
 from coderag.schema.chunks import FileRecord
 from coderag.stores import arrow, lexical_files, tables
-from coderag.stores.disk import storage_errors
+from coderag.stores.disk import map_storage_errors
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.generation_files import check_files
-from coderag.stores.graph_tables import GraphTables, empty_graph
+from coderag.stores.graph_tables import GraphTables, build_empty_graph
 from coderag.stores.pointer import FORMAT_DIRECTORY, REBUILD_HINT, Pointer, read_pointer
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Snapshot:
     def __init__(self, directory: Path, pointer: Pointer) -> None:
         self.pointer = pointer
         self._directory = directory
-        self._facts_ahead: pa.Table | None = None
+        self._prefetched_facts: pa.Table | None = None
 
     def __len__(self) -> int:
         return self.pointer.chunks
@@ -53,7 +53,7 @@ class Snapshot:
         """The index's directory."""
         return self._directory
 
-    def chunks(self, columns: Sequence[str] | None = None) -> "pa.Table":
+    def read_chunks(self, columns: Sequence[str] | None = None) -> "pa.Table":
         """Return columns of the chunk table, row by row.
 
         Args:
@@ -63,53 +63,53 @@ class Snapshot:
             return self._metadata
         if "_metadata" in self.__dict__ and set(columns) <= set(CHUNK_COLUMNS):
             return self._metadata.select(list(columns))
-        with self._reading("the chunks"):
+        with self._map_read_errors("the chunks"):
             return self._chunk_dataset.to_table(columns=list(columns))
 
-    def vectors(self) -> FloatArray:
+    def read_vectors(self) -> FloatArray:
         """Return the vectors: float32 (n_chunks, dimension), normalised, read-only."""
         return self._vectors
 
-    def texts(self, rows: Sequence[int]) -> list[str]:
+    def read_texts(self, rows: Sequence[int]) -> list[str]:
         """Return the texts of some chunks, in the order of the rows given."""
         if not len(rows):
             return []
-        wanted = [int(row) for row in rows]
-        if min(wanted) < 0 or max(wanted) >= len(self):
+        row_numbers = [int(row) for row in rows]
+        if min(row_numbers) < 0 or max(row_numbers) >= len(self):
             message = f"row out of range: the index has {len(self)} chunks"
             raise IndexError(message)
-        with self._reading("texts"):
-            texts: list[str] = self._chunk_dataset.take(wanted, columns=["text"]).column(0).to_pylist()
+        with self._map_read_errors("texts"):
+            texts: list[str] = self._chunk_dataset.take(row_numbers, columns=["text"]).column(0).to_pylist()
         return texts
 
     def take(self, rows: "NDArray[np.integer]", columns: Sequence[str]) -> "pa.Table":
         """Return columns of some chunks, in the order of the rows given; nothing is read of the others."""
-        with self._reading("some chunks"):
+        with self._map_read_errors("some chunks"):
             return self._chunk_dataset.take(rows.tolist(), columns=list(columns))
 
-    def counts(self) -> FieldCounts:
+    def read_counts(self) -> FieldCounts:
         """Return the term counts, row by row."""
         return self._counts
 
-    def terms(self) -> list[str]:
+    def read_terms(self) -> list[str]:
         """Return the vocabulary; column j of the counts belongs to term j."""
         return self._terms
 
-    def files(self) -> list[FileRecord]:
+    def read_files(self) -> list[FileRecord]:
         """Return the record of every candidate file, in the order in which they were committed."""
         return self._files
 
-    def file_paths(self) -> list[str]:
+    def read_file_paths(self) -> list[str]:
         """Return the paths of `files`, without the rest of them."""
-        with self._reading("the files"):
+        with self._map_read_errors("the files"):
             paths: list[str] = self._file_dataset.to_table(columns=["path"])["path"].to_pylist()
         return paths
 
-    def file_vectors(self) -> tuple[FloatArray, FloatArray]:
+    def read_file_vectors(self) -> tuple[FloatArray, FloatArray]:
         """Return (content, path), each float32 (n_files, dimension) in the order of `files`, zeros if not indexed."""
         return self._file_vectors
 
-    def nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
+    def find_nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
         """Return the nearest chunks by Lance's own search, for an index too large for a resident matrix.
 
         Args:
@@ -126,27 +126,27 @@ class Snapshot:
             raise StoreError(message)
         if not len(self) or k <= 0 or not query.any():
             return []
-        with self._reading("nearest chunks"):
-            return tables.nearest_rows(self._chunk_dataset, self._addresses, query, k, where)
+        with self._map_read_errors("nearest chunks"):
+            return tables.find_nearest_rows(self._chunk_dataset, self._addresses, query, k, where)
 
-    def graph(self) -> GraphTables:
+    def read_graph(self) -> GraphTables:
         """Return the code graph without its facts; an empty one of a generation that was committed without."""
         return self._graph
 
-    def facts(self) -> "pa.Table":
+    def read_facts(self) -> "pa.Table":
         """Return the facts that the code graph was made from, one row a file: much that is not kept."""
-        ahead, self._facts_ahead = self._facts_ahead, None
-        if ahead is not None:
-            return ahead
-        with self._reading("the facts"):
-            return self._graph_table("facts") or empty_graph().facts
+        prefetched, self._prefetched_facts = self._prefetched_facts, None
+        if prefetched is not None:
+            return prefetched
+        with self._map_read_errors("the facts"):
+            return self._read_graph_table("facts") or build_empty_graph().facts
 
-    def read_ahead(self) -> None:
+    def prefetch(self) -> None:
         """Read what an update needs, so that it is there when it is asked for; the facts once."""
-        self.counts()
-        self.file_vectors()
-        self.graph()
-        self._facts_ahead = self.facts()
+        self.read_counts()
+        self.read_file_vectors()
+        self.read_graph()
+        self._prefetched_facts = self.read_facts()
 
     def check_files(self) -> None:
         """Refuse a generation of whose files one is missing, cut short or overwritten at its end: takes milliseconds.
@@ -154,105 +154,106 @@ class Snapshot:
         Raises:
             StoreError: It cannot be read whole.
         """
-        with self._reading("the files' sizes"):
-            check_files(self._directory, self.pointer, ends=True)
+        with self._map_read_errors("the files' sizes"):
+            check_files(self._directory, self.pointer, check_checksums=True)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def read_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that were attached at the commit, by name (memory-mapped, read-only)."""
         return self._attached
 
     @cached_property
     def _chunk_dataset(self) -> "lance.LanceDataset":
-        with self._reading("the chunks"):
-            return self._opened("chunks")
+        with self._map_read_errors("the chunks"):
+            return self._open_table("chunks")
 
     @cached_property
     def _file_dataset(self) -> "lance.LanceDataset":
-        with self._reading("the files"):
-            return self._opened("files")
+        with self._map_read_errors("the files"):
+            return self._open_table("files")
 
     @cached_property
     def _graph(self) -> GraphTables:
-        empty = empty_graph()
-        with self._reading("the code graph"):
+        empty = build_empty_graph()
+        with self._map_read_errors("the code graph"):
             return empty._replace(
-                nodes=self._graph_table("nodes") or empty.nodes, edges=self._graph_table("edges") or empty.edges
+                nodes=self._read_graph_table("nodes") or empty.nodes,
+                edges=self._read_graph_table("edges") or empty.edges,
             )
 
-    def _graph_table(self, name: str) -> "pa.Table | None":
-        return self._opened(name).to_table() if name in self.pointer.tables else None
+    def _read_graph_table(self, name: str) -> "pa.Table | None":
+        return self._open_table(name).to_table() if name in self.pointer.tables else None
 
-    def _opened(self, name: str) -> "lance.LanceDataset":
+    def _open_table(self, name: str) -> "lance.LanceDataset":
         """Open a table whose files Lance can trust."""
-        check_files(self._directory, self.pointer, within=f"lance/{name}.lance", ends=True)
-        return tables.LanceTable(table_path(self._directory, name)).open(self.pointer.tables[name])
+        check_files(self._directory, self.pointer, subdirectory=f"lance/{name}.lance", check_checksums=True)
+        return tables.LanceTable(build_table_path(self._directory, name)).open(self.pointer.tables[name])
 
     @cached_property
     def _addresses(self) -> NDArray[np.uint64]:
-        return tables.row_addresses(self._chunk_dataset)
+        return tables.read_row_addresses(self._chunk_dataset)
 
     @cached_property
     def _metadata(self) -> "pa.Table":
-        with self._reading("the chunks"):
+        with self._map_read_errors("the chunks"):
             return self._chunk_dataset.to_table(columns=list(CHUNK_COLUMNS))
 
     @cached_property
     def _vectors(self) -> FloatArray:
-        with self._reading("the vectors"):
+        with self._map_read_errors("the vectors"):
             matrix = tables.scan_vectors(self._chunk_dataset, self.pointer.embedding.dimension)
         matrix.setflags(write=False)
         return matrix
 
     @cached_property
     def _counts(self) -> FieldCounts:
-        with self._reading("the term counts"):
+        with self._map_read_errors("the term counts"):
             counts, stored = lexical_files.read_counts(self._arrays_directory, len(self._terms))
-        actual = lexical_files.RowIds.of(self.chunks(["id"])["id"])
-        return counts if stored.same_as(actual) else counts.select(_rejoined(stored, actual))
+        actual = lexical_files.RowIds.from_column(self.read_chunks(["id"])["id"])
+        return counts if stored.equals(actual) else counts.select(_match_rows_by_id(stored, actual))
 
     @cached_property
     def _terms(self) -> list[str]:
-        with self._reading("the vocabulary"):
+        with self._map_read_errors("the vocabulary"):
             # A term lost from its end leaves arrays that fit together.
-            check_files(self._directory, self.pointer, within=self.pointer.lexical, ends=True)
+            check_files(self._directory, self.pointer, subdirectory=self.pointer.lexical, check_checksums=True)
             return lexical_files.read_terms(self._arrays_directory)
 
     @cached_property
     def _attached(self) -> dict[str, NDArray[Any]]:
-        with self._reading("arrays"):
+        with self._map_read_errors("arrays"):
             return lexical_files.read_attached(self._arrays_directory)
 
     @cached_property
     def _files(self) -> list[FileRecord]:
-        with self._reading("the files"):
+        with self._map_read_errors("the files"):
             stored = set(self._file_dataset.schema.names)  # an index of an earlier version lacks some
             columns = [name for name in FileRecord.__slots__ if name in stored]
-            return arrow.table_to_files(self._file_dataset.to_table(columns=columns))
+            return arrow.to_file_records(self._file_dataset.to_table(columns=columns))
 
     @cached_property
     def _file_vectors(self) -> tuple[FloatArray, FloatArray]:
-        with self._reading("the files' vectors"):
+        with self._map_read_errors("the files' vectors"):
             table = self._file_dataset.to_table(columns=["vector", "path_vector"])
             dimension = self.pointer.embedding.dimension
-            content = arrow.file_vector_matrix(table["vector"], dimension)
-            return content, arrow.file_vector_matrix(table["path_vector"], dimension)
+            content = arrow.to_file_vector_matrix(table["vector"], dimension)
+            return content, arrow.to_file_vector_matrix(table["path_vector"], dimension)
 
     @property
     def _arrays_directory(self) -> Path:
         return self._directory / FORMAT_DIRECTORY / self.pointer.lexical
 
     @contextmanager
-    def _reading(self, what: str) -> Iterator[None]:
+    def _map_read_errors(self, subject: str) -> Iterator[None]:
         """Translate errors; say so if the reason is that this generation was replaced and its files deleted."""
         try:
-            with storage_errors(f"read {what} of generation {self.pointer.generation}", hint=REBUILD_HINT):
+            with map_storage_errors(f"read {subject} of generation {self.pointer.generation}", hint=REBUILD_HINT):
                 yield
         except StoreError as error:
             current = read_pointer(self._directory)
             if current is None or current.generation == self.pointer.generation:
                 raise
-            kept = {old.generation for old in current.retained}
-            if self.pointer.generation in kept and self._arrays_directory.exists():  # else a commit is deleting it
+            retained = {old.generation for old in current.retained}
+            if self.pointer.generation in retained and self._arrays_directory.exists():  # else a commit is deleting it
                 raise
             message = (
                 f"Generation {self.pointer.generation} of the index was replaced by {current.generation} and deleted"
@@ -260,20 +261,20 @@ class Snapshot:
             raise StoreError(message, hint="Open the index again.") from error
 
 
-def table_path(directory: Path, name: str) -> Path:
+def build_table_path(directory: Path, name: str) -> Path:
     """Return where a table lives in an index's directory."""
     return directory / FORMAT_DIRECTORY / "lance" / f"{name}.lance"
 
 
-def _rejoined(stored: lexical_files.RowIds, actual: lexical_files.RowIds) -> NDArray[np.int64]:
+def _match_rows_by_id(stored: lexical_files.RowIds, actual: lexical_files.RowIds) -> NDArray[np.int64]:
     """Return for each actual row the stored row of the same id; equal ids are taken in order."""
-    places: dict[bytes, list[int]] = {}
+    rows_by_id: dict[bytes, list[int]] = {}
     for row, chunk_id in enumerate(stored.tolist()):
-        places.setdefault(chunk_id, []).append(row)
-    for rows in places.values():
+        rows_by_id.setdefault(chunk_id, []).append(row)
+    for rows in rows_by_id.values():
         rows.reverse()
     try:
-        return np.array([places[chunk_id].pop() for chunk_id in actual.tolist()], np.int64)
+        return np.array([rows_by_id[chunk_id].pop() for chunk_id in actual.tolist()], np.int64)
     except (KeyError, IndexError) as error:
         message = "The term counts belong to other chunks than the chunk table has"
         raise StoreError(message, hint=REBUILD_HINT) from error

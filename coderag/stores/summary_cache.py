@@ -5,7 +5,7 @@ cache, which all working trees of a repository share. Unlike that cache it is ne
 batch is stored as soon as it has come, all of it or, when the process is killed, none.
 
 A *subject* is the hash of what was shown of a piece of code, a *maker* who wrote of it: the key of the prompt and the model's
-name, or `IMPORTED` and a name. Of several sentences for one subject the last one holds.
+name, or `IMPORTED_MAKER_PREFIX` and a name. Of several sentences for one subject the last one holds.
 """
 
 import sqlite3
@@ -19,17 +19,17 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from coderag.errors import StoreError
-from coderag.stores.disk import make_own_directory, storage_errors
+from coderag.stores.disk import create_index_directory, map_storage_errors
 
 FILE_NAME: Final = "summaries-v1.sqlite"
 """The number is that of the format; files of others are left alone."""
 
-IMPORTED: Final = "imported "
+IMPORTED_MAKER_PREFIX: Final = "imported "
 """Begins the maker of a sentence that came from a file; such a one counts as made by whichever model is asked for."""
 
-_WAIT_S = 10.0  # for another process's transaction
-_A_QUERY = 500  # subjects; SQLite's limit of parameters was 999 once
-_SCHEMA: Final = (
+_LOCK_TIMEOUT_S = 10.0  # for another process's transaction
+_MAX_SUBJECTS_PER_QUERY = 500  # subjects; SQLite's limit of parameters was 999 once
+_SCHEMA_STATEMENTS: Final = (
     "CREATE TABLE IF NOT EXISTS summaries (subject TEXT NOT NULL, maker TEXT NOT NULL, sentence TEXT NOT NULL,"
     " input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, made_ns INTEGER NOT NULL,"
     " PRIMARY KEY (subject, maker)) WITHOUT ROWID",
@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SummaryEntry:
     """A sentence of one subject, with its share of the tokens of the request that brought it."""
 
     subject: str
@@ -53,7 +53,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class SummaryFailure:
     """What went wrong with one subject the last time, how often it has, and when that was (nanoseconds of the epoch)."""
 
     message: str
@@ -61,7 +61,7 @@ class Failure:
     failed_ns: int
 
 
-def maker_name(maker: str) -> str:
+def parse_maker_name(maker: str) -> str:
     """Return the name of the model, or whose an import was."""
     return maker.partition(" ")[2]
 
@@ -94,51 +94,54 @@ class SummaryCache:
         """Whether anything was ever stored."""
         return self._path.exists()
 
-    def latest(self, subjects: Iterable[str]) -> dict[str, str]:
+    def find_latest(self, subjects: Iterable[str]) -> dict[str, str]:
         """Return the last sentence of each subject that has one."""
         query = "SELECT subject, sentence FROM summaries WHERE subject IN ({}) ORDER BY made_ns"
         return dict(self._select(query, subjects))
 
-    def made_by(self, maker: str, subjects: Iterable[str]) -> set[str]:
+    def find_subjects_by_maker(self, maker: str, subjects: Iterable[str]) -> set[str]:
         """Return the subjects that this maker wrote of, or that were imported."""
         query = "SELECT subject FROM summaries WHERE subject IN ({}) AND (maker = ? OR maker GLOB ?)"
-        return {row[0] for row in self._select(query, subjects, maker, f"{IMPORTED}*")}
+        return {row[0] for row in self._select(query, subjects, maker, f"{IMPORTED_MAKER_PREFIX}*")}
 
-    def makers(self, subjects: Iterable[str]) -> dict[str, str]:
+    def find_makers(self, subjects: Iterable[str]) -> dict[str, str]:
         """Return who wrote the last sentence of each subject that has one."""
         query = "SELECT subject, maker FROM summaries WHERE subject IN ({}) ORDER BY made_ns"
         return dict(self._select(query, subjects))
 
-    def failures(self, maker: str, subjects: Iterable[str]) -> dict[str, Failure]:
+    def find_failures(self, maker: str, subjects: Iterable[str]) -> dict[str, SummaryFailure]:
         """Return what went wrong with the subjects that this maker has failed at and not yet written of."""
         query = "SELECT subject, message, attempts, failed_ns FROM failures WHERE subject IN ({}) AND maker = ?"
-        return {row[0]: Failure(*row[1:]) for row in self._select(query, subjects, maker)}
+        return {row[0]: SummaryFailure(*row[1:]) for row in self._select(query, subjects, maker)}
 
-    def put(self, maker: str, written: Sequence[Written]) -> None:
+    def put(self, maker: str, entries: Sequence[SummaryEntry]) -> None:
         """Store sentences as the last ones of their subjects; their failures are forgotten."""
-        if not written:
+        if not entries:
             return
         now = time.time_ns()
 
-        def store(connection: sqlite3.Connection) -> None:
+        def insert_entries(connection: sqlite3.Connection) -> None:
             connection.executemany(
                 "INSERT OR REPLACE INTO summaries VALUES (?, ?, ?, ?, ?, ?)",
-                [(one.subject, maker, one.sentence, one.input_tokens, one.output_tokens, now) for one in written],
+                [
+                    (entry.subject, maker, entry.sentence, entry.input_tokens, entry.output_tokens, now)
+                    for entry in entries
+                ],
             )
             connection.executemany(
-                "DELETE FROM failures WHERE subject = ? AND maker = ?", [(one.subject, maker) for one in written]
+                "DELETE FROM failures WHERE subject = ? AND maker = ?", [(entry.subject, maker) for entry in entries]
             )
 
-        self._write(store)
+        self._write(insert_entries)
 
-    def prefer(self, maker: str, subjects: Iterable[str]) -> None:
+    def prefer_maker(self, maker: str, subjects: Iterable[str]) -> None:
         """Make the sentences that a maker wrote of these subjects earlier the last ones."""
         rows = [(time.time_ns(), subject, maker) for subject in subjects]
         if rows:
             query = "UPDATE summaries SET made_ns = ? WHERE subject = ? AND maker = ?"
             self._write(lambda connection: connection.executemany(query, rows))
 
-    def fail(self, maker: str, messages: Mapping[str, str]) -> None:
+    def record_failures(self, maker: str, messages: Mapping[str, str]) -> None:
         """Record what went wrong, by subject."""
         if messages:
             now = time.time_ns()
@@ -149,12 +152,12 @@ class SummaryCache:
             rows = [(subject, maker, message, now) for subject, message in messages.items()]
             self._write(lambda connection: connection.executemany(query, rows))
 
-    def note_speed(self, model: str, pieces: int, seconds: float) -> None:
+    def record_speed(self, model: str, summary_count: int, seconds: float) -> None:
         """Record how long a model took for so many pieces, in place of what was recorded."""
-        row = (model, pieces, seconds)
+        row = (model, summary_count, seconds)
         self._write(lambda connection: connection.execute("INSERT OR REPLACE INTO speeds VALUES (?, ?, ?)", row))
 
-    def seconds_a_piece(self, model: str) -> float | None:
+    def estimate_seconds_per_summary(self, model: str) -> float | None:
         """Return how long a model took for a piece in the last run; None if that is not known."""
         rows = self._read(
             lambda connection: connection.execute(
@@ -178,39 +181,41 @@ class SummaryCache:
         unique = list(dict.fromkeys(subjects))
 
         def select(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-            found: list[tuple[Any, ...]] = []
-            for start in range(0, len(unique), _A_QUERY):
-                some = unique[start : start + _A_QUERY]
-                found += connection.execute(query.format(",".join("?" * len(some))), (*some, *more))
-            return found
+            rows: list[tuple[Any, ...]] = []
+            for start in range(0, len(unique), _MAX_SUBJECTS_PER_QUERY):
+                batch = unique[start : start + _MAX_SUBJECTS_PER_QUERY]
+                rows += connection.execute(query.format(",".join("?" * len(batch))), (*batch, *more))
+            return rows
 
         return self._read(select) if unique else []
 
-    def _read(self, work: Callable[[sqlite3.Connection], list[Result]]) -> list[Result]:
-        with self._lock, _sqlite_errors(f"read {self._path}"):
-            return work(self._connected()) if self.exists else []
+    def _read(self, operation: Callable[[sqlite3.Connection], list[Result]]) -> list[Result]:
+        with self._lock, _map_sqlite_errors(f"read {self._path}"):
+            return operation(self._connect()) if self.exists else []
 
-    def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        with self._lock, _sqlite_errors(f"write {self._path}"):
-            connection = self._connected()
+    def _write(self, operation: Callable[[sqlite3.Connection], object]) -> None:
+        with self._lock, _map_sqlite_errors(f"write {self._path}"):
+            connection = self._connect()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                work(connection)
+                operation(connection)
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            make_own_directory(self._path.parent)
-            connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+            create_index_directory(self._path.parent)
+            connection = sqlite3.connect(
+                self._path, timeout=_LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
+            )
             try:
                 connection.execute("PRAGMA trusted_schema = OFF")  # the file may have come with the repository
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")  # enough with a write-ahead log
-                for statement in _SCHEMA:
+                for statement in _SCHEMA_STATEMENTS:
                     connection.execute(statement)
             except BaseException:
                 connection.close()
@@ -220,12 +225,12 @@ class SummaryCache:
 
 
 @contextmanager
-def _sqlite_errors(action: str) -> Iterator[None]:
+def _map_sqlite_errors(action: str) -> Iterator[None]:
     hint = (
         "Another process may be using it; if it is damaged, move it away: it is begun anew, but its summaries are lost."
     )
     try:
-        with storage_errors(action):
+        with map_storage_errors(action):
             yield
     except sqlite3.Error as error:
         raise StoreError(f"Cannot {action}: {error}", hint=hint) from error

@@ -11,25 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.schema.chunks import SymbolRecord
-from coderag.stores.spellings import SIMILAR, Spelling, Spellings
+from coderag.stores.spellings import MIN_SIMILARITY, Spelling, SpellingIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _SEPARATORS = re.compile(r"::|->|[.#\\/:]")
-_LESS_MEANT: Final = frozenset({"key", "rule", "section", "impl"})
+_DEMOTED_KINDS: Final = frozenset({"key", "rule", "section", "impl"})
 """Kinds that are meant less often than others of the name: a function ``store`` rather than a service of that name in a
 configuration file, a type rather than what is implemented for it elsewhere."""
-_LESS_MEANT_FACTOR = 0.9
-_MUCH_LESS_LIKE = 0.08  # of quality, to the likeliest: a letter of ten more that is another one
-_REMEMBERED = 64  # names whose declarations are kept
-_EXACT, EXACT_OTHER_SCOPE, _FOLDED, _FOLDED_OTHER_SCOPE = 1.0, 0.8, 0.7, 0.5
+_DEMOTED_KIND_FACTOR = 0.9
+_MAX_QUALITY_GAP = 0.08  # of quality, to the likeliest: a letter of ten more that is another one
+_MEMO_CAPACITY = 64  # names whose declarations are kept
+_EXACT_QUALITY, EXACT_OTHER_SCOPE_QUALITY, _FOLDED_QUALITY, _FOLDED_OTHER_SCOPE_QUALITY = 1.0, 0.8, 0.7, 0.5
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name without case and underscores: ``max_size`` = ``maxSize`` = ``MAX_SIZE``."""
     return name.replace("_", "").casefold()
 
@@ -52,7 +52,7 @@ class SymbolMatch:
     quality: float
 
 
-class _Remembered(Generic[Key, Value]):
+class _Memo(Generic[Key, Value]):
     """What was asked for last.
 
     A cache of `functools` around a method would hold its object in a cycle, and with it a whole generation in memory until
@@ -62,12 +62,12 @@ class _Remembered(Generic[Key, Value]):
     def __init__(self) -> None:
         self._values: dict[Key, Value] = {}
 
-    def get(self, key: Key, make: Callable[[Key], Value]) -> Value:
+    def get_or_compute(self, key: Key, compute: Callable[[Key], Value]) -> Value:
         """Return the value of a key, made if it is not remembered."""
         value = self._values.get(key)
         if value is None:
-            value = make(key)
-            if len(self._values) >= _REMEMBERED:
+            value = compute(key)
+            if len(self._values) >= _MEMO_CAPACITY:
                 self._values.clear()
             self._values[key] = value
         return value
@@ -81,30 +81,30 @@ class SymbolTable:
         scopes: Returns for a chunk words that may qualify its names beside their own scope: the parts of its path.
     """
 
-    def __init__(self, symbols: "pa.ListArray", scopes: Callable[[int], Sequence[str]]) -> None:
-        self._scopes = scopes
+    def __init__(self, symbols: "pa.ListArray", get_path_scopes: Callable[[int], Sequence[str]]) -> None:
+        self._get_path_scopes = get_path_scopes
         # Several steps of one query ask for the same name, and a common one (``run``) is declared hundreds of times.
-        self._found: _Remembered[tuple[str, ...], list[SymbolMatch]] = _Remembered()
-        self._found_near: _Remembered[str, list[Spelling]] = _Remembered()
+        self._match_memo: _Memo[tuple[str, ...], list[SymbolMatch]] = _Memo()
+        self._spelling_memo: _Memo[str, list[Spelling]] = _Memo()
         # A record is made when it is asked for: fifty thousand dicts would take a third of opening an index.
         self._records: pa.StructArray = symbols.flatten()
         self._rows: NDArray[np.int64] = symbols.value_parent_indices().to_numpy()
-        self._by_name: dict[str, list[int]] = defaultdict(list)
+        self._positions_by_name: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self._records.field("name").to_pylist()):
             # ``module.exports``, ``#private``, ``Weather.Telemetry``
-            last = name if name.isidentifier() else (split_qualified(name) or [name])[-1]
-            self._by_name[last].append(position)
+            last_segment = name if name.isidentifier() else (split_qualified(name) or [name])[-1]
+            self._positions_by_name[last_segment].append(position)
 
     @cached_property
-    def _by_fold(self) -> dict[str, list[int]]:
+    def _positions_by_fold(self) -> dict[str, list[int]]:
         positions: dict[str, list[int]] = defaultdict(list)
-        for name, found in self._by_name.items():
-            positions[fold(name)] += found
+        for name, name_positions in self._positions_by_name.items():
+            positions[fold_name(name)] += name_positions
         return positions
 
     @cached_property
-    def _spellings(self) -> Spellings:
-        return Spellings(self._by_fold)
+    def _spelling_index(self) -> SpellingIndex:
+        return SpellingIndex(self._positions_by_fold)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -118,62 +118,78 @@ class SymbolTable:
         parts = split_qualified(name)
         if not parts:
             return []
-        return list(self._found.get(tuple(parts), self._find))
+        return list(self._match_memo.get_or_compute(tuple(parts), self._find_matches))
 
-    def _find(self, parts: tuple[str, ...]) -> list[SymbolMatch]:
+    def _find_matches(self, parts: tuple[str, ...]) -> list[SymbolMatch]:
         *qualifiers, last = parts
-        if positions := self._by_name.get(last):
-            qualities = _EXACT, EXACT_OTHER_SCOPE
+        if positions := self._positions_by_name.get(last):
+            qualities = _EXACT_QUALITY, EXACT_OTHER_SCOPE_QUALITY
         else:
-            positions, qualities = self._by_fold.get(fold(last), []), (_FOLDED, _FOLDED_OTHER_SCOPE)
+            positions, qualities = (
+                self._positions_by_fold.get(fold_name(last), []),
+                (_FOLDED_QUALITY, _FOLDED_OTHER_SCOPE_QUALITY),
+            )
         records = self._records.take(positions).to_pylist() if positions else []
         rows = self._rows[positions].tolist()
-        matches = [self._match(row, record, qualifiers, *qualities) for row, record in zip(rows, records, strict=True)]
+        matches = [
+            self._build_match(row, record, qualifiers, *qualities) for row, record in zip(rows, records, strict=True)
+        ]
         return sorted(matches, key=lambda match: (-match.quality, match.row, match.start_line))
 
-    def kind_of(self, row: int, qualified_name: str) -> str:
+    def find_kind(self, row: int, qualified_name: str) -> str:
         """Return the kind of a declaration in a chunk; empty if the chunk does not declare it."""
-        for position in self._by_name.get((split_qualified(qualified_name) or [""])[-1], ()):
+        for position in self._positions_by_name.get((split_qualified(qualified_name) or [""])[-1], ()):
             if self._rows[position] == row:
                 record: SymbolRecord = self._records[position].as_py()
                 if record["qualified_name"] == qualified_name:
                     return record["kind"]
         return ""
 
-    def declared_in(self, row: int, start_line: int, end_line: int) -> list[str]:
+    def list_declared_names(self, row: int, start_line: int, end_line: int) -> list[str]:
         """Return the qualified names of what a chunk declares in some of its lines, as they stand there."""
         records = self._records.take(np.flatnonzero(self._rows == row)).to_pylist()
-        inside = [one for one in records if one["start_line"] <= end_line and start_line <= one["end_line"]]
-        return [one["qualified_name"] for one in sorted(inside, key=lambda one: (one["start_line"], -one["end_line"]))]
+        overlapping = [
+            record for record in records if record["start_line"] <= end_line and start_line <= record["end_line"]
+        ]
+        return [
+            record["qualified_name"]
+            for record in sorted(overlapping, key=lambda record: (record["start_line"], -record["end_line"]))
+        ]
 
-    def similar(self, name: str, limit: int = 3) -> list[str]:
+    def suggest_names(self, name: str, limit: int = 3) -> list[str]:
         """Return the declared names that may be meant by one that is not declared, the likeliest first.
 
         Beside one that is spelt nearly so, others that are much less like it are not.
         """
-        found = self.near(name, limit)
-        least = found[0].quality - _MUCH_LESS_LIKE if found and found[0].quality >= SIMILAR else 0.0
-        return [near.word for near in found if near.quality >= least]
+        spellings = self.find_spellings(name, limit)
+        min_quality = (
+            spellings[0].quality - _MAX_QUALITY_GAP if spellings and spellings[0].quality >= MIN_SIMILARITY else 0.0
+        )
+        return [spelling.word for spelling in spellings if spelling.quality >= min_quality]
 
-    def near(self, name: str, limit: int = 3) -> list[Spelling]:
+    def find_spellings(self, name: str, limit: int = 3) -> list[Spelling]:
         """Return the declared names that differ from a name in a few letters, else those that it is short for.
 
         Case and underscores do not count.
         """
         parts = split_qualified(name)
-        return self._found_near.get(fold(parts[-1]), self._near)[:limit] if parts else []
+        return (
+            self._spelling_memo.get_or_compute(fold_name(parts[-1]), self._find_folded_spellings)[:limit]
+            if parts
+            else []
+        )
 
-    def _near(self, folded: str) -> list[Spelling]:
-        found = self._spellings.similar(folded) or self._spellings.longer(folded)
-        names = [self._records[self._by_fold[near.word][0]]["name"].as_py() for near in found]
-        return [Spelling(name, near.quality) for name, near in zip(names, found, strict=True)]
+    def _find_folded_spellings(self, folded: str) -> list[Spelling]:
+        spellings = self._spelling_index.find_similar(folded) or self._spelling_index.find_expansions(folded)
+        names = [self._records[self._positions_by_fold[spelling.word][0]]["name"].as_py() for spelling in spellings]
+        return [Spelling(name, spelling.quality) for name, spelling in zip(names, spellings, strict=True)]
 
-    def _match(
+    def _build_match(
         self, row: int, record: SymbolRecord, qualifiers: Sequence[str], same_scope: float, other_scope: float
     ) -> SymbolMatch:
-        quality = same_scope if self._in_scope(row, record, qualifiers) else other_scope
-        if record["kind"] in _LESS_MEANT:
-            quality *= _LESS_MEANT_FACTOR
+        quality = same_scope if self._is_in_scope(row, record, qualifiers) else other_scope
+        if record["kind"] in _DEMOTED_KINDS:
+            quality *= _DEMOTED_KIND_FACTOR
         return SymbolMatch(
             row=row,
             name=record["name"],
@@ -184,13 +200,15 @@ class SymbolTable:
             quality=quality,
         )
 
-    def _in_scope(self, row: int, record: SymbolRecord, qualifiers: Sequence[str]) -> bool:
+    def _is_in_scope(self, row: int, record: SymbolRecord, qualifiers: Sequence[str]) -> bool:
         """Whether the qualifiers are the declaration's own scopes, or folders and file that it is in."""
         if not qualifiers:
             return True
-        own = [fold(part) for part in split_qualified(record["qualified_name"])[:-1]]
-        place = {fold(part) for part in self._scopes(row)}
-        wanted = [fold(part) for part in qualifiers]
-        if wanted[-1] in (own[-1:] or place):
+        own_scopes = [fold_name(part) for part in split_qualified(record["qualified_name"])[:-1]]
+        path_scopes = {fold_name(part) for part in self._get_path_scopes(row)}
+        qualifier_folds = [fold_name(part) for part in qualifiers]
+        if qualifier_folds[-1] in (own_scopes[-1:] or path_scopes):
             return True
-        return wanted[-1] in own and all(part in own or part in place for part in wanted)
+        return qualifier_folds[-1] in own_scopes and all(
+            part in own_scopes or part in path_scopes for part in qualifier_folds
+        )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.errors import StoreError
-from coderag.stores.disk import names_resource, storage_errors
+from coderag.stores.disk import is_resource_error, map_storage_errors
 from coderag.stores.pointer import REBUILD_HINT
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ DATA_STORAGE_VERSION: Final = "2.0"
 """Lance's file format. To write 25,000 chunks takes 60-100 ms in 2.0, 250-450 ms and 17 % less space in 2.1 and 2.2."""
 
 SMALL_FRAGMENT_ROWS = 4096
-MOST_SMALL_FRAGMENTS = 16
+MAX_SMALL_FRAGMENTS = 16
 """More fragments than this with fewer than `SMALL_FRAGMENT_ROWS` rows are merged: each is a file that reads open."""
 
-MOST_DELETED = 0.25
+MAX_DELETED_SHARE = 0.25
 """A larger share of deleted rows is dropped from the files."""
 
-_DURABLE = ("data", "_deletions", "_versions")  # what a version is read from
-_LAST_VERSION: Final = (1 << 64) - 1
-_ROW_BITS = np.uint64(32)  # a row address is the fragment's id and the row's place in it
+_DURABLE_DIRECTORIES = ("data", "_deletions", "_versions")  # what a version is read from
+_MAX_VERSION: Final = (1 << 64) - 1
+_ROW_OFFSET_BITS = np.uint64(32)  # a row address is the fragment's id and the row's place in it
 
 
 class LanceTable:
@@ -55,7 +55,7 @@ class LanceTable:
         """Return one version for reading."""
         import lance  # noqa: PLC0415 - 0.5 s
 
-        with storage_errors(f"open version {version} of {self.path}", hint=REBUILD_HINT):
+        with map_storage_errors(f"open version {version} of {self.path}", hint=REBUILD_HINT):
             return lance.dataset(str(self.path), version=version)
 
     def rewind(self, version: int | None) -> int | None:
@@ -73,15 +73,15 @@ class LanceTable:
             if not self.path.exists():
                 return None
             try:
-                with storage_errors(f"open {self.path}"):
+                with map_storage_errors(f"open {self.path}"):
                     return lance.dataset(str(self.path)).version
             except StoreError as error:
-                if names_resource(error.__cause__ or error):
+                if is_resource_error(error.__cause__ or error):
                     raise
-                with storage_errors(f"clear {self.path}"):
+                with map_storage_errors(f"clear {self.path}"):
                     shutil.rmtree(self.path)
                 return None
-        with storage_errors(f"open version {version} of {self.path}", hint=REBUILD_HINT):
+        with map_storage_errors(f"open version {version} of {self.path}", hint=REBUILD_HINT):
             dataset = lance.dataset(str(self.path))
             if dataset.version != version:
                 dataset = dataset.checkout_version(version)
@@ -97,11 +97,11 @@ class LanceTable:
         """
         from lance.fragment import write_fragments  # noqa: PLC0415 - 0.5 s
 
-        mode = self._replacing_mode() if replace else "append"
-        with storage_errors(f"write {self.path}"):
+        mode = self._choose_write_mode() if replace else "append"
+        with map_storage_errors(f"write {self.path}"):
             return write_fragments(rows, str(self.path), mode=mode, data_storage_version=DATA_STORAGE_VERSION)
 
-    def commit_replaced(self, fragments: "Sequence[FragmentMetadata]", empty: "pa.Table") -> int:
+    def commit_replacement(self, fragments: "Sequence[FragmentMetadata]", empty: "pa.Table") -> int:
         """Commit written files as the only rows and return the new version.
 
         Args:
@@ -112,7 +112,7 @@ class LanceTable:
 
         if not fragments:
             return self.replace(empty)
-        with storage_errors(f"commit {self.path}"):
+        with map_storage_errors(f"commit {self.path}"):
             overwrite = lance.LanceOperation.Overwrite(empty.schema, list(fragments))
             return lance.LanceDataset.commit(str(self.path), overwrite).version
 
@@ -120,12 +120,12 @@ class LanceTable:
         """Write and commit all rows of a new version."""
         import lance  # noqa: PLC0415 - 0.5 s
 
-        mode = self._replacing_mode()
-        with storage_errors(f"write {self.path}"):
-            written = lance.write_dataset(rows, str(self.path), mode=mode, data_storage_version=DATA_STORAGE_VERSION)
-            return written.version
+        mode = self._choose_write_mode()
+        with map_storage_errors(f"write {self.path}"):
+            dataset = lance.write_dataset(rows, str(self.path), mode=mode, data_storage_version=DATA_STORAGE_VERSION)
+            return dataset.version
 
-    def _replacing_mode(self) -> str:
+    def _choose_write_mode(self) -> str:
         # Not the directory's existence: a first writer has data files in it before there is a version, and Lance warns.
         return "overwrite" if self.exists() else "create"
 
@@ -142,9 +142,9 @@ class LanceTable:
 
         if not len(added) and not len(dropped):
             return version
-        with storage_errors(f"commit {self.path}"):
+        with map_storage_errors(f"commit {self.path}"):
             dataset = lance.dataset(str(self.path), version=version)
-            updated, emptied = _without_rows(dataset, dropped)
+            updated, emptied = _delete_rows(dataset, dropped)
             change = lance.LanceOperation.Update(emptied, updated, list(added))
             return lance.LanceDataset.commit(dataset, change, read_version=version).version
 
@@ -152,42 +152,42 @@ class LanceTable:
         """Merge small fragments if there are many, keep the order of rows, and return the version."""
         import lance  # noqa: PLC0415 - 0.5 s
 
-        with storage_errors(f"compact {self.path}"):
+        with map_storage_errors(f"compact {self.path}"):
             dataset = lance.dataset(str(self.path), version=version)
             fragments = [fragment.metadata for fragment in dataset.get_fragments()]
             small = sum(fragment.num_rows < SMALL_FRAGMENT_ROWS for fragment in fragments)
             deleted = sum(fragment.num_deletions for fragment in fragments)
             physical = sum(fragment.physical_rows for fragment in fragments)
-            if small <= MOST_SMALL_FRAGMENTS and deleted <= MOST_DELETED * physical:
+            if small <= MAX_SMALL_FRAGMENTS and deleted <= MAX_DELETED_SHARE * physical:
                 return version
             dataset.optimize.compact_files(target_rows_per_fragment=SMALL_FRAGMENT_ROWS)
             return dataset.version
 
-    def written_since(self, time_ns: int) -> list[Path]:
+    def list_written_since(self, time_ns: int) -> list[Path]:
         """Return the files written since a time, and their directories: Lance leaves them to the system's cache."""
         paths: list[Path] = []
-        with storage_errors(f"read {self.path}"):
-            for directory in (self.path / name for name in _DURABLE):
+        with map_storage_errors(f"read {self.path}"):
+            for directory in (self.path / name for name in _DURABLE_DIRECTORIES):
                 if not directory.is_dir():
                     continue
                 with os.scandir(directory) as entries:
-                    fresh = [Path(entry.path) for entry in entries if entry.stat().st_mtime_ns >= time_ns]
-                paths += [*fresh, directory] if fresh else []
+                    recent_files = [Path(entry.path) for entry in entries if entry.stat().st_mtime_ns >= time_ns]
+                paths += [*recent_files, directory] if recent_files else []
         return paths
 
-    def files_of(self, version: int) -> list[Path]:
+    def list_version_files(self, version: int) -> list[Path]:
         """Return the files that a version is read from."""
-        names = (_LAST_VERSION - version, version)  # an index of an earlier Lance has the second
-        named = (self.path / "_versions" / f"{name}.manifest" for name in names)
-        paths = [path for path in named if path.exists()]
-        with storage_errors(f"read version {version} of {self.path}"):
+        names = (_MAX_VERSION - version, version)  # an index of an earlier Lance has the second
+        manifests = (self.path / "_versions" / f"{name}.manifest" for name in names)
+        paths = [path for path in manifests if path.exists()]
+        with map_storage_errors(f"read version {version} of {self.path}"):
             for fragment in self.open(version).get_fragments():
                 paths += [self.path / "data" / file.path for file in fragment.metadata.files]
                 if deletions := fragment.deletion_file():
                     paths.append(self.path / deletions)
         return paths
 
-    def keep_only(self, versions: Sequence[int]) -> None:
+    def delete_versions_except(self, versions: Sequence[int]) -> None:
         """Delete all other versions but the latest, and data files that belong to no version.
 
         Call it only under the writer's lock and before anything is written: it takes a file that belongs to no version yet
@@ -195,15 +195,17 @@ class LanceTable:
         """
         import lance  # noqa: PLC0415 - 0.5 s
 
-        with storage_errors(f"clean up {self.path}"):
+        with map_storage_errors(f"clean up {self.path}"):
             dataset = lance.dataset(str(self.path))
-            kept = {*versions, dataset.version}
-            old = [entry["version"] for entry in dataset.versions() if entry["version"] not in kept]
-            if old:
-                dataset.cleanup_old_versions(versions=old, delete_unverified=True, error_if_tagged_old_versions=False)
+            kept_versions = {*versions, dataset.version}
+            old_versions = [entry["version"] for entry in dataset.versions() if entry["version"] not in kept_versions]
+            if old_versions:
+                dataset.cleanup_old_versions(
+                    versions=old_versions, delete_unverified=True, error_if_tagged_old_versions=False
+                )
 
 
-def _without_rows(
+def _delete_rows(
     dataset: "lance.LanceDataset", positions: NDArray[np.integer]
 ) -> "tuple[list[FragmentMetadata], list[int]]":
     """Mark rows as deleted; return the fragments that have some left, and the ids of those that have none."""
@@ -211,28 +213,31 @@ def _without_rows(
     emptied: list[int] = []
     if not len(positions):
         return updated, emptied
-    addresses = row_addresses(dataset)[positions]
-    fragment_ids = (addresses >> _ROW_BITS).astype(np.int64)
+    addresses = read_row_addresses(dataset)[positions]
+    fragment_ids = (addresses >> _ROW_OFFSET_BITS).astype(np.int64)
     offsets = (addresses & np.uint64(0xFFFFFFFF)).astype(np.int64)
     for fragment in dataset.get_fragments():
-        inside = offsets[fragment_ids == fragment.fragment_id]
-        if not len(inside):
+        fragment_offsets = offsets[fragment_ids == fragment.fragment_id]
+        if not len(fragment_offsets):
             continue
-        if len(inside) == fragment.count_rows() or (left := fragment.delete_rows(inside.tolist())) is None:
+        if (
+            len(fragment_offsets) == fragment.count_rows()
+            or (remaining := fragment.delete_rows(fragment_offsets.tolist())) is None
+        ):
             emptied.append(fragment.fragment_id)
         else:
-            updated.append(left)
+            updated.append(remaining)
     return updated, emptied
 
 
-def row_addresses(dataset: "lance.LanceDataset") -> NDArray[np.uint64]:
+def read_row_addresses(dataset: "lance.LanceDataset") -> NDArray[np.uint64]:
     """Return the physical address of each row, in the order of a scan."""
     table = dataset.scanner(columns=[], with_row_address=True).to_table()
     addresses: NDArray[np.uint64] = table["_rowaddr"].to_numpy()
     return addresses
 
 
-def nearest_rows(
+def find_nearest_rows(
     dataset: "lance.LanceDataset",
     addresses: NDArray[np.uint64],
     vector: NDArray[np.float32],
@@ -247,9 +252,9 @@ def nearest_rows(
     )
     table = scanner.to_table()
     order = np.argsort(addresses)
-    places = order[np.searchsorted(addresses, table["_rowaddr"].to_numpy(), sorter=order)]
+    positions = order[np.searchsorted(addresses, table["_rowaddr"].to_numpy(), sorter=order)]
     cosines = 1.0 - table["_distance"].to_numpy()
-    return [(row, cosine) for row, cosine in zip(places.tolist(), cosines.tolist(), strict=True) if cosine == cosine]  # noqa: PLR0124
+    return [(row, cosine) for row, cosine in zip(positions.tolist(), cosines.tolist(), strict=True) if cosine == cosine]  # noqa: PLR0124
 
 
 def scan_vectors(dataset: "lance.LanceDataset", dimension: int) -> NDArray[np.float32]:

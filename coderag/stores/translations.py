@@ -4,25 +4,29 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-_CODES: Final = (
+_LANGUAGE_CODES: Final = (
     "ar|be|bg|bn|ca|ckb|cs|da|de|el|es|et|fa|fi|fil|fr|he|hi|hr|hu|id|it|ja|jp|ko|kr|lt|lv|ms|nb|nl|nn|no|pl|pt|ro|ru|sk|sl|sr|sv|"
     "ta|te|th|tr|uk|ur|uz|vi|zh"
 )
-_LANGUAGE: Final = rf"(?:{_CODES})(?:[-_](?:[A-Za-z]{{2}}|hans|hant|cmn[\w-]*|\d{{3}}))?"
-_FOLDER: Final = re.compile(rf"(?:^|(?<=/)){_LANGUAGE}/", re.IGNORECASE)
-_NAME: Final = re.compile(rf"[._-]{_LANGUAGE}(?=\.\w+$)", re.IGNORECASE)
-_ENGLISH: Final = ("", "en/", "en-us/", "en_us/", "en-gb/")
+_LANGUAGE_PATTERN: Final = rf"(?:{_LANGUAGE_CODES})(?:[-_](?:[A-Za-z]{{2}}|hans|hant|cmn[\w-]*|\d{{3}}))?"
+_LANGUAGE_FOLDER: Final = re.compile(rf"(?:^|(?<=/)){_LANGUAGE_PATTERN}/", re.IGNORECASE)
+_LANGUAGE_SUFFIX: Final = re.compile(rf"[._-]{_LANGUAGE_PATTERN}(?=\.\w+$)", re.IGNORECASE)
+_ENGLISH_FOLDERS: Final = ("", "en/", "en-us/", "en_us/", "en-gb/")
 
 
-def translated(paths: Sequence[str]) -> list[int]:
+def find_translations(paths: Sequence[str]) -> list[int]:
     """Return the positions of the paths that are translations: ``docs/zh-CN/a.md`` beside ``docs/a.md`` or ``docs/en/a.md``."""
-    known = {path.lower() for path in paths}
-    return [place for place, path in enumerate(paths) if any(one in known for one in _originals(path.lower()))]
+    lower_paths = {path.lower() for path in paths}
+    return [
+        position
+        for position, path in enumerate(paths)
+        if any(original in lower_paths for original in _list_originals(path.lower()))
+    ]
 
 
-def _originals(path: str) -> Iterator[str]:
+def _list_originals(path: str) -> Iterator[str]:
     """Yield the paths that a document has if this one is its translation."""
-    for found in _FOLDER.finditer(path):
-        yield from (f"{path[: found.start()]}{english}{path[found.end() :]}" for english in _ENGLISH)
-    if named := _NAME.search(path):
-        yield from (f"{path[: named.start()]}{english}{path[named.end() :]}" for english in ("", ".en", "-en", "_en"))
+    for folder in _LANGUAGE_FOLDER.finditer(path):
+        yield from (f"{path[: folder.start()]}{english}{path[folder.end() :]}" for english in _ENGLISH_FOLDERS)
+    if suffix := _LANGUAGE_SUFFIX.search(path):
+        yield from (f"{path[: suffix.start()]}{english}{path[suffix.end() :]}" for english in ("", ".en", "-en", "_en"))

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from coderag.errors import IndexLockedError, StoreError
-from coderag.stores.disk import storage_errors
+from coderag.stores.disk import map_storage_errors
 from coderag.stores.pointer import FORMAT_DIRECTORY, POINTER_FILE, utc_now
 
 if TYPE_CHECKING:
     import filelock
 
-_BRIEF_S: Final = 30.0  # to wait for a writer that said that it is brief
+_BRIEF_TIMEOUT_S: Final = 30.0  # to wait for a writer that said that it is brief
 _LOCK_FILE, _HOLDER_FILE = "writer.lock", "writer.json"
 
 
@@ -30,7 +30,7 @@ class WriterLock:
     def __init__(self, directory: Path, *, timeout_s: float, is_brief: bool) -> None:
         self._directory = directory
         self._folder = directory / FORMAT_DIRECTORY
-        self._holder = self._folder / _HOLDER_FILE
+        self._holder_path = self._folder / _HOLDER_FILE
         self._timeout_s = timeout_s
         self._is_brief = is_brief
         self._lock: filelock.BaseFileLock | None = None
@@ -49,29 +49,29 @@ class WriterLock:
         """
         import filelock  # noqa: PLC0415 - 0.07 s
 
-        brief = 0 <= self._timeout_s < _BRIEF_S and _is_held_briefly(self._holder)
-        timeout_s = _BRIEF_S if brief else self._timeout_s
+        is_brief = 0 <= self._timeout_s < _BRIEF_TIMEOUT_S and _is_held_briefly(self._holder_path)
+        timeout_s = _BRIEF_TIMEOUT_S if is_brief else self._timeout_s
         # A new object for each writer, so that a second writer in the same thread waits as well.
         lock = filelock.FileLock(self._folder / _LOCK_FILE, timeout=timeout_s, thread_local=False, is_singleton=False)
         try:
-            with storage_errors(f"lock {self._folder}"):
+            with map_storage_errors(f"lock {self._folder}"):
                 lock.acquire()
         except StoreError as error:
             if isinstance(error.__cause__, filelock.Timeout):
-                message = f"The index in {self._directory} is being written{_described_holder(self._holder)}"
-                meanwhile = "; searching works meanwhile" if (self._folder / POINTER_FILE).exists() else ""
-                raise IndexLockedError(message, hint=f"Wait until it is done{meanwhile}.") from error
+                message = f"The index in {self._directory} is being written{_format_holder(self._holder_path)}"
+                search_hint = "; searching works meanwhile" if (self._folder / POINTER_FILE).exists() else ""
+                raise IndexLockedError(message, hint=f"Wait until it is done{search_hint}.") from error
             raise
         self._lock = lock
-        described = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}
+        holder = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}
         with suppress(OSError):  # only to tell others
-            self._holder.write_text(json.dumps(described))
+            self._holder_path.write_text(json.dumps(holder))
 
     def release(self) -> None:
         """Give the lock back, if it is held."""
         if self._lock is not None:
             with suppress(OSError):
-                self._holder.unlink(missing_ok=True)
+                self._holder_path.unlink(missing_ok=True)
             self._lock.release()
             self._lock = None
 
@@ -84,7 +84,7 @@ def _is_held_briefly(path: Path) -> bool:
         return False
 
 
-def _described_holder(path: Path) -> str:
+def _format_holder(path: Path) -> str:
     """Return who holds the lock, as the end of a sentence; nothing if that is not known."""
     try:
         holder = json.loads(path.read_bytes())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from coderag.config.file_names import FILE_NAMES
 from coderag.config.index_origin import came_with_repository
 from coderag.config.repository_root import INDEX_FOLDER
-from coderag.stores.index_folder import index_folder
+from coderag.stores.index_folder import find_index_folder
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
@@ -68,7 +68,7 @@ def open_engine(root: Path, *, trusted: bool, on_edited: "OnEdited | None" = Non
 
 def index_directory(engine: "CodeRAG") -> Path:
     """Return the folder of the index of an engine's repository."""
-    return index_folder(engine.root, engine.settings.storage)
+    return find_index_folder(engine.root, engine.settings.storage)
 
 
 @lru_cache(128)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from coderag.config.sections import MOST_RESULTS, IngestionSettings
-from coderag.engine.query_input import within
+from coderag.engine.query_input import check_range
 from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.files.scanner import scan
@@ -74,7 +74,7 @@ def preview(
         InvalidQueryError: The question is empty or too long.
     """
     check_question(query)
-    top_k = within("top_k", top_k, 1, MOST_RESULTS)
+    top_k = check_range("top_k", top_k, 1, MOST_RESULTS)
     began, words = time.monotonic(), words_of(query)
     limit = settings.max_file_bytes
     found = scan(root, max_file_bytes=limit, exclude=settings.exclude, until=began + _SCANNED * budget_s)

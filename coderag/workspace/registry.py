@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from coderag.config.repository_root import INDEX_FOLDER
 from coderag.config.user_folders import data_folder
 from coderag.errors import CodeRAGError, StoreError
-from coderag.stores.disk import storage_errors
+from coderag.stores.disk import map_storage_errors
 from coderag.stores.pointer import read_pointer
 from coderag.system.atomic_write import replace_whole
 
@@ -153,7 +153,7 @@ class Registry:
         """Replace the entries by what a function makes of them, while nobody else does."""
         import filelock  # noqa: PLC0415  # 0.07 s
 
-        with storage_errors(f"write {self._path}"):
+        with map_storage_errors(f"write {self._path}"):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(
                 self._path.with_suffix(".lock"), timeout=_LOCK_S, thread_local=False, is_singleton=False

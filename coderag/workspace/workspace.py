@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from coderag.config.trust import is_trusted
-from coderag.engine.query_input import make_query_input
+from coderag.engine.query_input import build_query_input
 from coderag.errors import CodeRAGError, IngestionError, ServiceError, StoreError
-from coderag.retrieval.filters import filter_values
+from coderag.retrieval.filters import to_filter_values
 from coderag.schema.search import Filters
 from coderag.workspace.allowed_roots import check_allowed
 from coderag.workspace.engines import EngineStamp, OpenEngine, index_directory, open_engine
@@ -179,7 +179,7 @@ class Workspace:
         Raises:
             InvalidQueryError: The question is empty or too long.
         """
-        make_query_input(query, "search", top_k=top_k, filters=filter_values(filters) if filters else None)
+        build_query_input(query, "search", top_k=top_k, filters=to_filter_values(filters) if filters else None)
 
         def ask(place: str | Path) -> Reply:
             with self.repository(place).using() as one:

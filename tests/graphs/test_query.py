@@ -12,7 +12,7 @@ from coderag.errors import InvalidQueryError
 from coderag.nodes.steps import walk
 from coderag.question.analysis import analyze
 from coderag.schema.query import QueryOutput
-from coderag.schema.records import answer_from_record, context_from_record
+from coderag.schema.records import to_answer, to_context
 from coderag.schema.vocabulary import Intent
 from tests.support.candidates import names_of, paths_of
 from tests.support.corpora import make_context, write_files
@@ -141,8 +141,8 @@ async def test_the_output_is_made_of_plain_values(graph, context, query):
 
 async def test_context_and_answer_are_the_public_dataclasses_taken_apart(graph, context):
     output = await graph.ainvoke({"query": "who calls round_up", "goal": "answer"}, context=context)
-    assert context_from_record(output["context"]).intent == "find_usage"
-    assert answer_from_record(output["answer"], []).intent == "find_usage"
+    assert to_context(output["context"]).intent == "find_usage"
+    assert to_answer(output["answer"], []).intent == "find_usage"
 
 
 def test_the_same_question_gives_the_same_results(context):

@@ -312,7 +312,7 @@ def test_an_index_of_another_model(rag):
 
 def test_a_locked_index(rag):
     """Another process, this one, is writing."""
-    with rag._store.writer():
+    with rag._store.open_writer():
         with pytest.raises(IndexLockedError, match=str(os.getpid())):
             rag.index()
         coderag("index", cwd=rag.root).check(IndexLockedError, "being written", str(os.getpid()))
@@ -375,7 +375,7 @@ def test_no_space_left_at_the_commit(rag, monkeypatch, step):
     (rag.root / "new.py").write_text("def new():\n    return 1\n")
 
     def full(*arguments):
-        with disk.storage_errors("write"):
+        with disk.map_storage_errors("write"):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     for module in ("coderag.stores.pointer", "coderag.stores.lexical_files"):

@@ -78,24 +78,24 @@ def test_a_file_replaced_by_one_of_the_same_size_and_time_is_seen(rag, root, rea
 
 def test_the_run_after_a_touched_file_reads_nothing(rag, root, read):
     os.utime(root / "pkg" / "m1.py")
-    before = rag._store.pointer()
+    before = rag._store.read_pointer()
     rag.index()
     assert read == ["pkg/m1.py"]
     read.clear()
     rag.index()
     assert read == []
-    assert rag._store.pointer() == before
+    assert rag._store.read_pointer() == before
 
 
 def test_a_missing_manifest_costs_one_run_that_reads_everything(rag, read):
     manifest_of(rag).unlink()
-    before = rag._store.pointer()
+    before = rag._store.read_pointer()
     rag.index()
     assert len(read) == 5
     read.clear()
     rag.index()
     assert read == []
-    assert rag._store.pointer() == before
+    assert rag._store.read_pointer() == before
 
 
 def changed(stored, **values):

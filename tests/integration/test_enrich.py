@@ -41,7 +41,7 @@ def indexed(root, model=None, **settings):
 
 def summaries_of(rag):
     """Return the sentence of each chunk that has one of a language model, by name."""
-    rows = rag._store.open().chunks(["qualified_name", "summary", "summary_source"]).to_pylist()
+    rows = rag._store.open().read_chunks(["qualified_name", "summary", "summary_source"]).to_pylist()
     return {row["qualified_name"]: row["summary"] for row in rows if row["summary_source"] == "llm"}
 
 
@@ -96,8 +96,8 @@ def test_a_word_of_a_files_sentence_finds_the_file(root):
 
     def files_with_the_word():
         corpus = rag._open().corpus
-        columns = corpus.known_terms(query_terms("purchase"))
-        return [corpus.paths[file] for column in columns for file in corpus.docs.documents_with(column)]
+        columns = corpus.get_term_ids(query_terms("purchase"))
+        return [corpus.paths[file] for column in columns for file in corpus.docs.find_documents(column)]
 
     assert files_with_the_word() == []
     rag.enrich()
@@ -134,11 +134,11 @@ def test_only_as_many_pieces_are_asked_for_as_the_limit_says(root):
 def test_searches_are_counted_only_where_a_model_may_use_it_and_the_settings_agree(root):
     for rag in (indexed(root), indexed(root, writing_model(), summaries={"count_results": False})):
         rag.search("total of the cart")
-        assert not rag._runs.counts.read()
+        assert not rag._runs.search_counts.read_counts()
     rag = CodeRAG(root, language_model=writing_model())
     rag.search("total of the cart", top_k=1)
     rag.with_search(rag.settings.search).search("total of the cart", top_k=1)
-    assert sum(rag._runs.counts.read().values()) == 1
+    assert sum(rag._runs.search_counts.read_counts().values()) == 1
 
 
 def test_as_many_requests_run_side_by_side_as_the_settings_say(root):
@@ -413,7 +413,7 @@ def test_no_time_at_all_asks_for_nothing(root):
 def test_while_another_process_writes_the_index_the_model_goes_on_and_the_sentences_come_in_later(root, monkeypatch):
     monkeypatch.setattr("coderag.ingestion.summaries.enriching._WAIT_S", 0.1)
     rag = indexed(root, writing_model())
-    with rag._store.writer():
+    with rag._store.open_writer():
         assert rag.enrich().written == {"chunk": 7}
         assert not summaries_of(rag)
     assert rag.enrich().written == {"file": 3, "folder": 2}
@@ -423,12 +423,12 @@ def test_while_another_process_writes_the_index_the_model_goes_on_and_the_senten
 def test_indexing_waits_for_a_writer_that_is_brief_and_refuses_any_other(root):
     rag = indexed(root)
     append(root, "shop/cart.py", "\n\nlimit = 12\n")
-    with rag._store.writer(), pytest.raises(IndexLockedError):
+    with rag._store.open_writer(), pytest.raises(IndexLockedError):
         rag.index()
     taken, done = threading.Event(), threading.Event()
 
     def hold():
-        with rag._store.writer(is_brief=True):
+        with rag._store.open_writer(is_brief=True):
             taken.set()
             done.wait(0.3)
 

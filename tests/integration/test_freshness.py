@@ -363,14 +363,14 @@ def test_when_the_embedding_model_fails_edited_code_is_found_by_its_words(rag, r
 
 
 def test_a_file_that_never_stops_changing_is_left_out_rather_than_cited_stale(unswept, root, monkeypatch):
-    refreshed = unswept._opened.refreshed
+    refreshed = unswept._opened.refresh_context
 
     def edited_meanwhile(*arguments, **options):
         (root / "shop/pay.py").write_text(FILES["shop/pay.py"] + f"# {time.monotonic_ns()}\n")
         return refreshed(*arguments, **options)
 
     monkeypatch.setattr(
-        type(unswept._opened), "refreshed", lambda _, *args, **options: edited_meanwhile(*args, **options)
+        type(unswept._opened), "refresh_context", lambda _, *args, **options: edited_meanwhile(*args, **options)
     )
     assert "shop/pay.py" not in [path for path, _ in places(unswept.search("pay"))]
 

@@ -47,7 +47,7 @@ def open_repository(root, **sections):
 
 def edges(rag):
     snapshot = rag._store.open()
-    return edges_of(snapshot.graph())
+    return edges_of(snapshot.read_graph())
 
 
 def calls(rag):
@@ -91,11 +91,11 @@ def test_a_changed_file_changes_the_edges_into_and_out_of_it(root):
 def test_an_index_of_an_earlier_version_has_no_graph_until_it_is_indexed_again(root):
     rag = open_repository(root)
     rag.index()
-    pointer = rag._store.pointer()
+    pointer = rag._store.read_pointer()
     tables = {name: pointer.tables[name] for name in ("chunks", "files")}
     write_pointer(rag._store.directory, replace(pointer, tables=tables))
     earlier = open_repository(root)
-    assert earlier._store.open().graph().nodes.num_rows == 0
+    assert earlier._store.open().read_graph().nodes.num_rows == 0
     assert earlier.search("total")
     assert earlier.graph.hotspots() == []
     earlier.index()

@@ -88,10 +88,10 @@ def test_an_updated_index_equals_a_clean_one(edits):
                 continue
             rag.index()
             assert_as_clean(rag, Path(folder) / f"clean{number}")
-            pointer = rag._store.pointer()
+            pointer = rag._store.read_pointer()
             report = rag.index()
             assert (report.added, report.changed, report.removed, report.renamed) == (0, 0, 0, 0)
-            assert rag._store.pointer() == pointer
+            assert rag._store.read_pointer() == pointer
             assert rag.status().fresh
 
 

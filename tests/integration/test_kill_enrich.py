@@ -69,7 +69,7 @@ def kill_after(process, server, requests):
 
 
 def summaries_of(rag):
-    rows = rag._store.open().chunks(["name", "summary", "summary_source"]).to_pylist()
+    rows = rag._store.open().read_chunks(["name", "summary", "summary_source"]).to_pylist()
     return {row["name"]: row["summary"] for row in rows if row["summary_source"] == "llm"}
 
 

@@ -76,22 +76,22 @@ def version_of(root):
     """Return which version the index has: whole, and no other."""
     rag = CodeRAG(root, search={"max_per_file": 100, "top_k": 200})
     snapshot = rag._store.open()
-    (version,) = {number for text in snapshot.texts(range(len(snapshot))) for number in versions_in(text)}
+    (version,) = {number for text in snapshot.read_texts(range(len(snapshot))) for number in versions_in(text)}
     shown = {number for hit in rag.search("prepare the item of a step marker") for number in versions_in(hit.text)}
     assert len(shown) == 1, f"results of versions {shown}"  # of the index, or of the files where they were edited since
     texts = Counter()
     for path, text in zip(
-        snapshot.chunks(["path"])["path"].to_pylist(), snapshot.texts(range(len(snapshot))), strict=True
+        snapshot.read_chunks(["path"])["path"].to_pylist(), snapshot.read_texts(range(len(snapshot))), strict=True
     ):
         texts[path] += text.count(f"def step_{version}_")
         assert text.count("def step_") == text.count(f"def step_{version}_")
     assert texts == Counter(dict.fromkeys(paths_of(version), FUNCTIONS))
-    assert [record.path for record in snapshot.files()] == sorted(paths_of(version))
-    assert len(snapshot.vectors()) == len(snapshot.counts()) == len(snapshot)
-    calls = Counter(edge[:3] for edge in edges_of(snapshot.graph()))
+    assert [record.path for record in snapshot.read_files()] == sorted(paths_of(version))
+    assert len(snapshot.read_vectors()) == len(snapshot.read_counts()) == len(snapshot)
+    calls = Counter(edge[:3] for edge in edges_of(snapshot.read_graph()))
     steps = [(path, f"{path}:step_{version}_{number}") for path in paths_of(version) for number in range(FUNCTIONS)]
     assert calls == Counter((step, "calls", f"{path}:prepare") for path, step in steps)
-    assert snapshot.facts()["path"].to_pylist() == sorted(paths_of(version))
+    assert snapshot.read_facts()["path"].to_pylist() == sorted(paths_of(version))
     return version
 
 
@@ -173,7 +173,7 @@ def test_a_first_run_killed_leaves_no_index_or_a_whole_one(tmp_path, nursery):
         root = tmp_path / f"repo{attempt}"
         write_version(root, 0)
         nursery.run(root, kill_after_s=rng.uniform(0.02, 0.5))
-        if CodeRAG(root)._store.pointer() is not None:
+        if CodeRAG(root)._store.read_pointer() is not None:
             assert version_of(root) == 0
         assert nursery.run(root) == 0
         assert version_of(root) == 0

@@ -101,25 +101,25 @@ def announced(journal: Path) -> dict[int, list[dict[str, list[str]]]]:
 
 def check(store: IndexStore, journal: Path) -> int:
     """The current generation is complete, aligned and one that was announced; return its number."""
-    pointer = store.pointer()
+    pointer = store.read_pointer()
     if pointer is None:
         return 0
     snapshot = store.open()
-    paths = snapshot.chunks(["path"])["path"].to_pylist()
-    texts = snapshot.texts(range(len(snapshot)))
+    paths = snapshot.read_chunks(["path"])["path"].to_pylist()
+    texts = snapshot.read_texts(range(len(snapshot)))
     tree: dict[str, list[str]] = {}
     for path, text in zip(paths, texts, strict=True):
         tree.setdefault(path, []).append(text)
     assert tree in announced(journal)[pointer.generation]
-    assert {file.path: file.chunks for file in snapshot.files()} == {
+    assert {file.path: file.chunks for file in snapshot.read_files()} == {
         path: len(members) for path, members in tree.items()
     }
-    terms = snapshot.terms()
-    body = snapshot.counts().body
+    terms = snapshot.read_terms()
+    body = snapshot.read_counts().body
     assert [terms[column] for column in body.indices] == texts
     expected = [[int(text[4:]) % (k + 7) + 1 for k in range(DIMENSION)] for text in texts]
-    np.testing.assert_array_equal(snapshot.vectors(), np.array(expected, np.float32).reshape(-1, DIMENSION))
-    nodes = snapshot.graph().nodes.select(["path", "name"]).to_pylist()
+    np.testing.assert_array_equal(snapshot.read_vectors(), np.array(expected, np.float32).reshape(-1, DIMENSION))
+    nodes = snapshot.read_graph().nodes.select(["path", "name"]).to_pylist()
     assert nodes == [{"path": path, "name": text} for path in sorted(tree) for text in tree[path]]
     return pointer.generation
 

@@ -37,7 +37,7 @@ def test_the_index_is_made_of_the_servers_vectors(repository, server):
     snapshot = rag._store.open()
     assert (snapshot.pointer.embedding.provider, snapshot.pointer.embedding.model) == ("ollama", "nomic-embed-text")
     assert snapshot.pointer.embedding.dimension == 48
-    assert snapshot.vectors().shape == (2, 48)
+    assert snapshot.read_vectors().shape == (2, 48)
     assert rag.status().embedding == "ollama/nomic-embed-text"
     sent = [text for body in server.bodies for text in body["input"]]
     assert any("return check(password)" in text and text.startswith("search_document: ") for text in sent)
@@ -136,12 +136,12 @@ def test_a_server_that_goes_down_leaves_the_last_index(repository, no_waiting):
         rag = with_ollama(repository, server)
         rag.index()
         (repository / "shop/cart.py").write_text("def total_price(cart):\n    return 0\n")
-    before = rag._store.pointer()
+    before = rag._store.read_pointer()
     with pytest.raises(ModelUnavailableError):
         rag.index()
     with pytest.raises(ModelUnavailableError):
         rag.search("session")
-    assert rag._store.pointer() == before
+    assert rag._store.read_pointer() == before
     assert rag.definition("login")
     assert rag.status().changed == ["shop/cart.py"]
 
@@ -153,7 +153,7 @@ def test_a_server_that_fails_in_the_middle_leaves_the_last_index(repository, ser
     server.next(*[Reply({"error": "out of memory"}, 500)] * 20)
     with pytest.raises(Exception, match="ollama"):
         rag.index()
-    assert rag._store.pointer().generation == 1
+    assert rag._store.read_pointer().generation == 1
     server._queued.clear()
     assert rag.index().changed == 1
 

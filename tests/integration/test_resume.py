@@ -52,7 +52,7 @@ def test_a_killed_first_run_is_gone_on_with(tmp_path, monkeypatch, workers):
     killed = subprocess.run([sys.executable, "-c", KILLED, root, str(workers)], env=environment, check=False)
     assert killed.returncode == -signal.SIGKILL
     rag = CodeRAG(root, ingestion={"workers": workers})
-    assert rag._store.pointer() is None
+    assert rag._store.read_pointer() is None
 
     fresh = []
     put = ContentCache.put

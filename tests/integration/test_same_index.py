@@ -49,7 +49,7 @@ def indexed(root, directory, **arguments):
 def reference(root, tmp_path_factory):
     """The index as one process makes it, without a cache."""
     snapshot = indexed(root, tmp_path_factory.mktemp("reference"), ingestion={"workers": 0}, storage={"cache_bytes": 0})
-    assert len({record.language for record in snapshot.files()}) > 20
+    assert len({record.language for record in snapshot.read_files()}) > 20
     return snapshot
 
 

@@ -149,13 +149,13 @@ def test_who_reads_the_old_index_goes_on_until_the_new_one_is_complete(repositor
 def test_a_failed_switch_leaves_the_old_index_and_is_gone_on_with(repository, server, cache_bytes):
     old = CodeRAG(repository)
     old.index()
-    before = old._store.pointer()
+    before = old._store.read_pointer()
     storage = {"cache_bytes": cache_bytes}
     respond = server.respond
     answered = answering_only(server, 2)
     with pytest.raises(ModelError):
         with_ollama(repository, server, storage=storage).index()
-    assert old._store.pointer() == before
+    assert old._store.read_pointer() == before
     assert old.search("prepare step 3")
     server.respond = respond
     paid = set(texts_of(answered))
@@ -219,7 +219,7 @@ def test_a_killed_switch_leaves_the_old_index_and_repeats_no_request(repository,
     """Killed while the server has its n-th request: what was answered before is kept."""
     old = CodeRAG(repository)
     old.index()
-    before = old._store.pointer()
+    before = old._store.read_pointer()
     respond = server.respond
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     paid = []
@@ -238,7 +238,7 @@ def test_a_killed_switch_leaves_the_old_index_and_repeats_no_request(repository,
         assert len(answered) == kill_at
         assert not set(texts_of(answered)) & set(paid)
         paid += texts_of(answered)
-        assert old._store.pointer() == before
+        assert old._store.read_pointer() == before
         assert str(CodeRAG(repository).search("prepare step 3")[0].path) == "package_3/module_3.py"
     server.respond = respond
     server.requests.clear()
@@ -305,13 +305,13 @@ def updated(repository, monkeypatch):
 
 
 def test_after_an_update_of_the_package_a_search_is_as_good_and_writes_nothing(updated, caplog):
-    before = updated._store.pointer()
+    before = updated._store.read_pointer()
     hits = updated.search("prepare step 3")
     assert str(hits[0].path) == "package_3/module_3.py"
     assert "dense" in hits[0].channels
     assert "`coderag index`" in caplog.text
     assert "words-9" in caplog.text
-    assert updated._store.pointer() == before
+    assert updated._store.read_pointer() == before
     assert (updated.status().configured, updated.status().fresh) == ("embedded/words-9", False)
 
 

@@ -64,7 +64,7 @@ def texts_of(server):
 
 
 def vectors(root):
-    return IndexStore(root / ".coderag").open().vectors().tolist()
+    return IndexStore(root / ".coderag").open().read_vectors().tolist()
 
 
 def test_a_full_index_sends_nothing_that_was_sent_before(repository, server):

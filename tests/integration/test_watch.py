@@ -122,7 +122,7 @@ def test_another_writer_is_waited_for(watcher, root, monkeypatch):
         return when_unlocked(attempt, stop)
 
     monkeypatch.setattr(watching, "when_unlocked", told)
-    with IndexStore(root / ".coderag").writer():
+    with IndexStore(root / ".coderag").open_writer():
         watcher.thread.start()
         assert tried.wait(DEADLINE_S)
     assert watcher.next().added == 1
@@ -130,7 +130,7 @@ def test_another_writer_is_waited_for(watcher, root, monkeypatch):
 
 def test_it_ends_while_waiting_for_another_writer(watcher, root):
     watcher.stop.set()
-    with IndexStore(root / ".coderag").writer():
+    with IndexStore(root / ".coderag").open_writer():
         watcher.thread.start()
         watcher.thread.join(DEADLINE_S)
         assert not watcher.thread.is_alive()

@@ -91,7 +91,7 @@ def test_an_index_is_made_brought_up_to_date_and_searched(start, root):
     assert one.is_indexed
     assert "apples" in names(one.engine, "apples total")
 
-    with CodeRAG(root)._store.writer():  # as another process would
+    with CodeRAG(root)._store.open_writer():  # as another process would
         write_module(root, "plums")
         job = one.index()
         eventually(lambda: "is being written" in job.view.error)

@@ -27,13 +27,13 @@ def write_version(root, version):
 def version_of(root):
     """Return which version the index has: of all files the same, and the whole of each."""
     snapshot = CodeRAG(root)._store.open()
-    text = "".join(snapshot.texts(range(len(snapshot))))
+    text = "".join(snapshot.read_texts(range(len(snapshot))))
     found = {line.split("_")[1] for line in text.split("\n") if line.startswith("def step_")}
     assert len(found) == 1, f"versions {found}"
     (version,) = found
     assert text.count(f"def step_{version}_") == 10 * FILES
-    assert len(snapshot.files()) == FILES
-    assert len(snapshot.vectors()) == len(snapshot.counts()) == len(snapshot)
+    assert len(snapshot.read_files()) == FILES
+    assert len(snapshot.read_vectors()) == len(snapshot.read_counts()) == len(snapshot)
     return int(version)
 
 

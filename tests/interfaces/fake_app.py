@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from coderag.config.sections import IngestionSettings, ServiceSettings, StorageSettings
 from coderag.errors import IndexLockedError, IndexNotFoundError, InvalidQueryError, ModelError
-from coderag.retrieval.explanation import ExplainedPiece, Explanation
+from coderag.retrieval.explanation import ExplainedSnippet, Explanation
 from coderag.retrieval.text_matches import TextMatch, TextMatches
 from coderag.schema.answers import Answer, AnswerEvent, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
@@ -227,13 +227,13 @@ class FakeCodeRAG:
     ) -> Explanation:
         self._begin("explain", (query, top_k, token_budget, filters), query)
         evil = "\x1b[2J" if self.behaviour == "hostile" else ""
-        first = ExplainedPiece(
+        first = ExplainedSnippet(
             1, "src/auth/session.py", 10, 14, f"auth.session.login{evil}", "function", 0.912,
             {"dense": 1.0, "lexical": 0.5}, {"dense": 1, "lexical": 12}, 0.3, {"definition": 0.5, "factor": 0.7},
             budget="full", tokens=60,
         )  # fmt: skip
         second = replace(first, rank=2, start_line=98, end_line=101, budget="omitted", tokens=90)
-        caller = ExplainedPiece(
+        caller = ExplainedSnippet(
             1, "src/web/views.py", 3, 9, "post_login", "function", 0.4, hop=2, relation="caller",
             related_to="auth.session.login", budget="signature", tokens=12,
         )  # fmt: skip

@@ -24,7 +24,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done in haste."""
     done: list[str] = []
     monkeypatch.setattr(gc_tuning, "collect_seldom", lambda: done.append("collector"))
-    monkeypatch.setattr(no_pandas, "spare_pandas", lambda: done.append("pandas"))
+    monkeypatch.setattr(no_pandas, "avoid_pandas_import", lambda: done.append("pandas"))
     return done
 
 

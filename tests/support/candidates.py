@@ -9,7 +9,7 @@ def candidate(
 ) -> Candidate:
     """Return a candidate for a chunk; by default all are alike."""
     return Candidate(
-        chunk_id=corpus.value("id", row),
+        chunk_id=corpus.get_value("id", row),
         score=score,
         file_score=file_score,
         channels=dict(channels),
@@ -27,9 +27,12 @@ def candidates(corpus: Corpus, **channels: float) -> list[Candidate]:
 
 def paths_of(corpus: Corpus, results: list[Candidate]) -> list[str]:
     """Return the file of each result."""
-    return [corpus.value("path", corpus.row_of[result["chunk_id"]]) for result in results]
+    return [corpus.get_value("path", corpus.rows_by_id[result["chunk_id"]]) for result in results]
 
 
 def names_of(corpus: Corpus, results: list[Candidate]) -> list[str]:
     """Return the qualified name of each result."""
-    return [result["symbol"] or corpus.value("qualified_name", corpus.row_of[result["chunk_id"]]) for result in results]
+    return [
+        result["symbol"] or corpus.get_value("qualified_name", corpus.rows_by_id[result["chunk_id"]])
+        for result in results
+    ]

@@ -24,7 +24,7 @@ from coderag.models.protocols import LanguageModel, Reranker
 from coderag.models.word_vectors import WordVectors
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.chunks import FileRecord
-from coderag.stores.arrow import with_vectors
+from coderag.stores.arrow import append_vectors
 from coderag.stores.corpus import Corpus
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.graph_tables import GraphTables
@@ -59,7 +59,7 @@ class MemorySnapshot:
         )
         info = model.info
         self._texts_by_path = files
-        self._table = with_vectors(batch.columns, batch.vectors.chunks)
+        self._table = append_vectors(batch.columns, batch.vectors.chunks)
         self._texts = batch.columns["text"].to_pylist()
         self._vectors = batch.vectors.chunks
         self._counts, self._terms = batch.counts, list(batch.terms)
@@ -171,7 +171,7 @@ def make_context(
     if root is not None:
         write_files(root, files)
     corpus = make_corpus(files, merged=merged)
-    graph = CodeGraph(SymbolGraph(corpus.snapshot.graph))
+    graph = CodeGraph(SymbolGraph(corpus.snapshot.read_graph))
     return QueryContext(
         corpus=corpus,
         graph=graph,
@@ -195,7 +195,7 @@ def write_files(root: Path, files: Files) -> Path:
 
 def row_named(corpus: Corpus, qualified_name: str, path: str = "") -> int:
     """Return the only chunk of a qualified name (in a file, if a path is given)."""
-    names, paths = corpus.column("qualified_name"), corpus.column("path")
+    names, paths = corpus.get_column("qualified_name"), corpus.get_column("path")
     rows = [row for row, name in enumerate(names) if name == qualified_name and path in ("", paths[row])]
     assert len(rows) == 1, f"{qualified_name} is {len(rows)} of {sorted(zip(paths, names, strict=True))}"
     return rows[0]

@@ -7,7 +7,7 @@ from coderag.answering.draft import Draft
 from coderag.answering.extractive.extract import extract
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import related_pieces, result_pieces
+from coderag.stores.pieces import build_related_snippets, build_result_snippets
 from tests.support.graphs import run
 
 PLACE = re.compile(r"`([^`\n]+?):(\d+)(?:-(\d+))?`")
@@ -59,7 +59,12 @@ def extracted(context: QueryContext, query: str, **given: Any) -> Draft:
     """Return the extractive answer to a question."""
     state = state_of(context, query, **given)
     corpus = context.corpus
-    return extract(context, state, result_pieces(corpus, state["results"]), related_pieces(corpus, state["related"]))
+    return extract(
+        context,
+        state,
+        build_result_snippets(corpus, state["results"]),
+        build_related_snippets(corpus, state["related"]),
+    )
 
 
 def places(draft: Draft) -> set[tuple[str, int, int]]:
@@ -69,4 +74,4 @@ def places(draft: Draft) -> set[tuple[str, int, int]]:
 
 def cited(draft: Draft) -> set[tuple[str, int, int]]:
     """Return the places that its claims cite."""
-    return {(one.path, one.start_line, one.end_line) for claim in draft.claims for one in claim.cited}
+    return {(one.path, one.start_line, one.end_line) for claim in draft.claims for one in claim.cited_lines}

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pyarrow as pa
 
 from coderag.stores.corpus import Corpus
-from coderag.stores.graph_tables import GraphTables, edge_schema, facts_schema, node_schema
+from coderag.stores.graph_tables import GraphTables, build_edge_schema, build_facts_schema, build_node_schema
 
 Declared = tuple[str, str, int, int]
 """(qualified name, kind, first line, last line)."""
@@ -48,19 +48,19 @@ def make_tables(
         rows.append({**ends, "relation": relation, "line": line, "confidence": confidence, "resolver": resolver})
     rows.sort(key=lambda row: (row["source"], row["relation"], row["target"], row["line"]))
     return GraphTables(
-        pa.Table.from_pylist(nodes, node_schema()),
-        pa.Table.from_pylist(rows, edge_schema()),
-        facts_schema().empty_table(),
+        pa.Table.from_pylist(nodes, build_node_schema()),
+        pa.Table.from_pylist(rows, build_edge_schema()),
+        build_facts_schema().empty_table(),
     )
 
 
 def tables_of(corpus: Corpus, edges: Iterable[Sequence[object]] = (), externals: Sequence[str] = ()) -> GraphTables:
     """Return a graph of what a corpus declares, with edges as in `make_tables`."""
     files: dict[str, list[Declared]] = {path: [] for path in corpus.paths}
-    for row, members in enumerate(corpus.members):
+    for row, members in enumerate(corpus.chunk_symbols):
         for one in members:
             place = (one["qualified_name"], one["kind"], one["start_line"], one["end_line"])
-            files[corpus.value("path", row)].append(place)
+            files[corpus.get_value("path", row)].append(place)
     return make_tables(files, edges, externals)
 
 

@@ -7,7 +7,7 @@ from coderag.question.analysis import analyze
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer
 from coderag.schema.query import QueryOutput, QueryState
-from coderag.schema.records import answer_from_record
+from coderag.schema.records import to_answer
 
 
 def run(context: QueryContext, query: str, goal: str = "search", **given: Any) -> QueryOutput:
@@ -18,7 +18,7 @@ def run(context: QueryContext, query: str, goal: str = "search", **given: Any) -
 async def ask(context: QueryContext, query: str, **given: Any) -> Answer:
     """Return the answer to a question."""
     output = await load_query_graph().ainvoke({"query": query, "goal": "answer", **given}, context=context)
-    return answer_from_record(output["answer"], [])
+    return to_answer(output["answer"], [])
 
 
 def state(query: str, **values: Any) -> QueryState:

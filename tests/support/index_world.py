@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from coderag.schema.chunks import ChunkMetadata, FileRecord
-from coderag.stores.arrow import node_columns
+from coderag.stores.arrow import build_node_table
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore, IndexWriter, Snapshot
 
 DIMENSION = 8
@@ -87,9 +87,9 @@ class World:
 
     def add(self, writer: IndexWriter, tree: Mapping[str, Sequence[str]]) -> None:
         if writer.base and not self.terms:
-            self.terms = list(writer.base.terms())
+            self.terms = list(writer.base.read_terms())
         nodes = self.nodes(tree)
-        writer.add(node_columns(nodes), self.vectors(nodes), self.counts(nodes), self.terms)
+        writer.add(build_node_table(nodes), self.vectors(nodes), self.counts(nodes), self.terms)
 
     def files(self, tree: Mapping[str, Sequence[str]]) -> list[FileRecord]:
         indexed = [FileRecord(path, "indexed", hash="h", size=2**40, chunks=len(texts)) for path, texts in tree.items()]
@@ -103,7 +103,7 @@ class World:
         return writer.commit(self.files(tree), matrix, -matrix, embedding=self.embedding, **kwargs)
 
     def write(self, store: IndexStore, tree: Mapping[str, Sequence[str]]) -> Snapshot:
-        with store.writer() as writer:
+        with store.open_writer() as writer:
             writer.reset()
             self.terms = []
             self.add(writer, tree)
@@ -112,15 +112,15 @@ class World:
     def check(self, snapshot: Snapshot, tree: Mapping[str, Sequence[str]]) -> None:
         """Everything about the chunks is as in the tree, and aligned."""
         expected = {node.node_id: node for node in self.nodes(tree)}
-        table = snapshot.chunks()
+        table = snapshot.read_chunks()
         ids = table["id"].to_pylist()
         assert sorted(ids) == sorted(expected)
         assert len(snapshot) == len(expected) == snapshot.pointer.chunks
         nodes = [expected[one] for one in ids]
         assert table.drop_columns(["id"]).to_pylist() == [node.metadata for node in nodes]
-        assert snapshot.texts(range(len(nodes))) == [node.text for node in nodes]
-        np.testing.assert_array_equal(snapshot.vectors(), self.vectors(nodes))
-        counts, terms = snapshot.counts(), snapshot.terms()
+        assert snapshot.read_texts(range(len(nodes))) == [node.text for node in nodes]
+        np.testing.assert_array_equal(snapshot.read_vectors(), self.vectors(nodes))
+        counts, terms = snapshot.read_counts(), snapshot.read_terms()
         assert counts.body.shape == counts.names.shape == counts.docs.shape == (len(nodes), len(terms))
         dense = counts.body.toarray()
         for row, node in enumerate(nodes):
@@ -130,8 +130,8 @@ class World:
             }
         np.testing.assert_array_equal(counts.names.toarray(), dense * 2)
         np.testing.assert_array_equal(counts.docs.toarray(), dense * 300)
-        assert snapshot.files() == self.files(tree)
-        content, place = snapshot.file_vectors()
+        assert snapshot.read_files() == self.files(tree)
+        content, place = snapshot.read_file_vectors()
         np.testing.assert_array_equal(content, np.vstack([np.zeros((1, DIMENSION)), self.file_vectors(tree)]))
         np.testing.assert_array_equal(place, -content)
 

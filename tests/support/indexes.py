@@ -14,9 +14,9 @@ from coderag.stores.snapshot import Snapshot
 
 def contents(snapshot: Snapshot) -> dict[str, tuple[dict[str, Any], str, dict[str, Counter[str]]]]:
     """Return everything that is stored of each chunk, by id: metadata, text and the term counts as words."""
-    terms, counts = snapshot.terms(), snapshot.counts()
-    rows = snapshot.chunks(["id", *METADATA_COLUMNS]).to_pylist()
-    texts = snapshot.texts(range(len(rows)))
+    terms, counts = snapshot.read_terms(), snapshot.read_counts()
+    rows = snapshot.read_chunks(["id", *METADATA_COLUMNS]).to_pylist()
+    texts = snapshot.read_texts(range(len(rows)))
     fields = {field: getattr(counts, field).tocsr() for field in FIELDS}
     chunks = {}
     for place, row in enumerate(rows):
@@ -31,14 +31,14 @@ def contents(snapshot: Snapshot) -> dict[str, tuple[dict[str, Any], str, dict[st
 
 def records(snapshot: Snapshot) -> list[FileRecord]:
     """Return the files without their status on disk."""
-    return [replace(record, mtime_ns=0, ctime_ns=0, inode=0) for record in snapshot.files()]
+    return [replace(record, mtime_ns=0, ctime_ns=0, inode=0) for record in snapshot.read_files()]
 
 
 def _vectors(snapshot: Snapshot) -> list[dict[str, Any]]:
-    chunk_ids = snapshot.chunks(["id"])["id"].to_pylist()
-    by_chunk = dict(zip(chunk_ids, snapshot.vectors(), strict=True))
-    files = [record.path for record in snapshot.files()]
-    return [by_chunk, *(dict(zip(files, matrix, strict=True)) for matrix in snapshot.file_vectors())]
+    chunk_ids = snapshot.read_chunks(["id"])["id"].to_pylist()
+    by_chunk = dict(zip(chunk_ids, snapshot.read_vectors(), strict=True))
+    files = [record.path for record in snapshot.read_files()]
+    return [by_chunk, *(dict(zip(files, matrix, strict=True)) for matrix in snapshot.read_file_vectors())]
 
 
 def assert_same_index(snapshot: Snapshot, clean: Snapshot) -> None:
@@ -49,5 +49,5 @@ def assert_same_index(snapshot: Snapshot, clean: Snapshot) -> None:
         assert mine.keys() == others.keys()
         for key, vector in mine.items():
             np.testing.assert_allclose(vector, others[key], atol=1e-6)
-    for mine, other in zip(snapshot.graph(), clean.graph(), strict=True):
+    for mine, other in zip(snapshot.read_graph(), clean.read_graph(), strict=True):
         assert mine.to_pylist() == other.to_pylist()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 
 BODY = "\n".join(
     [
@@ -14,7 +14,7 @@ BODY = "\n".join(
     ]
 )
 
-EXAMPLE = Piece(
+EXAMPLE = Snippet(
     chunk_id="c0",
     path="src/settings.py",
     start_line=1,
@@ -29,12 +29,12 @@ EXAMPLE = Piece(
 )
 
 
-def piece(number: int = 0, **changes: Any) -> Piece:
+def piece(number: int = 0, **changes: Any) -> Snippet:
     """Return a piece of 33 lines, about 700 tokens, that differs from others by its number and by `changes`."""
     return replace(EXAMPLE, chunk_id=f"c{number}", path=f"src/settings_{number}.py", **changes)
 
 
-def short_piece(number: int = 0, **changes: Any) -> Piece:
+def short_piece(number: int = 0, **changes: Any) -> Snippet:
     """Return a piece of two lines."""
     values = {
         "text": f"def short_{number}():\n    return {number}",

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from coderag import CodeRAG
 from coderag.nodes.steps import walk
-from coderag.retrieval.hits import make_hits
+from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Goal, QueryInput
 
@@ -32,7 +32,7 @@ _NAMES = 24
 
 def questions_about(context: QueryContext) -> list[str]:
     """Return questions about names spread over the repository, the same in every run."""
-    names = sorted({name for name in context.corpus.column("name") if len(name) > 3 and name.isidentifier()})
+    names = sorted({name for name in context.corpus.get_column("name") if len(name) > 3 and name.isidentifier()})
     spread = names[:: max(1, len(names) // _NAMES)][:_NAMES]
     return [_PHRASES[number % len(_PHRASES)].format(name) for number, name in enumerate(spread)]
 
@@ -43,7 +43,7 @@ def stages(context: QueryContext, question: str, goal: Goal) -> dict[str, float]
     output = walk(QueryInput(query=question, goal=goal), context)
     ended = time.perf_counter()
     if goal == "search":
-        make_hits(context.corpus, output["results"])
+        build_hits(context.corpus, output["results"])
     spent: dict[str, float] = defaultdict(float)
     for entry in output["trace"]:
         spent[entry["node"]] += entry["ms"]

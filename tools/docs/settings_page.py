@@ -1,6 +1,6 @@
 """Write ``docs/settings.md`` from the models of the settings.
 
-    python tools/docs/settings_page.py
+python tools/docs/settings_page.py
 """
 
 import sys
@@ -67,7 +67,9 @@ def _table(keys: tuple[str, ...], fields: dict[str, FieldInfo]) -> Iterator[str]
 
 def _values(field: FieldInfo) -> str:
     """Return the type of a field in words, with its bounds."""
-    bounds = {kind: getattr(item, kind) for item in field.metadata for kind in ("ge", "gt", "le", "lt") if hasattr(item, kind)}
+    bounds = {
+        kind: getattr(item, kind) for item in field.metadata for kind in ("ge", "gt", "le", "lt") if hasattr(item, kind)
+    }
     low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
     kind = _type_name(field.annotation)
     if low is not None and high is not None:

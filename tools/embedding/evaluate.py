@@ -91,7 +91,7 @@ def measure(tree: Path, root: str, questions: Sequence[dict[str, Any]], words: W
 
     def places(scores: np.ndarray) -> Iterator[Place]:
         for row in np.argsort(-scores, kind="stable"):
-            path = prefix + corpus.paths[corpus.file_of[row]]
+            path = prefix + corpus.paths[corpus.chunk_files[row]]
             yield Place(path, int(corpus.start_lines[row]), int(corpus.end_lines[row]))
 
     def by_engine(query: str) -> Iterator[Place]:
@@ -100,7 +100,7 @@ def measure(tree: Path, root: str, questions: Sequence[dict[str, Any]], words: W
 
     rankings: dict[str, Callable[[str], Iterator[Place]]] = {
         "dense": lambda query: places(corpus.vectors @ words.embed_terms(query_terms(query))),
-        "lexical": lambda query: places(corpus.body.score(corpus.known_terms(query_terms(query)))),
+        "lexical": lambda query: places(corpus.body.score(corpus.get_term_ids(query_terms(query)))),
         "engine": by_engine,
     }
     return [

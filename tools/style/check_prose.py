@@ -85,7 +85,9 @@ def check_help() -> Iterator[Fault]:
         texts = [command.help or "", *(getattr(parameter, "help", "") or "" for parameter in command.params)]
         for text in texts:
             for paragraph in text.split("\n\n"):
-                yield from check_text(f"{name} --help", 1, re.sub(r"`[^`]*`|'[^']*'", _CODE, paragraph.replace("\n", " ")))
+                yield from check_text(
+                    f"{name} --help", 1, re.sub(r"`[^`]*`|'[^']*'", _CODE, paragraph.replace("\n", " "))
+                )
 
 
 def _plain_text(token: Token) -> str:

@@ -20,10 +20,12 @@ class PromptTooLongError(Exception):
         self.tokens = tokens
 
 
-def limited(model: LanguageModel, limit: int) -> LanguageModel:
+def limit_prompts(model: LanguageModel, limit: int) -> LanguageModel:
     """Return a model that is sent no prompt of more tokens than a limit; it raises `PromptTooLongError`."""
-    stopping = _LimitedModel(model, limit)
-    return RedactingModel(stopping) if isinstance(model, RedactingModel) else stopping  # whoever counts secrets sees it
+    limited_model = _LimitedModel(model, limit)
+    return (
+        RedactingModel(limited_model) if isinstance(model, RedactingModel) else limited_model
+    )  # whoever counts secrets sees it
 
 
 class _LimitedModel:
@@ -40,16 +42,16 @@ class _LimitedModel:
             PromptTooLongError: The prompt needs an approval.
             ModelError: As the model.
         """
-        self._check(prompt)
-        async for piece in self._model.stream(prompt):
-            yield piece
+        self._check_size(prompt)
+        async for delta in self._model.stream(prompt):
+            yield delta
 
     async def complete(self, prompt: ModelPrompt) -> Completion:
         """Return the whole reply. Raises as `stream`."""
-        self._check(prompt)
+        self._check_size(prompt)
         return await self._model.complete(prompt)
 
-    def _check(self, prompt: ModelPrompt) -> None:
+    def _check_size(self, prompt: ModelPrompt) -> None:
         tokens = count_tokens(prompt.text)
         if tokens > self._limit:
             raise PromptTooLongError(tokens)

@@ -64,11 +64,14 @@ def declaration_at(corpus: Corpus, path: str, line: int) -> SymbolRecord | None:
         return None
     rows = [
         row
-        for row in corpus.chunk_rows(corpus.paths.index(path))
+        for row in corpus.get_chunk_rows(corpus.paths.index(path))
         if corpus.start_lines[row] <= line <= corpus.end_lines[row]
     ]
     symbols = [
-        symbol for row in rows for symbol in corpus.members[row] if symbol["start_line"] <= line <= symbol["end_line"]
+        symbol
+        for row in rows
+        for symbol in corpus.chunk_symbols[row]
+        if symbol["start_line"] <= line <= symbol["end_line"]
     ]
     if symbols:
         return max(symbols, key=lambda symbol: (symbol["start_line"], -symbol["end_line"]))
@@ -77,9 +80,9 @@ def declaration_at(corpus: Corpus, path: str, line: int) -> SymbolRecord | None:
 
 def _chunk(corpus: Corpus, row: int) -> SymbolRecord:
     return SymbolRecord(
-        name=corpus.value("name", row),
-        qualified_name=corpus.value("qualified_name", row),
-        kind=corpus.value("kind", row),
+        name=corpus.get_value("name", row),
+        qualified_name=corpus.get_value("qualified_name", row),
+        kind=corpus.get_value("kind", row),
         start_line=int(corpus.start_lines[row]),
         end_line=int(corpus.end_lines[row]),
     )

@@ -56,7 +56,7 @@ def _sets(index: Index, owner: Declared, member: str) -> bool:
 def _near(index: Index, owner: str, member: str, owners: Sequence[Declared]) -> list[str]:
     """Return what may be meant: members that are spelt nearly so, else what is called nearly as the unknown owner."""
     if not owners:
-        similar: list[str] = index.corpus.symbols.similar(owner, _MOST_NEAR)
+        similar: list[str] = index.corpus.symbols.suggest_names(owner, _MOST_NEAR)
         return similar
     members = [inside.name for one in owners for inside in index.members(one)]
     by_last = {name.rpartition(".")[2]: name for name in reversed(members)}

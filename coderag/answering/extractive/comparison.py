@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, TYPES, Declared, Index
 from coderag.answering.extractive.relations import Groups, users_of
 from coderag.answering.extractive.writer import (
@@ -22,7 +22,7 @@ from coderag.answering.extractive.writer import (
 from coderag.answering.shapes import Ends, compared
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 
 _MOST_NAMES, _MOST_ALL = 4, 8
 _DEPTH = 9  # bases of bases
@@ -37,7 +37,7 @@ class _Side:
 
     index: Index
     declared: Declared
-    head: Lines
+    head: CitedLines
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class _Side:
     def users_by(self, kind: str) -> list[str]:
         return _names(self.users[kind])
 
-    def evidence(self, neighbours: Iterable[GraphNeighbour], names: Sequence[str]) -> list[Lines]:
+    def evidence(self, neighbours: Iterable[GraphNeighbour], names: Sequence[str]) -> list[CitedLines]:
         """Return the lines that show a relation to the first of some names."""
         first: dict[str, GraphNeighbour] = {}
         for one in neighbours:
@@ -86,12 +86,12 @@ class _Side:
         known = (self.index.line(first[name].evidence, first[name].line) for name in names[:_MOST_NAMES])
         return [line for line in known if line]
 
-    def heads(self, names: Sequence[str]) -> list[Lines]:
+    def heads(self, names: Sequence[str]) -> list[CitedLines]:
         """Return the lines in which the first of some members are declared."""
         return [head for name in names[:_MOST_NAMES] if (head := self.index.head_of(self.members[name]))]
 
 
-def write_comparison(writer: Writer, index: Index, state: QueryState, results: Sequence[Piece]) -> list[str] | None:
+def write_comparison(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> list[str] | None:
     """Write two declarations side by side, and return what of them is not known.
 
     None, and nothing is written, if neither of the two that the question compares is known.
@@ -180,7 +180,7 @@ def _size(side: _Side) -> str:
 
 
 def _common(writer: Writer, one: _Side, other: _Side) -> None:
-    entries: list[tuple[str, list[Lines]]] = []
+    entries: list[tuple[str, list[CitedLines]]] = []
     for verb, near, far in (
         ("extend", one.all_bases, other.all_bases),
         ("call", one.callees, other.callees),
@@ -197,7 +197,7 @@ def _common(writer: Writer, one: _Side, other: _Side) -> None:
 
 
 def _different(writer: Writer, one: _Side, other: _Side) -> None:
-    entries: list[tuple[str, list[Lines]]] = []
+    entries: list[tuple[str, list[CitedLines]]] = []
     for side, far in ((one, other), (other, one)):
         called = [name for name in side.calls if name not in far.calls and name != far.name]
         if called:
@@ -210,7 +210,7 @@ def _different(writer: Writer, one: _Side, other: _Side) -> None:
     _entries(writer, "Different", entries)
 
 
-def _entries(writer: Writer, title: str, entries: Iterable[tuple[str, Sequence[Lines]]]) -> None:
+def _entries(writer: Writer, title: str, entries: Iterable[tuple[str, Sequence[CitedLines]]]) -> None:
     """Write a list under a heading, each entry with the lines that show it; what none shows is left out."""
     shown = [(text, lines) for text, lines in entries if lines]
     if shown:

@@ -22,8 +22,8 @@ from coderag.answering.extractive.writer import (
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import NAMED_BY_FILE
-from coderag.stores.pieces import Piece
-from coderag.stores.symbol_table import fold, split_qualified
+from coderag.stores.pieces import Snippet
+from coderag.stores.symbol_table import fold_name, split_qualified
 
 _LONGEST, _LONGEST_OF_SEVERAL = 30, 12  # lines of code
 _MOST_DECLARATIONS, _MOST_MEMBERS, _MOST_FILES, _MOST_ALSO = 8, 14, 4, 3
@@ -32,7 +32,7 @@ _USING = ("called", "referenced", "imported")
 _FIELDS = frozenset({"field", "variable", "constant"})
 
 
-def write_definition(writer: Writer, index: Index, state: QueryState, results: Sequence[Piece]) -> None:
+def write_definition(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> None:
     """Write where each thing that was looked up is declared.
 
     Args:
@@ -41,10 +41,10 @@ def write_definition(writer: Writer, index: Index, state: QueryState, results: S
         state: With the analysis.
         results: Some of which were looked up.
     """
-    looked_up = [piece for piece in results if piece.looked_up]
+    looked_up = [piece for piece in results if piece.is_looked_up]
     names = [one["text"] for one in state["analysis"]["entities"] if one["kind"] in ("identifier", "qualified_name")]
     if write_absent(writer, index, names):
-        also(writer, index, [piece for piece in results if not piece.looked_up][:_MOST_ALSO], "See also")
+        also(writer, index, [piece for piece in results if not piece.is_looked_up][:_MOST_ALSO], "See also")
         return
     by_name = {name: [piece for piece in looked_up if _last(piece.name) == _last(name)] for name in names}
     groups = [pieces for pieces in by_name.values() if pieces][:_MOST_NAMES] or [looked_up]
@@ -52,14 +52,14 @@ def write_definition(writer: Writer, index: Index, state: QueryState, results: S
     for pieces in groups:
         _declaration(writer, index, pieces, longest)
         writer.say()
-    also(writer, index, [piece for piece in results if not piece.looked_up][:_MOST_ALSO], "See also")
+    also(writer, index, [piece for piece in results if not piece.is_looked_up][:_MOST_ALSO], "See also")
 
 
 def _last(name: str) -> str:
-    return fold((split_qualified(name) or [name])[-1])
+    return fold_name((split_qualified(name) or [name])[-1])
 
 
-def _declaration(writer: Writer, index: Index, pieces: Sequence[Piece], longest: int) -> None:
+def _declaration(writer: Writer, index: Index, pieces: Sequence[Snippet], longest: int) -> None:
     best = pieces[0]
     declared = index.of_piece(best) if best.kind not in NAMED_BY_FILE else None
     lines = (declared and index.lines_of(declared)) or lines_of(best)

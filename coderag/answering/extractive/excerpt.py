@@ -18,7 +18,7 @@ def rarities_of(index: Index, state: QueryState) -> Rarities:
     """Return how telling the words of a question are in this repository; of a report by what its parts count for."""
     analysis = state["analysis"]
     weights = analysis["report"]["terms"] if analysis["report"] else dict.fromkeys(analysis["terms"], 1.0)
-    found = {term: weight * index.corpus.rarity(term) for term, weight in weights.items() if not term.startswith("=")}
+    found = {term: weight * index.corpus.idf(term) for term, weight in weights.items() if not term.startswith("=")}
     names = (one["text"].lower() for one in analysis["entities"] if one["kind"] in ("identifier", "qualified_name"))
     return found | dict.fromkeys(names, 2 * max(found.values(), default=1.0))
 

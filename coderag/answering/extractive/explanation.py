@@ -9,7 +9,7 @@ from coderag.answering.extractive.pieces import also, reason, relations, show, w
 from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
 from coderag.answering.shapes import asks_of_failure
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 
 _MAIN, _MOST_ALSO, _MOST_RELATIONS = 3, 5, 6
 _LONGEST, _LONGEST_OF_OTHERS = 30, 8  # lines of code
@@ -20,8 +20,8 @@ def write_explanation(
     writer: Writer,
     index: Index,
     state: QueryState,
-    results: Sequence[Piece],
-    related: Sequence[Piece],
+    results: Sequence[Snippet],
+    related: Sequence[Snippet],
     *,
     is_answered: bool = False,
 ) -> None:
@@ -56,7 +56,7 @@ def write_explanation(
     also(writer, index, results[_MAIN : _MAIN + _MOST_ALSO], "Read next")
 
 
-def _among(writer: Writer, index: Index, main: Sequence[Piece]) -> set[str]:
+def _among(writer: Writer, index: Index, main: Sequence[Snippet]) -> set[str]:
     """Write the calls between the main pieces, each with its line, and return what was said."""
     declared = {one.node: one for piece in main if (one := index.of_piece(piece)) and one.kind != "file"}
     acting = {actor: node for node in declared for actor in index.acting(node)}

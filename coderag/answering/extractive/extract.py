@@ -22,14 +22,14 @@ from coderag.answering.shapes import shape_of
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Analysis, QueryState
 from coderag.schema.vocabulary import AnswerShape
-from coderag.stores.pieces import Piece, pieces_of_lines
-from coderag.stores.spellings import SIMILAR
+from coderag.stores.pieces import Snippet, find_snippets_at_lines
+from coderag.stores.spellings import MIN_SIMILARITY
 
 _OPTION: Final = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*\w")
 _MOST_SAID = 2  # names of settings and options
 
 
-def extract(context: QueryContext, state: QueryState, results: Sequence[Piece], related: Sequence[Piece]) -> Draft:
+def extract(context: QueryContext, state: QueryState, results: Sequence[Snippet], related: Sequence[Snippet]) -> Draft:
     """Return the answer to a question, in the shape that it asks for.
 
     What the question needs beyond the results (all callers, the calls between two places) is read from the index. Where that
@@ -80,7 +80,7 @@ def _write_written(writer: Writer, index: Index, state: QueryState) -> bool:
 
 def _write_said(writer: Writer, index: Index, state: QueryState) -> None:
     """Write the lines that tell of a name that nothing is known to declare, for the results may be about all the rest."""
-    names = [name for name in unknown(index, state) if len(index.corpus.chunks_that_write(name))][:1]
+    names = [name for name in unknown(index, state) if len(index.corpus.find_chunks_with_name(name))][:1]
     options = [] if state["analysis"]["report"] else _OPTION.findall(state["query"])
     for name in [*names, *dict.fromkeys(options)][:_MOST_SAID]:
         if places := occurrences(index, name):
@@ -90,18 +90,18 @@ def _write_said(writer: Writer, index: Index, state: QueryState) -> None:
 def _write_nearly_named(writer: Writer, index: Index, shape: AnswerShape, state: QueryState) -> bool:
     """Write about what is spelt nearly like the name that is asked for and that nothing has; whether there is such."""
     for name in unknown(index, state):
-        if len(index.corpus.chunks_that_write(name)):  # it is no misspelling
+        if len(index.corpus.find_chunks_with_name(name)):  # it is no misspelling
             continue
-        for near in index.corpus.symbols.near(name, 1):
+        for near in index.corpus.symbols.find_spellings(name, 1):
             declared = index.named(near.word)
-            if near.quality < SIMILAR or not declared:
+            if near.quality < MIN_SIMILARITY or not declared:
                 continue
             analysis: Analysis = {**state["analysis"], "entities": [{"kind": "identifier", "text": near.word}]}
             about: QueryState = {**state, "analysis": analysis, "query": state["query"].replace(name, near.word)}
             found = [
-                replace(piece, name=one.name, kind=one.kind, looked_up=True)
+                replace(piece, name=one.name, kind=one.kind, is_looked_up=True)
                 for one in declared
-                for piece in pieces_of_lines(index.corpus, one.path, one.start_line, one.end_line)[:1]
+                for piece in find_snippets_at_lines(index.corpus, one.path, one.start_line, one.end_line)[:1]
             ]
             writer.say(f"This is about {code(near.word)}:\n")
             if shape == "usages":
@@ -116,8 +116,8 @@ def _write(
     index: Index,
     shape: AnswerShape,
     state: QueryState,
-    results: Sequence[Piece],
-    related: Sequence[Piece],
+    results: Sequence[Snippet],
+    related: Sequence[Snippet],
 ) -> Sequence[str] | None:
     """Write an answer in a shape, and return what is missing; None, and nothing written, if the index has nothing for it."""
     if shape == "usages":
@@ -126,7 +126,7 @@ def _write(
         return write_comparison(writer, index, state, results)
     if shape == "flow" and (flow := find_flow(index, state, [*results, *related])):
         return write_flow(writer, index, flow)
-    if shape == "definition" and any(piece.looked_up for piece in results):
+    if shape == "definition" and any(piece.is_looked_up for piece in results):
         write_definition(writer, index, state, results)
         return []
     return None

@@ -7,7 +7,7 @@ from itertools import islice
 from textwrap import dedent
 from typing import Final
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code
 from coderag.schema.query import QueryState
@@ -64,12 +64,12 @@ def _places(index: Index, state: QueryState) -> list[_Place]:
     """Return the lines that fail or handle, those first that have most of the question's words."""
     rarities = _rarities(index, state)
     corpus = index.corpus
-    results = [corpus.row_of[one["chunk_id"]] for one in state["results"]]
+    results = [corpus.rows_by_id[one["chunk_id"]] for one in state["results"]]
     rows = index.chunks_by_words(rarities, 2 * _MOST_CHUNKS, results)
     about_tests = state["analysis"]["about_tests"]
     wanted = ("source", "test") if about_tests else ("source",)
-    rows = [row for row in rows if corpus.file_roles[corpus.file_of[row]] in wanted][:_MOST_CHUNKS]
-    texts = corpus.texts(rows)
+    rows = [row for row in rows if corpus.file_roles[corpus.chunk_files[row]] in wanted][:_MOST_CHUNKS]
+    texts = corpus.read_texts(rows)
     chunks = zip(rows, texts, strict=True)
     places = [one for row, text in chunks for one in _of_chunk(index, row, text, rarities, about_tests=about_tests)]
     order = {row: number for number, row in enumerate(rows)}
@@ -80,7 +80,7 @@ def _places(index: Index, state: QueryState) -> list[_Place]:
 def _rarities(index: Index, state: QueryState) -> Mapping[str, float]:
     question = _ASKING.sub(" ", _SAID_APART.sub("timeout", state["analysis"]["question"]))
     terms = dict.fromkeys(term for term in query_terms(question) if term in index.corpus.term_ids)
-    return {term: index.corpus.rarity(term) for term in terms if not term.startswith("=")}
+    return {term: index.corpus.idf(term) for term in terms if not term.startswith("=")}
 
 
 def _of_chunk(
@@ -88,7 +88,7 @@ def _of_chunk(
 ) -> Iterator[_Place]:
     """Yield the lines of a chunk that fail or handle, each with how much of the question it has."""
     corpus = index.corpus
-    first, path = int(corpus.start_lines[row]), corpus.paths[corpus.file_of[row]]
+    first, path = int(corpus.start_lines[row]), corpus.paths[corpus.chunk_files[row]]
     lines = [line[:LONGEST_LINE] for line in text.removesuffix("\n").split("\n")]
     terms = [set(text_terms(line)) & rarities.keys() for line in lines]
     for number, line in enumerate(lines if rarities else ()):
@@ -105,11 +105,11 @@ def _of_chunk(
             yield _Place(value, first + number, row, around.name)
 
 
-def _shown(index: Index, places: Sequence[_Place]) -> Iterator[tuple[str, Lines]]:
+def _shown(index: Index, places: Sequence[_Place]) -> Iterator[tuple[str, CitedLines]]:
     """Yield the best places, one of each declaration, with the lines around it and what it is in."""
     taken: set[tuple[str, str]] = set()
     for place in places:
-        path = index.corpus.paths[index.corpus.file_of[place.row]]
+        path = index.corpus.paths[index.corpus.chunk_files[place.row]]
         start = max(place.line - _BEFORE, int(index.corpus.start_lines[place.row]))
         end = min(place.line + _AFTER, int(index.corpus.end_lines[place.row]))
         if (path, place.inside) not in taken and (lines := index.lines(path, start, end)):

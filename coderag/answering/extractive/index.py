@@ -11,14 +11,14 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.errors import AmbiguousNameError, UnknownNameError
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuestion, ask_graph
 from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, EdgeRelation, Kind
 from coderag.stores.corpus import Corpus
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 from coderag.text.tokenizer import query_terms, raw_tokens, text_terms
 
 CALLABLE: Final = frozenset({"function", "method", "macro"})
@@ -104,25 +104,25 @@ class Index:
 
     # Lines
 
-    def lines(self, path: str, start: int, end: int) -> Lines | None:
+    def lines(self, path: str, start: int, end: int) -> CitedLines | None:
         """Return some lines of a file; None if the index has not all of them."""
         if path not in self._files or end < start:
             return None
         found: dict[int, str] = {}
-        for row in self.corpus.chunk_rows(self._files[path]):
+        for row in self.corpus.get_chunk_rows(self._files[path]):
             first, last = int(self.corpus.start_lines[row]), int(self.corpus.end_lines[row])
             if first <= end and start <= last:
                 found.update(enumerate(self._text(row), first))
         wanted = [found.get(number, "") for number in range(start, end + 1)]
-        return Lines(path, start, end, "\n".join(wanted)) if start in found and end in found else None
+        return CitedLines(path, start, end, "\n".join(wanted)) if start in found and end in found else None
 
-    def line(self, path: str, number: int) -> Lines | None:
+    def line(self, path: str, number: int) -> CitedLines | None:
         """Return one line of a file; None if the index has it not."""
         return self.lines(path, number, number)
 
     def whole_file(self, path: str) -> list[str]:
         """Return the lines of a file; those that are in no chunk are empty."""
-        rows = self.corpus.chunk_rows(self._files[path])
+        rows = self.corpus.get_chunk_rows(self._files[path])
         last = max((int(self.corpus.end_lines[row]) for row in rows), default=0)
         found = {
             number: line
@@ -141,15 +141,15 @@ class Index:
         """
         scores = np.zeros(self.corpus.n_chunks, np.float32)
         for term, weight in weights.items():
-            scores[self.corpus.chunks_with(term)] += weight
+            scores[self.corpus.find_chunks_with_term(term)] += weight
         scores[list(found)] += max(weights.values(), default=0.0)
         return [int(row) for row in np.argsort(-scores, kind="stable")[:limit] if scores[row] > 0]
 
-    def lines_of(self, declared: Declared) -> Lines | None:
+    def lines_of(self, declared: Declared) -> CitedLines | None:
         """Return the lines of a declaration."""
         return self.lines(declared.path, declared.start_line, declared.end_line)
 
-    def head_of(self, declared: Declared) -> Lines | None:
+    def head_of(self, declared: Declared) -> CitedLines | None:
         """Return the line that a declaration's name stands in, near its first."""
         last = declared.name.rpartition(".")[2]
         lines = [self.line(declared.path, declared.start_line + more) for more in range(min(declared.length, 12))]
@@ -158,14 +158,14 @@ class Index:
 
     def _text(self, row: int) -> list[str]:
         if row not in self._texts:
-            self._texts[row] = self.corpus.texts([row])[0].removesuffix("\n").split("\n")
+            self._texts[row] = self.corpus.read_texts([row])[0].removesuffix("\n").split("\n")
         return self._texts[row]
 
     def chunk_name(self, path: str, line: int) -> str:
         """Return the name of the chunk that a line of an indexed file is in: of a document its headings."""
-        rows = self.corpus.chunk_rows(self._files[path])
+        rows = self.corpus.get_chunk_rows(self._files[path])
         inside = (row for row in rows if self.corpus.start_lines[row] <= line <= self.corpus.end_lines[row])
-        return next((self.corpus.value("qualified_name", row) for row in inside), "")
+        return next((self.corpus.get_value("qualified_name", row) for row in inside), "")
 
     def role(self, path: str) -> str:
         """Return what an indexed file is for."""
@@ -198,7 +198,7 @@ class Index:
         lines = int(self._symbols.end_lines[node] - self._symbols.start_lines[node])
         return self._symbols.kinds[node] != "impl", lines
 
-    def of_piece(self, piece: Piece) -> Declared | None:
+    def of_piece(self, piece: Snippet) -> Declared | None:
         """Return the declaration that a piece shows, or its file."""
         return self._at(piece.path, piece.start_line, piece.name)
 
@@ -241,7 +241,7 @@ class Index:
         """Return the chunk that a declaration begins in."""
         if declared.path not in self._files:
             return None
-        rows = self.corpus.chunk_rows(self._files[declared.path])
+        rows = self.corpus.get_chunk_rows(self._files[declared.path])
         return next((row for row in rows if self.corpus.end_lines[row] >= declared.start_line), None)
 
     def summary(self, declared: Declared) -> str:
@@ -252,27 +252,27 @@ class Index:
     def summary_of_row(self, row: int) -> str:
         """Return the same of a chunk."""
         derived = self._summary_sources[row] == "derived"
-        return self.corpus.value("docstring", row) if derived else self.corpus.value("summary", row)
+        return self.corpus.get_value("docstring", row) if derived else self.corpus.get_value("summary", row)
 
     def signature(self, declared: Declared) -> str:
         """Return the first line of a declaration's signature; empty if no chunk is this declaration."""
         row = self._own_row(declared)
-        return "" if row is None else self.corpus.value("signature", row).split("\n")[0]
+        return "" if row is None else self.corpus.get_value("signature", row).split("\n")[0]
 
     def language(self, path: str) -> str:
         """Return the language of a file."""
-        return self.corpus.value("language", int(self.corpus.file_starts[self._files[path]]))
+        return self.corpus.get_value("language", int(self.corpus.file_starts[self._files[path]]))
 
     def _own_row(self, declared: Declared) -> int | None:
         row = self.row_of(declared)
-        return row if row is not None and self.corpus.value("qualified_name", row) == declared.name else None
+        return row if row is not None and self.corpus.get_value("qualified_name", row) == declared.name else None
 
     @cached_property
     def _summary_sources(self) -> list[str]:
-        found: list[str] = self.corpus.snapshot.chunks(["summary_source"])["summary_source"].to_pylist()
+        found: list[str] = self.corpus.snapshot.read_chunks(["summary_source"])["summary_source"].to_pylist()
         return found
 
-    def meant(self, words: str, results: Sequence[Piece], kinds: Collection[str]) -> Declared | None:
+    def meant(self, words: str, results: Sequence[Snippet], kinds: Collection[str]) -> Declared | None:
         """Return the declaration that some words of a question mean: by its name, else the best result that has them.
 
         Args:
@@ -292,7 +292,7 @@ class Index:
         best = max(described.values(), key=lambda one: _fit(one, wanted, kinds), default=None)
         return best if best and _fit(best, wanted, kinds)[0] else None
 
-    def _around(self, piece: Piece) -> Iterator[Declared]:
+    def _around(self, piece: Snippet) -> Iterator[Declared]:
         """Yield what a piece declares, and the declarations that it is a member of."""
         parts = piece.name.split(".")
         for number in range(len(parts), 0, -1):

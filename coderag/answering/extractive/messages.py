@@ -6,7 +6,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Final, NamedTuple
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import LONGEST_LINE, Index
 from coderag.answering.extractive.writer import Writer, code, counted, joined
 from coderag.schema.query import QueryState
@@ -60,13 +60,13 @@ _STATEMENT: Final = re.compile(
 """A question that is none, such as a message alone."""
 
 
-def find_messages(index: Index, state: QueryState) -> list[list[Lines]]:
+def find_messages(index: Index, state: QueryState) -> list[list[CitedLines]]:
     """Return where the messages that a question quotes, or consists of, are written; of each all places, the best first."""
     found = [places for message in _messages(state)[:_MOST_TRIED] for places in _of_chain(index, message)]
     return list({places[0]: places for places in reversed(found)}.values())[::-1][:_MOST_MESSAGES]
 
 
-def write_messages(writer: Writer, index: Index, messages: Sequence[Sequence[Lines]]) -> None:
+def write_messages(writer: Writer, index: Index, messages: Sequence[Sequence[CitedLines]]) -> None:
     """Write where messages are written, with the code around the first place of each."""
     for lines, *others in messages:
         around = index.at(lines.path, lines.start_line)
@@ -95,7 +95,7 @@ def _messages(state: QueryState) -> list[_Message]:
     return [*map(_Message, (*quoted, *met, *logged)), *(_Message(text, is_literal=True) for text in alone)]
 
 
-def _of_chain(index: Index, message: _Message) -> list[list[Lines]]:
+def _of_chain(index: Index, message: _Message) -> list[list[CitedLines]]:
     """Return where a message is written, else its parts: an error is often told within what it made fail."""
     text = _EXCEPTION.sub("", message.text)
     for parts in ([text], text.split(": ")):
@@ -104,7 +104,7 @@ def _of_chain(index: Index, message: _Message) -> list[list[Lines]]:
     return []
 
 
-def _written(index: Index, message: _Message) -> list[Lines]:
+def _written(index: Index, message: _Message) -> list[CitedLines]:
     """Return the places, of a few lines each, that have most of a message, one word after the other."""
     words = _words(message.text)
     wanted = {pair for pair in pairwise(words) if not _VALUE.search("".join(pair))}
@@ -113,10 +113,10 @@ def _written(index: Index, message: _Message) -> list[Lines]:
     is_literal = message.is_literal or len(wanted) < _FEWEST_PAIRS
     begins = words[0] if is_literal and len(wanted) < _MANY_PAIRS else ""
     best: tuple[float, int, int] = (1.0 if begins else _LEAST, -len(_ROLES), -_LONGEST_WRITTEN)
-    places: list[Lines] = []
+    places: list[CitedLines] = []
     for row, text in _likely(index, words):
         lines = text.removesuffix("\n").split("\n")
-        path = index.corpus.paths[index.corpus.file_of[row]]
+        path = index.corpus.paths[index.corpus.chunk_files[row]]
         role = index.role(path)
         if is_literal and role in ("test", "docs"):
             continue
@@ -126,7 +126,7 @@ def _written(index: Index, message: _Message) -> list[Lines]:
             if rank < best or (begins and written[start][:1] != [begins]):
                 continue
             first = int(index.corpus.start_lines[row]) + start
-            place = Lines(path, first, first + end - start, "\n".join(lines[start : end + 1]))
+            place = CitedLines(path, first, first + end - start, "\n".join(lines[start : end + 1]))
             if rank > best:
                 best, places = rank, []
             if not any(
@@ -145,9 +145,9 @@ def _literal(line: str) -> str:
 def _likely(index: Index, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the chunks that have most of some words, with their text."""
     corpus = index.corpus
-    rarities = {term: corpus.rarity(term) for word in words for term in text_terms(word)}
+    rarities = {term: corpus.idf(term) for word in words for term in text_terms(word)}
     rows = index.chunks_by_words(rarities, _MOST_CHUNKS)
-    yield from zip(rows, corpus.texts(rows), strict=True)
+    yield from zip(rows, corpus.read_texts(rows), strict=True)
 
 
 def _windows(lines: Sequence[Sequence[str]], wanted: set[tuple[str, str]]) -> Iterator[tuple[int, int, float]]:

@@ -8,14 +8,14 @@ from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.writer import Writer, code, counted, joined, prose
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 from coderag.text.tokenizer import content_words, query_terms
 
 _MOST_NEAR, _MOST_REASONS, _MOST_NAMES = 3, 4, 3
 _NAMES: Final = frozenset({"identifier", "qualified_name", "quoted"})
 
 
-def write_not_found(writer: Writer, index: Index, state: QueryState, results: Sequence[Piece]) -> list[str]:
+def write_not_found(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> list[str]:
     """Write that nothing answers a question, and return what is missing.
 
     Args:
@@ -69,10 +69,10 @@ def unknown_names(index: Index, state: QueryState) -> list[str]:
     """Return a sentence for each name in a question that nothing is called by, with names that are spelt nearly so."""
     sentences = []
     for name in unknown(index, state):
-        if len(index.corpus.chunks_that_write(name)):
+        if len(index.corpus.find_chunks_with_name(name)):
             sentences.append(f"Nothing that the index knows declares {code(name)}, but it is written in the code.")
             continue
-        near = [code(other) for other in index.corpus.symbols.similar(name, _MOST_NAMES)]
+        near = [code(other) for other in index.corpus.symbols.suggest_names(name, _MOST_NAMES)]
         hint = f" Close by spelling: {joined(near, 'or')}." if near else ""
         sentences.append(f"Nothing is called {code(name)}.{hint}")
     return sentences
@@ -96,7 +96,7 @@ def _unknown_places(index: Index, state: QueryState) -> list[str]:
 
 def _is_place(index: Index, place: str) -> bool:
     path, _, line = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "1")
-    lengths = zip(index.corpus.paths, index.corpus.file_lines.tolist(), strict=True)
+    lengths = zip(index.corpus.paths, index.corpus.file_line_counts.tolist(), strict=True)
     return any(f"/{known}".endswith(f"/{path}") and int(line) <= lines for known, lines in lengths)
 
 
@@ -111,7 +111,7 @@ def _words(state: QueryState) -> list[str]:
 
 
 def _is_known(index: Index, word: str) -> bool:
-    return any(len(index.corpus.chunks_with(term)) for term in query_terms(word))
+    return any(len(index.corpus.find_chunks_with_term(term)) for term in query_terms(word))
 
 
 def _filters(writer: Writer, state: QueryState) -> None:
@@ -131,7 +131,7 @@ def _given(state: QueryState) -> list[tuple[str, Sequence[object]]]:
 def _not_indexed(writer: Writer, index: Index, state: QueryState) -> None:
     """Write which files nothing is known of, those first that the question may be about."""
     about = state["judgement"]["not_indexed"] if "judgement" in state else []
-    reasons = Counter(record.reason for record in index.corpus.snapshot.files() if record.outcome != "indexed")
+    reasons = Counter(record.reason for record in index.corpus.snapshot.read_files() if record.outcome != "indexed")
     if not reasons:
         return
     writer.heading("What is not in the index")

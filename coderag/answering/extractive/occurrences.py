@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, LONGEST_LINE, TYPES, Declared, Index
 from coderag.answering.extractive.writer import Writer, code, code_line, counted, search_command
 from coderag.stores.symbol_table import split_qualified
@@ -25,7 +25,7 @@ _MOST_LINES = 4  # of one file, while others are to be shown
 _MOST_OF_THE_SAME = 3  # lines
 
 
-def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> list[Lines]:
+def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> list[CitedLines]:
     """Return the lines that have a name as a word, outside of its declarations: of its own files first, of tests last.
 
     Args:
@@ -42,27 +42,31 @@ def occurrences(index: Index, name: str, declared: Sequence[Declared] = ()) -> l
         rf"\b(?:class|struct|enum|interface|trait|type|def|func|function|fn|sub)\s+{re.escape(last)}\b"
     )
 
-    def order(line: Lines) -> tuple[bool, bool, int, str, int]:
+    def order(line: CitedLines) -> tuple[bool, bool, int, str, int]:
         role = _ROLES.index(index.role(line.path))
         return line.path not in own, not declares.search(line.text), role, line.path, line.start_line
 
     return sorted({line for line in lines if (line.path, line.start_line) not in heads}, key=order)
 
 
-def _lines_with(index: Index, name: str) -> Iterator[Lines]:
+def _lines_with(index: Index, name: str) -> Iterator[CitedLines]:
     """Yield the lines of the chunks that have a name."""
     corpus = index.corpus
-    rows = corpus.chunks_with_parts(name)
+    rows = corpus.find_chunks_with_name_parts(name)
     if name.startswith("-"):  # an option, whose words are no parts of a name
-        rows = reduce(np.intersect1d, map(corpus.chunks_with, text_terms(name)))
+        rows = reduce(np.intersect1d, map(corpus.find_chunks_with_term, text_terms(name)))
     for row in rows[:_MOST_CHUNKS].tolist():
-        path, first, end = corpus.paths[corpus.file_of[row]], int(corpus.start_lines[row]), int(corpus.end_lines[row])
+        path, first, end = (
+            corpus.paths[corpus.chunk_files[row]],
+            int(corpus.start_lines[row]),
+            int(corpus.end_lines[row]),
+        )
         if lines := index.lines(path, first, end):
             numbered = enumerate(lines.text.split("\n"), first)
-            yield from (Lines(path, at, at, text) for at, text in numbered if len(text) <= LONGEST_LINE)
+            yield from (CitedLines(path, at, at, text) for at, text in numbered if len(text) <= LONGEST_LINE)
 
 
-def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[Lines]:
+def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[CitedLines]:
     """Return the lines that extend or implement a type of elsewhere, by their words; none of a type of the repository."""
     last = _last(name)
     if any(one.kind in TYPES and one.name.rpartition(".")[2] == last for one in declared):
@@ -75,7 +79,7 @@ def extensions(index: Index, name: str, declared: Sequence[Declared]) -> list[Li
     return [line for line in occurrences(index, last) if extends.search(line.text)]
 
 
-def untied_calls(index: Index, declared: Sequence[Declared]) -> list[Lines]:
+def untied_calls(index: Index, declared: Sequence[Declared]) -> list[CitedLines]:
     """Return the lines of code that call a method of the same name on something, and that the code graph ties to nothing.
 
     Those of values that are called as where it is known come first. Of a name that many declarations have there are none:
@@ -96,7 +100,7 @@ def untied_calls(index: Index, declared: Sequence[Declared]) -> list[Lines]:
     return [line for line, _ in sorted(untied, key=lambda one: one[1] not in known)]
 
 
-def write_untied(writer: Writer, declared: Sequence[Declared], lines: Sequence[Lines]) -> None:
+def write_untied(writer: Writer, declared: Sequence[Declared], lines: Sequence[CitedLines]) -> None:
     """Write calls that may be of a method."""
     last = declared[0].name.rpartition(".")[2]
     writer.heading(f"Perhaps also ({len(lines):,}): the code does not tell of what type the value is")
@@ -106,7 +110,7 @@ def write_untied(writer: Writer, declared: Sequence[Declared], lines: Sequence[L
         writer.say(f"- and {len(lines) - _MOST_UNTIED:,} more: {search_command(f'{last}(')} lists all of that name")
 
 
-def write_occurrences(writer: Writer, name: str, places: Sequence[Lines]) -> None:
+def write_occurrences(writer: Writer, name: str, places: Sequence[CitedLines]) -> None:
     """Write lines that have a name, by file."""
     writer.heading(f"Written in ({len(places):,})")
     shown = _spread(places)
@@ -121,16 +125,16 @@ def write_occurrences(writer: Writer, name: str, places: Sequence[Lines]) -> Non
         writer.say(f"- and {len(places) - len(shown):,} more: {search_command(_last(name))} lists all")
 
 
-def write_said_of(writer: Writer, index: Index, question: str, name: str, places: Sequence[Lines]) -> None:
+def write_said_of(writer: Writer, index: Index, question: str, name: str, places: Sequence[CitedLines]) -> None:
     """Write the few lines that tell most of a name that nothing declares, such as a setting: of documents, then of code.
 
     Of several settings of that name, those first that stand where the other words of the question do.
     """
     corpus = index.corpus
-    translated = {corpus.paths[file] for file in corpus.translations.tolist()}
+    translated = {corpus.paths[file] for file in corpus.translated_files.tolist()}
     others = set(query_terms(question)) - set(text_terms(name))
 
-    def near(line: Lines) -> int:
+    def near(line: CitedLines) -> int:
         return -len(others.intersection(text_terms(f"{line.path} {index.chunk_name(line.path, line.start_line)}")))
 
     documented = [one for one in places if index.role(one.path) == "docs" and one.path not in translated]
@@ -146,7 +150,7 @@ def write_said_of(writer: Writer, index: Index, question: str, name: str, places
         writer.say(f"- {search_command(name)} lists all\n")
 
 
-def _is_change_log(line: Lines) -> bool:
+def _is_change_log(line: CitedLines) -> bool:
     return _CHANGE_LOG.search(line.path) is not None
 
 
@@ -166,9 +170,9 @@ def _last(name: str) -> str:
     return (split_qualified(name) or [name])[-1]
 
 
-def _spread(places: Sequence[Lines]) -> list[Lines]:
+def _spread(places: Sequence[CitedLines]) -> list[CitedLines]:
     """Return the first places, of each file a few, and few of what stands in many files, such as pages of a manual."""
-    shown: list[Lines] = []
+    shown: list[CitedLines] = []
     seen: Counter[str] = Counter()
     for _, group in groupby(places, key=lambda one: one.path):
         for one in list(group)[:_MOST_LINES]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.excerpt import Rarities, telling
 from coderag.answering.extractive.index import CALLS, Index
 from coderag.answering.extractive.writer import (
@@ -22,7 +22,7 @@ from coderag.answering.extractive.writer import (
 )
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import NAMED_BY_FILE, EdgeRelation
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 
 _LONGEST_DOCUMENTATION = 600  # characters
 _LONGEST_SECTION = 16  # lines of a document
@@ -39,10 +39,10 @@ _UNDERLINE: Final = re.compile(r"^[=\-~^\"'*+#]{3,}\s*$")
 _NONE: Final[Rarities] = MappingProxyType({})
 
 
-def reason(index: Index, piece: Piece) -> str:
+def reason(index: Index, piece: Snippet) -> str:
     """Return in a few words what a piece is for: its summary, else what it calls; empty if neither says anything."""
     declared = index.of_piece(piece) if piece.kind not in NAMED_BY_FILE else None
-    summary = piece.docstring or index.summary_of_row(index.corpus.row_of[piece.chunk_id])
+    summary = piece.docstring or index.summary_of_row(index.corpus.rows_by_id[piece.chunk_id])
     if sentence := first_sentence(summary or (index.summary(declared) if declared else "")):
         return sentence
     if declared is None or declared.kind == "file":
@@ -52,7 +52,7 @@ def reason(index: Index, piece: Piece) -> str:
     return f"Calls {joined(names)}." if names else ""
 
 
-def show(writer: Writer, piece: Piece, longest: int, indent: str = "", rarities: Rarities = _NONE) -> None:
+def show(writer: Writer, piece: Snippet, longest: int, indent: str = "", rarities: Rarities = _NONE) -> None:
     """Write the code of a piece, and its documentation where that is not in it.
 
     Of a long one, the head, or what of it has the words of the question, by their `rarities`.
@@ -80,7 +80,7 @@ def _cut(lines: Sequence[str], shown: Sequence[range]) -> list[str]:
     return [*cut, f"… {left} more line{'' if left == 1 else 's'}"] if left else cut
 
 
-def also(writer: Writer, index: Index, pieces: Sequence[Piece], title: str) -> None:
+def also(writer: Writer, index: Index, pieces: Sequence[Snippet], title: str) -> None:
     """Write a list of pieces, each with what it is for."""
     if pieces:
         writer.heading(title)
@@ -91,7 +91,7 @@ def also(writer: Writer, index: Index, pieces: Sequence[Piece], title: str) -> N
         writer.say(f"- {f'{said} — ' if said else ''}{writer.cite(lines_of(piece))}")
 
 
-def whole(index: Index, piece: Piece) -> Piece:
+def whole(index: Index, piece: Snippet) -> Snippet:
     """Return a piece, or the declaration that it is no more than the first line of."""
     declared = index.of_piece(piece) if piece.kind not in NAMED_BY_FILE else None
     if declared is None or declared.name != piece.name or piece.end_line - piece.start_line + 1 >= _SHORT:
@@ -101,7 +101,7 @@ def whole(index: Index, piece: Piece) -> Piece:
 
 
 def relations(
-    writer: Writer, index: Index, state: QueryState, pieces: Sequence[Piece], most: int, before: Collection[str]
+    writer: Writer, index: Index, state: QueryState, pieces: Sequence[Snippet], most: int, before: Collection[str]
 ) -> None:
     """Write how related code belongs to the results, each with the line that says so, where one does.
 
@@ -114,10 +114,10 @@ def relations(
         before: What has been said already.
     """
     numbers = {(one["chunk_id"], one["related_to"]): one["line"] for one in state["related"]}
-    rows = [index.corpus.row_of[one["chunk_id"]] for one in reversed(state["results"])]
+    rows = [index.corpus.rows_by_id[one["chunk_id"]] for one in reversed(state["results"])]
     paths = {piece.name: piece.path for piece in reversed(pieces)}
-    paths |= {index.corpus.value("qualified_name", row): index.corpus.value("path", row) for row in rows}
-    told: dict[str, Lines] = {}
+    paths |= {index.corpus.get_value("qualified_name", row): index.corpus.get_value("path", row) for row in rows}
+    told: dict[str, CitedLines] = {}
     for piece in sorted(pieces, key=lambda piece: piece.relation in _OF_FILES):
         if piece.relation in (None, "sibling", "contains", "contained_by"):
             continue
@@ -159,11 +159,11 @@ _VERBS: Final = MappingProxyType(
 )
 
 
-def _phrase(index: Index, piece: Piece, line: Lines | None) -> str:
+def _phrase(index: Index, piece: Snippet, line: CitedLines | None) -> str:
     """Return how a piece belongs to its result; what the line itself says, for chunks may have other declarations too."""
     said = _SAID_BY_LINE.get(piece.relation or "")
     if said is None or line is None:
-        return piece.phrase
+        return piece.relation_phrase
     for tie in index.ties_at(line.path, line.start_line, said):
         inside = tie.target.path == piece.path and piece.start_line <= tie.target.start_line <= piece.end_line
         if inside or piece.relation not in _FROM_RESULT:
@@ -171,7 +171,7 @@ def _phrase(index: Index, piece: Piece, line: Lines | None) -> str:
     return ""
 
 
-def _quote(writer: Writer, piece: Piece, indent: str, rarities: Rarities) -> None:
+def _quote(writer: Writer, piece: Snippet, indent: str, rarities: Rarities) -> None:
     """Write a section of a document as a quotation: its text and code, but none of its headings, links and pictures."""
     lines = piece.text.strip("\n").split("\n")
     shown = telling(lines, _LONGEST_SECTION, rarities)
@@ -223,7 +223,7 @@ def _plain(line: str) -> str:
     return prose(line)
 
 
-def _line_of_name(piece: Piece, lines: Sequence[str]) -> int:
+def _line_of_name(piece: Snippet, lines: Sequence[str]) -> int:
     """Return where the name of a piece first stands: small declarations share a chunk, and another may come before."""
     if piece.kind in NAMED_BY_FILE:
         return 0

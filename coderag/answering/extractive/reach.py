@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, Call, Declared, Index
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 from coderag.text.tokenizer import text_terms
 
 MOST_NODES: Final = 14
@@ -26,7 +26,7 @@ _MOST_REACHED = 150  # declarations, so many calls away, that are looked at
 _LEAST_STEPS = 2  # one call is no flow
 _LEAST = 0.02  # worth from which on a call has to do with the question
 
-Steps = list[tuple[Call, Lines]]
+Steps = list[tuple[Call, CitedLines]]
 """Calls, each with its line."""
 
 
@@ -39,7 +39,7 @@ class Reach:
         pieces: Results and related code, best first: what a flow should lead to.
     """
 
-    def __init__(self, index: Index, state: QueryState, pieces: Sequence[Piece]) -> None:
+    def __init__(self, index: Index, state: QueryState, pieces: Sequence[Snippet]) -> None:
         self._index = index
         self._worth = _Worth(index, state, pieces)
         seeds = [one for piece in pieces if piece.relation is None and (one := index.of_piece(piece))][:_SEEDS]
@@ -67,13 +67,13 @@ class Reach:
 class _Worth:
     """How much a declaration has to do with a question: by its place among the results, and by its name."""
 
-    def __init__(self, index: Index, state: QueryState, pieces: Sequence[Piece]) -> None:
+    def __init__(self, index: Index, state: QueryState, pieces: Sequence[Snippet]) -> None:
         self._places: dict[tuple[str, str], float] = {}
         for place, piece in enumerate(piece for piece in pieces if piece.relation is None):
             self._places.setdefault((piece.path, piece.name), _DECAY ** (place / 3))
         for piece in pieces:
             self._places.setdefault((piece.path, piece.name), _DECAY**3)
-        self._rarities = {term: index.corpus.rarity(term) for term in state["analysis"]["terms"]}
+        self._rarities = {term: index.corpus.idf(term) for term in state["analysis"]["terms"]}
         self._total = sum(self._rarities.values()) or 1.0
 
     def of(self, path: str, name: str) -> float:

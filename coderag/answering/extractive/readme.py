@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import Index
 
 _MOST_PARAGRAPHS = 2
@@ -28,7 +28,7 @@ class Paragraph(NamedTuple):
 
     text: str
     heading: str
-    lines: Lines
+    lines: CitedLines
 
 
 def said_of_itself(index: Index) -> Sequence[Paragraph]:
@@ -54,7 +54,9 @@ def _paragraphs(index: Index, path: str) -> Iterator[Paragraph]:
         if _UNDERLINE.match(line) and start:
             heading = lines[number - 2]
         elif start and (text := _sentences(lines[start - 1 : number - 1])):
-            yield Paragraph(text, heading, Lines(path, start, number - 1, "\n".join(lines[start - 1 : number - 1])))
+            yield Paragraph(
+                text, heading, CitedLines(path, start, number - 1, "\n".join(lines[start - 1 : number - 1]))
+            )
         heading = titled[1] if titled else heading
         start = 0
 
@@ -67,9 +69,9 @@ def _sentences(lines: Sequence[str]) -> str:
     return text[:_LONGEST] if len(_WORD.findall(text)) >= _LEAST_WORDS else ""
 
 
-def title_of(index: Index, path: str) -> Lines | None:
+def title_of(index: Index, path: str) -> CitedLines | None:
     """Return the first line of a document that has words."""
     numbered = enumerate(index.whole_file(path), 1)
     return next(
-        (Lines(path, number, number, line) for number, line in numbered if _WORD.search(_HTML.sub("", line))), None
+        (CitedLines(path, number, number, line) for number, line in numbered if _WORD.search(_HTML.sub("", line))), None
     )

@@ -5,7 +5,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.absent import cited_declarations, write_absent
 from coderag.answering.extractive.index import CALLABLE, FILE, MOST_NAMED, PERHAPS, Index
 from coderag.answering.extractive.occurrences import (
@@ -30,7 +30,7 @@ from coderag.answering.extractive.writer import (
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, VALUES, Intent
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
 _MOST_UNSURE = 5
@@ -43,7 +43,7 @@ _STEPWISE: Final = frozenset({"callers", "callees", "subclasses", "bases", "over
 _ASKABLE: Final = frozenset({"identifier", "qualified_name", "path", "location"})
 
 
-def write_usages(writer: Writer, index: Index, state: QueryState, results: Sequence[Piece]) -> list[str] | None:
+def write_usages(writer: Writer, index: Index, state: QueryState, results: Sequence[Snippet]) -> list[str] | None:
     """Write the relations that a question asks for, and return what it names and nothing is known of.
 
     None, and nothing is written, if the code graph knows nothing of what the question names.
@@ -55,7 +55,7 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
             if places := occurrences(index, name):
                 write_occurrences(writer, name, places)
         return absent
-    looked_up = {(piece.path, piece.name) for piece in results if piece.looked_up}
+    looked_up = {(piece.path, piece.name) for piece in results if piece.is_looked_up}
     for name in dict.fromkeys(names):
         if groups := groups_of(index, state, name, looked_up):
             _write(writer, index, name, groups, looked_up)
@@ -66,7 +66,7 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
                 if intent == "find_usage" and INWARDS.issuperset(groups):
                     _write_unsure(writer, index, name, _unsure(index, name))
                 told = {key(one) for one in all_of(groups)} | {(one.path, one.name) for one in declared}
-                near = [piece for piece in results if not piece.looked_up and (piece.path, piece.name) not in told]
+                near = [piece for piece in results if not piece.is_looked_up and (piece.path, piece.name) not in told]
                 also(writer, index, near[:_MOST_ALSO], "Also near")
             return []
         if unsure := _unsure(index, name):
@@ -78,7 +78,7 @@ def write_usages(writer: Writer, index: Index, state: QueryState, results: Seque
 
 
 def _with_near_tests(
-    writer: Writer, index: Index, missing: list[str] | None, results: Sequence[Piece]
+    writer: Writer, index: Index, missing: list[str] | None, results: Sequence[Snippet]
 ) -> list[str] | None:
     """Write the tests among the results, if nothing is known to test what the question names."""
     named = [piece for piece in results if piece.kind not in NAMED_BY_FILE]
@@ -113,7 +113,7 @@ def _write_unused(writer: Writer, index: Index, names: Sequence[str], verb: str)
     return [f"Nothing is known to {verb} {code(known)}."]
 
 
-def _write_written(writer: Writer, index: Index, name: str, places: Sequence[Lines]) -> list[str]:
+def _write_written(writer: Writer, index: Index, name: str, places: Sequence[CitedLines]) -> list[str]:
     """Write where a value, or what nothing declares, is written."""
     where = _declared(writer, index, name)
     what = f" ({where})" if where else ", which nothing in this repository is known to declare,"
@@ -214,7 +214,7 @@ def _is_dispatched(one: GraphNeighbour) -> bool:
     return one.relation == "caller" and RESOLVED <= one.confidence <= PERHAPS
 
 
-def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[Lines]:
+def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[CitedLines]:
     """Return the lines that say it: of a caller all its calls, the first ones."""
     numbers = [one.line]
     if kind in ("called", "tested") and one.depth == 1 and (source := index.of_neighbour(one)):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from coderag.answering.draft import Draft, DraftClaim, Lines
+from coderag.answering.draft import CitedLines, Draft, DraftClaim
 from coderag.schema.vocabulary import NAMED_BY_FILE, AnswerShape
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 from coderag.text.code_fences import fence_for
 
 _SPACES: Final = re.compile(r"\s+")
@@ -39,9 +39,9 @@ class Writer:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._claims: list[DraftClaim] = []
-        self._cited: list[Lines] = []
+        self._cited: list[CitedLines] = []
 
-    def cite(self, lines: Lines) -> str:
+    def cite(self, lines: CitedLines) -> str:
         """Return the place of some lines, for the statement that is written next."""
         self._cited.append(lines)
         return code(lines.location)
@@ -68,9 +68,9 @@ class Writer:
         return Draft(f"{text}\n", self._claims, shape, missing)
 
 
-def lines_of(piece: Piece) -> Lines:
+def lines_of(piece: Snippet) -> CitedLines:
     """Return the lines of a piece."""
-    return Lines(piece.path, piece.start_line, piece.end_line, piece.text)
+    return CitedLines(piece.path, piece.start_line, piece.end_line, piece.text)
 
 
 def code(text: str) -> str:
@@ -136,7 +136,7 @@ def a_kind(kind: str) -> str:
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
-def shown_name(piece: Piece) -> str:
+def shown_name(piece: Snippet) -> str:
     """Return the name of a piece as it is shown: code that is in no declaration has that of its file."""
     return piece.name if piece.kind not in NAMED_BY_FILE or piece.kind == "section" else piece.path
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from coderag.answering.generated.claims import Unit
+from coderag.answering.generated.claims import ReplyUnit
 
-_DEEPEST = 7  # below all levels of headings
-_LEFT_OUT = "*(left out: not verified)*"
+_MAX_LEVEL = 7  # below all levels of headings
+_LEFT_OUT_NOTE = "*(left out: not verified)*"
 
 
 class CheckedText:
@@ -17,48 +17,52 @@ class CheckedText:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._held: list[Unit] = []
-        self._emptied: list[Unit] = []  # those of the held behind which something was dropped
-        self._dropped: Unit | None = None  # whose place the rest of its paragraph takes
+        self._held_units: list[ReplyUnit] = []
+        self._emptied_units: list[ReplyUnit] = []  # those of the held behind which something was dropped
+        self._dropped_unit: ReplyUnit | None = None  # whose place the rest of its paragraph takes
 
     @property
     def text(self) -> str:
         """All that was shown."""
         return "".join(self._parts)
 
-    def hold(self, unit: Unit) -> None:
+    def hold(self, unit: ReplyUnit) -> None:
         """Keep a part back until the next one is shown."""
-        unit = self._moved_up(unit)
-        self._dropped = None
+        unit = self._promote(unit)
+        self._dropped_unit = None
         if unit.kind == "heading":
-            self._forget_emptied(_level(unit))
-        self._held.append(unit)
+            self._forget_emptied(_get_heading_level(unit))
+        self._held_units.append(unit)
 
-    def drop(self, unit: Unit) -> None:
+    def drop(self, unit: ReplyUnit) -> None:
         """Leave a part out."""
-        self._dropped = self._moved_up(unit)
-        self._emptied = list(self._held)
+        self._dropped_unit = self._promote(unit)
+        self._emptied_units = list(self._held_units)
 
-    def show(self, unit: Unit) -> str:
+    def show(self, unit: ReplyUnit) -> str:
         """Take a part into the text; return what that adds to it."""
-        parent = self._dropped
-        unit = self._moved_up(unit)
-        if unit.opens and not _is_entry(unit):
-            self._forget_emptied(_DEEPEST)
+        parent = self._dropped_unit
+        unit = self._promote(unit)
+        if unit.starts_block and not _is_list_entry(unit):
+            self._forget_emptied(_MAX_LEVEL)
         elif unit.kind != "row":
-            self._held = [one for one in self._held if one.kind != "table" or one not in self._emptied]
-        shown = list(self._held)
-        if parent and parent.marker.strip() and _indent(unit) > _indent(parent):
-            shown.append(replace(parent, text=_LEFT_OUT))
-            unit = replace(unit, lead="\n" if _is_entry(unit) else "\n\n")
-        self._held, self._emptied, self._dropped = [], [], None
-        return self.append("".join(one.written for one in [*shown, unit]))
+            self._held_units = [
+                held_unit
+                for held_unit in self._held_units
+                if held_unit.kind != "table" or held_unit not in self._emptied_units
+            ]
+        revealed = list(self._held_units)
+        if parent and parent.marker.strip() and _count_indent(unit) > _count_indent(parent):
+            revealed.append(replace(parent, text=_LEFT_OUT_NOTE))
+            unit = replace(unit, lead="\n" if _is_list_entry(unit) else "\n\n")
+        self._held_units, self._emptied_units, self._dropped_unit = [], [], None
+        return self.append("".join(held_unit.markdown for held_unit in [*revealed, unit]))
 
     def close(self) -> str:
         """End the text; return what was kept back and leads to nothing that was dropped."""
         self._forget_emptied(0)
-        held, self._held = self._held, []
-        return self.append("".join(one.written for one in held))
+        remaining, self._held_units = self._held_units, []
+        return self.append("".join(held_unit.markdown for held_unit in remaining))
 
     def append(self, text: str) -> str:
         """Add text as it is; return it without the white space that would begin the answer."""
@@ -67,29 +71,33 @@ class CheckedText:
             self._parts.append(added)
         return added
 
-    def _moved_up(self, unit: Unit) -> Unit:
+    def _promote(self, unit: ReplyUnit) -> ReplyUnit:
         """Return a part with the bullet and the distance of the dropped one before it, where it takes its place."""
-        before = self._dropped
-        if before is None:
+        dropped = self._dropped_unit
+        if dropped is None:
             return unit
-        if not unit.opens:
-            return replace(unit, lead=before.lead, marker=before.marker, opens=before.opens)
-        return replace(unit, lead=max(before.lead, unit.lead, key=lambda lead: lead.count("\n")))
+        if not unit.starts_block:
+            return replace(unit, lead=dropped.lead, marker=dropped.marker, starts_block=dropped.starts_block)
+        return replace(unit, lead=max(dropped.lead, unit.lead, key=lambda lead: lead.count("\n")))
 
     def _forget_emptied(self, level: int) -> None:
         """Forget what is kept back for parts that were all dropped: sentences, and headings of a level or a deeper one."""
-        self._held = [one for one in self._held if one not in self._emptied or 0 < _level(one) < level]
-        self._emptied = []
+        self._held_units = [
+            held_unit
+            for held_unit in self._held_units
+            if held_unit not in self._emptied_units or 0 < _get_heading_level(held_unit) < level
+        ]
+        self._emptied_units = []
 
 
-def _is_entry(unit: Unit) -> bool:
+def _is_list_entry(unit: ReplyUnit) -> bool:
     return bool(unit.marker.strip()) or unit.kind != "prose"
 
 
-def _level(unit: Unit) -> int:
+def _get_heading_level(unit: ReplyUnit) -> int:
     """Return a heading's level, from 1; 0 for other parts."""
     return unit.marker.count("#") if unit.kind == "heading" else 0
 
 
-def _indent(unit: Unit) -> int:
+def _count_indent(unit: ReplyUnit) -> int:
     return len(unit.marker) - len(unit.marker.lstrip(" \t"))

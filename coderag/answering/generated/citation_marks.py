@@ -5,36 +5,36 @@ from collections.abc import Sequence
 from typing import Final
 
 _NUMBER: Final = r"[#^]?\d{1,4}"
-_NUMBERS: Final = (
+_NUMBER_LIST: Final = (
     r"[ \t]*(?:(?:evidence|source|sources|ref)[ \t]*)?"
     rf"{_NUMBER}(?:[ \t]*(?:[,;、，]|[-–—]|and|&)[ \t]*{_NUMBER})*[ \t]*"
 )
-MARK: Final = re.compile(
-    rf"(?:\[(?P<square>{_NUMBERS})\]|【(?P<wide>{_NUMBERS})(?:†[^】\n]*)?】|［(?P<full>{_NUMBERS})］)"
+CITATION_MARK: Final = re.compile(
+    rf"(?:\[(?P<square>{_NUMBER_LIST})\]|【(?P<wide>{_NUMBER_LIST})(?:†[^】\n]*)?】|［(?P<full>{_NUMBER_LIST})］)"
     r"(?:\([^()\s]*\))?",
     re.IGNORECASE,
 )
 """A citation; a link behind it is part of it."""
 
-OPENERS: Final = {"[": "]", "【": "】", "［": "］"}
+MARK_CLOSERS: Final = {"[": "]", "【": "】", "［": "］"}
 """What a citation may begin with, and how it then ends."""
 
 _RANGE = re.compile(r"(\d+)[ \t]*[-–—][ \t]*[#^]?(\d+)|(\d+)")
-_LONGEST_RANGE = 50
+_MAX_RANGE_LENGTH = 50
 
 
-def cited_numbers(text: str) -> list[int]:
+def find_cited_numbers(text: str) -> list[int]:
     """Return the numbers that the marks in a text cite, in order, each once; a range that is none is its two ends."""
-    found: dict[int, None] = {}
-    for mark in MARK.finditer(text):
-        found.update(dict.fromkeys(numbers_in(mark)))
-    return list(found)
+    numbers: dict[int, None] = {}
+    for mark in CITATION_MARK.finditer(text):
+        numbers.update(dict.fromkeys(parse_mark(mark)))
+    return list(numbers)
 
 
-def numbers_in(mark: re.Match[str]) -> Sequence[int]:
+def parse_mark(mark: re.Match[str]) -> Sequence[int]:
     """Return the numbers of one mark."""
-    found: list[int] = []
+    numbers: list[int] = []
     for match in _RANGE.finditer(mark["square"] or mark["wide"] or mark["full"]):
         first, last = int(match[1] or match[3]), int(match[2] or match[3])
-        found += range(first, last + 1) if first <= last < first + _LONGEST_RANGE else (first, last)
-    return found
+        numbers += range(first, last + 1) if first <= last < first + _MAX_RANGE_LENGTH else (first, last)
+    return numbers

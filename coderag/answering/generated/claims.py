@@ -9,17 +9,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from coderag.answering.generated.markdown_lines import DELIMITER, FENCE, LIST_MARKER, LineKind, line_kind, split_prefix
+from coderag.answering.generated.markdown_lines import (
+    FENCE,
+    LIST_MARKER,
+    TABLE_DELIMITER,
+    LineKind,
+    classify_line,
+    split_prefix,
+)
 from coderag.answering.generated.sentences import SentenceScanner
 
-UnitKind = Literal["prose", "heading", "table", "row", "code", "rule"]
+ReplyUnitKind = Literal["prose", "heading", "table", "row", "code", "rule"]
 
-_WRAPPING = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*\n", re.IGNORECASE)
-_MAYBE_WRAPPING = re.compile(r"\s*+(?:`*+|~*+)[ \t]*+\w{0,8}[ \t]*+")
+_WRAPPING_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*\n", re.IGNORECASE)
+_PARTIAL_WRAPPING_FENCE = re.compile(r"\s*+(?:`*+|~*+)[ \t]*+\w{0,8}[ \t]*+")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ReplyUnit:
     """A part of a reply.
 
     Attributes:
@@ -30,14 +37,14 @@ class Unit:
         opens: Whether it begins a paragraph or the like; the further sentences of one do not.
     """
 
-    kind: UnitKind
+    kind: ReplyUnitKind
     text: str
     lead: str = ""
     marker: str = ""
-    opens: bool = True
+    starts_block: bool = True
 
     @property
-    def written(self) -> str:
+    def markdown(self) -> str:
         """The part with all that is before it."""
         return f"{self.lead}{self.marker}{self.text}"
 
@@ -48,20 +55,20 @@ class ClaimSplitter:
     def __init__(self) -> None:
         self._text = ""  # not looked at yet
         self._gap = ""  # white space behind what was
-        self._begun = False
-        self._wrapping = ""  # the fence around a whole reply, which some models write
+        self._has_begun = False
+        self._wrapping_fence = ""  # the fence around a whole reply, which some models write
         self._paragraph: _Paragraph | None = None
-        self._line_open = False  # whether more of the paragraph's line is to come
-        self._block: _Block | None = None
+        self._is_line_open = False  # whether more of the paragraph's line is to come
+        self._block: _CodeBlock | None = None
         self._in_table = False
         self._in_list = False
 
-    def feed(self, piece: str) -> list[Unit]:
+    def feed(self, delta: str) -> list[ReplyUnit]:
         """Take the next piece of the reply; return the parts that it completes."""
-        self._text += piece.replace("\r", "")
+        self._text += delta.replace("\r", "")
         return list(self._parse(last=False))
 
-    def close(self) -> list[Unit]:
+    def close(self) -> list[ReplyUnit]:
         """Return the parts that are left when the reply has ended."""
         return [*self._parse(last=True), *self._end_block(), *self._end_paragraph()]
 
@@ -69,16 +76,16 @@ class ClaimSplitter:
     def pending(self) -> str:
         """What is not handed out yet, as written."""
         block = self._block.lead + self._block.text if self._block else ""
-        return f"{block}{self._paragraph.left if self._paragraph else ''}{self._gap}{self._text}"
+        return f"{block}{self._paragraph.remainder if self._paragraph else ''}{self._gap}{self._text}"
 
-    def _parse(self, *, last: bool) -> Iterator[Unit]:
-        if not self._begun and not self._begin(last=last):
+    def _parse(self, *, last: bool) -> Iterator[ReplyUnit]:
+        if not self._has_begun and not self._begin(last=last):
             return
         while self._text:
-            if self._line_open:
+            if self._is_line_open:
                 yield from self._take_prose()
                 continue
-            line, newline, following = self._text.partition("\n")
+            line, newline, remaining = self._text.partition("\n")
             complete = bool(newline) or last
             if self._block and self._block.fence:
                 if not complete:
@@ -86,112 +93,114 @@ class ClaimSplitter:
                 yield from self._take_code(line, newline)
                 continue
             may_be_code = not self._in_list and self._paragraph is None
-            kind = line_kind(line, complete=complete, may_be_code=may_be_code)
-            if kind == "unknown" or (kind == "table" and not self._in_table and not _is_told(following, last=last)):
+            kind = classify_line(line, complete=complete, may_be_code=may_be_code)
+            if kind == "unknown" or (
+                kind == "table" and not self._in_table and not _is_table_decided(remaining, last=last)
+            ):
                 return
             yield from self._take_line(kind, line, newline)
 
     def _begin(self, *, last: bool) -> bool:
         """Take off a fence around the whole reply; return whether it is known that there is one or none."""
-        if match := _WRAPPING.match(self._text):
-            self._wrapping, self._text = match[1], self._text[match.end() :]
-        elif not last and _MAYBE_WRAPPING.fullmatch(self._text):
+        if match := _WRAPPING_FENCE.match(self._text):
+            self._wrapping_fence, self._text = match[1], self._text[match.end() :]
+        elif not last and _PARTIAL_WRAPPING_FENCE.fullmatch(self._text):
             return False
-        self._begun = True
+        self._has_begun = True
         return True
 
-    def _take_line(self, kind: LineKind, line: str, newline: str) -> Iterator[Unit]:
-        prefix, rest = split_prefix(line)
+    def _take_line(self, kind: LineKind, line: str, newline: str) -> Iterator[ReplyUnit]:
+        prefix, content = split_prefix(line)
         quoted = prefix.count(">")
         if kind == "prose" and self._paragraph and quoted in (0, self._paragraph.quoted):
             self._paragraph.add(self._gap + prefix)
-            self._gap, self._text, self._line_open = "", self._text[len(prefix) :], True
+            self._gap, self._text, self._is_line_open = "", self._text[len(prefix) :], True
             return
         yield from self._end_paragraph()
         if kind not in ("indented", "blank"):
             yield from self._end_block()
-        if kind == "blank" or (self._wrapping and rest.strip() == self._wrapping):
-            self._take(line if kind == "blank" else "", newline, line)
+        if kind == "blank" or (self._wrapping_fence and content.strip() == self._wrapping_fence):
+            self._consume(line if kind == "blank" else "", newline, line)
             self._in_table = False
         elif kind in ("prose", "list"):
-            self._begin_paragraph(kind, prefix, rest)
+            self._begin_paragraph(kind, prefix, content)
         elif kind in ("fence", "indented"):
             self._begin_code(kind, line, newline)
         elif kind == "table":
-            yield self._table_line(line, newline)
+            yield self._take_table_line(line, newline)
         else:
             self._in_list = False
-            marker = "" if kind == "rule" else prefix + rest[: len(rest) - len(rest.lstrip("# \t"))]
-            yield self._whole("rule" if kind == "rule" else "heading", line, newline, marker)
+            marker = "" if kind == "rule" else prefix + content[: len(content) - len(content.lstrip("# \t"))]
+            yield self._take_unit("rule" if kind == "rule" else "heading", line, newline, marker)
 
-    def _begin_paragraph(self, kind: LineKind, prefix: str, rest: str) -> None:
-        marker = LIST_MARKER.match(rest) if kind == "list" else None
+    def _begin_paragraph(self, kind: LineKind, prefix: str, content: str) -> None:
+        marker = LIST_MARKER.match(content) if kind == "list" else None
         self._in_list = marker is not None or (self._in_list and bool(prefix))
         self._in_table = False
-        before = prefix + (marker[0] if marker else "")
-        self._paragraph = _Paragraph(self._gap, before, prefix.count(">"))
-        self._gap, self._text, self._line_open = "", self._text[len(before) :], True
+        lead = prefix + (marker[0] if marker else "")
+        self._paragraph = _Paragraph(self._gap, lead, prefix.count(">"))
+        self._gap, self._text, self._is_line_open = "", self._text[len(lead) :], True
 
-    def _take_prose(self) -> Iterator[Unit]:
+    def _take_prose(self) -> Iterator[ReplyUnit]:
         assert self._paragraph is not None
-        line, newline, rest = self._text.partition("\n")
+        line, newline, remaining = self._text.partition("\n")
         self._paragraph.add(line)
-        self._text = rest
+        self._text = remaining
         if newline:
-            self._line_open, self._gap = False, newline
-        yield from self._paragraph.units(last=False)
+            self._is_line_open, self._gap = False, newline
+        yield from self._paragraph.split_units(last=False)
 
-    def _end_paragraph(self) -> Iterator[Unit]:
+    def _end_paragraph(self) -> Iterator[ReplyUnit]:
         if self._paragraph:
-            yield from self._paragraph.units(last=True)
-            self._gap = self._paragraph.left + self._gap
-            self._paragraph, self._line_open = None, False
+            yield from self._paragraph.split_units(last=True)
+            self._gap = self._paragraph.remainder + self._gap
+            self._paragraph, self._is_line_open = None, False
 
     def _begin_code(self, kind: LineKind, line: str, newline: str) -> None:
-        prefix, rest = split_prefix(line)
+        prefix, content = split_prefix(line)
         if self._block is None:
-            opening = FENCE.search(rest) if kind == "fence" else None
-            self._block = _Block(self._gap, opening[1] if opening else "")
+            opening = FENCE.search(content) if kind == "fence" else None
+            self._block = _CodeBlock(self._gap, opening[1] if opening else "")
             if prefix == "" and kind == "fence":
                 self._in_list = False
         else:  # indented code goes on behind blank lines
             self._block.text += self._gap
         self._gap, self._in_table = "", False
         self._block.text += line
-        self._take("", newline, line)
+        self._consume("", newline, line)
 
-    def _take_code(self, line: str, newline: str) -> Iterator[Unit]:
+    def _take_code(self, line: str, newline: str) -> Iterator[ReplyUnit]:
         assert self._block is not None
         self._block.text += self._gap + line
         self._gap = ""
-        self._take("", newline, line)
-        rest = split_prefix(line)[1].rstrip()
-        if rest and not rest.strip(self._block.fence[0]) and len(rest) >= len(self._block.fence):
+        self._consume("", newline, line)
+        content = split_prefix(line)[1].rstrip()
+        if content and not content.strip(self._block.fence[0]) and len(content) >= len(self._block.fence):
             yield from self._end_block()
 
-    def _end_block(self) -> Iterator[Unit]:
+    def _end_block(self) -> Iterator[ReplyUnit]:
         if self._block:
-            yield Unit("code", self._block.text, self._block.lead)
+            yield ReplyUnit("code", self._block.text, self._block.lead)
             self._block = None
 
-    def _table_line(self, line: str, newline: str) -> Unit:
-        below = self._text[len(line) + len(newline) :].partition("\n")[0]
-        if self._in_table or not newline or not DELIMITER.fullmatch(below):
+    def _take_table_line(self, line: str, newline: str) -> ReplyUnit:
+        next_line = self._text[len(line) + len(newline) :].partition("\n")[0]
+        if self._in_table or not newline or not TABLE_DELIMITER.fullmatch(next_line):
             self._in_table = True
-            return self._whole("row", line, newline, "")
+            return self._take_unit("row", line, newline, "")
         self._in_table = True
-        both = f"{line}\n{below}"
-        return self._whole("table", both, "\n" if self._text.startswith(both + "\n") else "", "")
+        head = f"{line}\n{next_line}"
+        return self._take_unit("table", head, "\n" if self._text.startswith(head + "\n") else "", "")
 
-    def _whole(self, kind: UnitKind, line: str, newline: str, marker: str) -> Unit:
+    def _take_unit(self, kind: ReplyUnitKind, line: str, newline: str, marker: str) -> ReplyUnit:
         """Return whole lines as a unit, and take them."""
         text = line[len(marker) :].rstrip()
-        unit = Unit(kind, text, self._gap, marker)
+        unit = ReplyUnit(kind, text, self._gap, marker)
         self._gap = ""
-        self._take(line[len(marker) + len(text) :], newline, line)
+        self._consume(line[len(marker) + len(text) :], newline, line)
         return unit
 
-    def _take(self, blank: str, newline: str, line: str) -> None:
+    def _consume(self, blank: str, newline: str, line: str) -> None:
         """Take a line; white space of it is kept for what follows."""
         self._text = self._text[len(line) + len(newline) :]
         self._gap += blank + newline
@@ -201,31 +210,31 @@ class _Paragraph:
     def __init__(self, lead: str, marker: str, quoted: int) -> None:
         self.quoted = quoted
         self._lead, self._marker = lead, marker
-        self._opened = False
+        self._is_opened = False
         self._scanner = SentenceScanner()
 
     def add(self, text: str) -> None:
-        self._scanner.add(text)
+        self._scanner.feed(text)
 
     @property
-    def left(self) -> str:
-        return self._scanner.left if self._opened else self._lead + self._marker + self._scanner.left
+    def remainder(self) -> str:
+        return self._scanner.remainder if self._is_opened else self._lead + self._marker + self._scanner.remainder
 
-    def units(self, *, last: bool) -> Iterator[Unit]:
-        for lead, text in self._scanner.sentences(last=last):
-            yield self._unit(lead, text)
-        if last and not self._opened:  # an entry without text
-            yield self._unit("", "")
+    def split_units(self, *, last: bool) -> Iterator[ReplyUnit]:
+        for lead, text in self._scanner.split_sentences(last=last):
+            yield self._build_unit(lead, text)
+        if last and not self._is_opened:  # an entry without text
+            yield self._build_unit("", "")
 
-    def _unit(self, lead: str, text: str) -> Unit:
-        if self._opened:
-            return Unit("prose", text, lead, opens=False)
-        self._opened = True
-        return Unit("prose", lead + text, self._lead, self._marker)
+    def _build_unit(self, lead: str, text: str) -> ReplyUnit:
+        if self._is_opened:
+            return ReplyUnit("prose", text, lead, starts_block=False)
+        self._is_opened = True
+        return ReplyUnit("prose", lead + text, self._lead, self._marker)
 
 
 @dataclass(slots=True)
-class _Block:
+class _CodeBlock:
     """A block of code; one without a fence is indented."""
 
     lead: str
@@ -233,6 +242,6 @@ class _Block:
     text: str = ""
 
 
-def _is_told(following: str, *, last: bool) -> bool:
+def _is_table_decided(remaining: str, *, last: bool) -> bool:
     """Return whether what stands below a table's first line says if that is its head."""
-    return last or "\n" in following or following.lstrip(" \t>")[:1] not in ("", "|", ":", "-")
+    return last or "\n" in remaining or remaining.lstrip(" \t>")[:1] not in ("", "|", ":", "-")

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coderag.answering.draft import Lines
-from coderag.answering.injection import fence, inspect
+from coderag.answering.draft import CitedLines
+from coderag.answering.injection import fence_data, inspect_text
 from coderag.schema.chunks import module_of
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import NAMED_BY_FILE
-from coderag.stores.pieces import Piece
+from coderag.stores.pieces import Snippet
 from coderag.text.path_masking import MaskedPaths, PathMask
 
-Item = Mapping[str, Any]
+ItemRecord = Mapping[str, Any]
 """A `coderag.schema.context.ContextItem` as plain values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class NumberedEvidence:
     """One piece of it.
 
     Attributes:
@@ -25,20 +25,20 @@ class Evidence:
         findings: What in it addresses a language model, as phrases.
     """
 
-    piece: Piece
+    snippet: Snippet
     block: str
     findings: Sequence[str] = ()
 
     @property
-    def lines(self) -> Lines:
+    def cited_lines(self) -> CitedLines:
         """What a citation of it stands for."""
-        piece = self.piece
-        return Lines(piece.path, piece.start_line, piece.end_line, piece.text)
+        snippet = self.snippet
+        return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
 
 
-def numbered_evidence(
-    state: QueryState, pieces: Sequence[Piece], paths: MaskedPaths | None = None
-) -> Sequence[Evidence]:
+def number_evidence(
+    state: QueryState, snippets: Sequence[Snippet], paths: MaskedPaths | None = None
+) -> Sequence[NumberedEvidence]:
     """Return what the packed context shows, in its order; the first is number 1.
 
     Args:
@@ -46,36 +46,39 @@ def numbered_evidence(
         pieces: Results and related code, to know all of the cited lines.
         paths: How the model sees paths; None shows them as they are.
     """
-    by_place = {(piece.path, piece.start_line, piece.end_line): piece for piece in pieces}
+    snippets_by_location = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}
     items = [item for section in state["context"]["sections"] for item in section["items"] if item["path"]]
-    known = [by_place[item["path"], item["start_line"], item["end_line"]] for item in items]
+    item_snippets = [snippets_by_location[item["path"], item["start_line"], item["end_line"]] for item in items]
     if paths:
-        items = [_masked(item, piece, paths.mask) for item, piece in zip(items, known, strict=True)]
-    return [_evidence(number, item, piece) for number, (item, piece) in enumerate(zip(items, known, strict=True), 1)]
+        items = [_mask_item(item, snippet, paths.mask) for item, snippet in zip(items, item_snippets, strict=True)]
+    return [
+        _build_evidence(number, item, snippet)
+        for number, (item, snippet) in enumerate(zip(items, item_snippets, strict=True), 1)
+    ]
 
 
-def _evidence(number: int, item: Item, piece: Piece) -> Evidence:
+def _build_evidence(number: int, item: ItemRecord, snippet: Snippet) -> NumberedEvidence:
     title = " ".join(f"{item['title']} in {item['path']}".split())
-    inspected = inspect(f"{title}\n{item['text']}")
+    inspected = inspect_text(f"{title}\n{item['text']}")
     title, _, code = inspected.text.partition("\n")
-    place = f"{title}:{item['start_line']}-{item['end_line']}"
-    return Evidence(piece, f"[{number}] {place}\n{fence(code, item['language'])}", inspected.findings)
+    location = f"{title}:{item['start_line']}-{item['end_line']}"
+    return NumberedEvidence(snippet, f"[{number}] {location}\n{fence_data(code, item['language'])}", inspected.findings)
 
 
-def _masked(item: Item, piece: Piece, mask: PathMask) -> Item:
+def _mask_item(item: ItemRecord, snippet: Snippet, mask: PathMask) -> ItemRecord:
     """Return one piece of evidence with its path, and what is made of the path, masked; code and docstrings stay."""
-    masked = {**item, "path": mask.mask(piece.path)}
-    if piece.kind not in NAMED_BY_FILE:
+    masked = {**item, "path": mask.mask(snippet.path)}
+    if snippet.kind not in NAMED_BY_FILE:
         return masked
-    if piece.name == module_of(piece.path):
-        hidden = mask.mask_module(piece.path)
-        masked["title"] = item["title"].replace(piece.name, hidden)
+    if snippet.name == module_of(snippet.path):
+        masked_module = mask.mask_module(snippet.path)
+        masked["title"] = item["title"].replace(snippet.name, masked_module)
         if item["detail"] == "signature":
-            masked["text"] = item["text"].replace(piece.name, hidden, 1)
-    if item["detail"] == "line" and not _is_beginning(item["text"], piece.docstring):
-        masked["text"] = f"{piece.kind} of {masked['path']}"
+            masked["text"] = item["text"].replace(snippet.name, masked_module, 1)
+    if item["detail"] == "line" and not _is_docstring_start(item["text"], snippet.docstring):
+        masked["text"] = f"{snippet.kind} of {masked['path']}"
     return masked
 
 
-def _is_beginning(summary: str, docstring: str) -> bool:
+def _is_docstring_start(summary: str, docstring: str) -> bool:
     return bool(summary) and " ".join(docstring.split()).startswith(summary.rstrip("…"))

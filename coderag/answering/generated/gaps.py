@@ -5,18 +5,18 @@ from typing import Final
 
 from coderag.text.tokenizer import content_words
 
-_MARK: Final = re.compile(r"^[\W_]*(?:not found|missing)[*_]*\s*[:：][\s*_]*", re.IGNORECASE)
+_MISSING_MARK: Final = re.compile(r"^[\W_]*(?:not found|missing)[*_]*\s*[:：][\s*_]*", re.IGNORECASE)
 """How the rules ask for such a statement, in any language."""
 
-_SOURCE: Final = (
+_EVIDENCE_WORDS: Final = (
     r"(?:evidence|context|excerpts?|snippets?|provided (?:code|material|sources?|files?)"
     r"|given (?:code|sources?)|code shown|shown code)"
 )
-_PATTERNS: Final = tuple(
+_MISSING_PATTERNS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b{_SOURCE}\b[^.]{{0,40}}\b(?:do(?:es)? not|doesn['’]t|don['’]t|lacks?|cannot|fails? to)\b",
-        rf"\b(?:not|never|nowhere|nothing|no)\b[^.]{{0,60}}\b(?:in|by|from|within)\b[^.]{{0,20}}\b{_SOURCE}\b",
+        rf"\b{_EVIDENCE_WORDS}\b[^.]{{0,40}}\b(?:do(?:es)? not|doesn['’]t|don['’]t|lacks?|cannot|fails? to)\b",
+        rf"\b(?:not|never|nowhere|nothing|no)\b[^.]{{0,60}}\b(?:in|by|from|within)\b[^.]{{0,20}}\b{_EVIDENCE_WORDS}\b",
         r"\b(?:is|are|was|were) (?:not|n['’]t) (?:shown|provided|included|mentioned|specified|covered|described)\b",
         r"\b(?:cannot|can['’]t|can not|could not|couldn['’]t) be (?:determined|answered|confirmed|inferred|told|seen)\b",
         r"\b(?:i|we)\b(?: am| are|['’]m)? ?"
@@ -33,15 +33,15 @@ _PATTERNS: Final = tuple(
         r"(?:в|из) (?:предоставленн\w+|данн\w+) \w+[^.]{0,40}\bне\b|\bне (?:указан|найден|показан|упомянут)\w*",
     )
 )
-_TURN = re.compile(
+_CONTRAST_WORD = re.compile(
     r"\b(?:but|however|although|though|while|contradicts?|except|apart from|aber|jedoch|mais|pero|mas)\b|但|しかし",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,;:—–]\s+")
-_DEPENDENT = re.compile(
+_CLAUSE_SEPARATOR = re.compile(r"[,;:—–]\s+")
+_DEPENDENT_CLAUSE = re.compile(
     r"(?:or|nor|and|how|where|why|what|which|who|when|whether|that|such|like|including)\b", re.IGNORECASE
 )
-_MOST_BESIDE = 1  # words beside the names of code in an enumeration
+_MAX_WORDS_BESIDE_CODE = 1  # words beside the names of code in an enumeration
 
 _CODE = re.compile(r"`[^`]*`")
 _COURTESY: Final = re.compile(
@@ -57,27 +57,31 @@ def is_courtesy(statement: str) -> bool:
     return _COURTESY.match(statement) is not None
 
 
-def without_mark(statement: str) -> str:
+def strip_missing_mark(statement: str) -> str:
     """Return what is missing, without the words that say so."""
-    return _MARK.sub("", statement).strip()
+    return _MISSING_MARK.sub("", statement).strip()
 
 
-def says_missing(statement: str) -> bool:
+def is_missing_statement(statement: str) -> bool:
     """Return whether a statement says that something is not in the evidence, and nothing else."""
-    if _MARK.match(statement):
+    if _MISSING_MARK.match(statement):
         return True
-    clauses = _CLAUSE.split(statement)
+    clauses = _CLAUSE_SEPARATOR.split(statement)
     return (
-        not _TURN.search(statement)
-        and all(_is_gap(one) or not _says(one) for one in clauses)
-        and any(map(_is_gap, clauses))
+        not _CONTRAST_WORD.search(statement)
+        and all(_is_missing_clause(clause) or not _is_substantive(clause) for clause in clauses)
+        and any(map(_is_missing_clause, clauses))
     )
 
 
-def _is_gap(clause: str) -> bool:
-    return any(pattern.search(clause) for pattern in _PATTERNS)
+def _is_missing_clause(clause: str) -> bool:
+    return any(pattern.search(clause) for pattern in _MISSING_PATTERNS)
 
 
-def _says(clause: str) -> bool:
+def _is_substantive(clause: str) -> bool:
     """Return whether a clause says something of code, and does not only name it."""
-    return "`" in clause and not _DEPENDENT.match(clause) and len(content_words(_CODE.sub("", clause))) > _MOST_BESIDE
+    return (
+        "`" in clause
+        and not _DEPENDENT_CLAUSE.match(clause)
+        and len(content_words(_CODE.sub("", clause))) > _MAX_WORDS_BESIDE_CODE
+    )

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Literal
 
 from coderag.answering.citations import CitationChecker
-from coderag.answering.flow import mermaid
-from coderag.answering.generated.evidence_text import Evidence
-from coderag.answering.generated.masked_stream import unmasked
+from coderag.answering.flow import draw_mermaid
+from coderag.answering.generated.evidence_text import NumberedEvidence
+from coderag.answering.generated.masked_stream import unmask_stream
 from coderag.answering.generated.reply import ReplyChecker
 from coderag.answering.generated.verification import ClaimChecker
 from coderag.models.protocols import LanguageModel
@@ -19,14 +19,14 @@ from coderag.schema.prompts import CutOff, ModelPrompt
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import AnswerShape
 
-_CUT = "*The model's reply reached the limit of its length, `llm.max_output_tokens`, and ends here.*"
+_CUT_OFF_NOTE = "*The model's reply reached the limit of its length, `llm.max_output_tokens`, and ends here.*"
 
-Emit = Callable[[Literal["draft", "text"], str], None]
+EmitText = Callable[[Literal["draft", "text"], str], None]
 """Takes what is written, as `coderag.schema.answers.AnswerEvent` has it; all that it gets as text, joined, is the answer's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class GeneratedText:
     """A checked answer of a language model.
 
     Attributes:
@@ -38,19 +38,19 @@ class Written:
     claims: Sequence[AnswerClaim]
     citations: Sequence[Citation]
     missing: Sequence[str]
-    answers: bool
+    has_claims: bool
     redacted: int
 
 
-async def generate(
+async def generate_text(
     model: LanguageModel,
     context: QueryContext,
     state: QueryState,
     shape: AnswerShape,
-    evidence: Sequence[Evidence],
+    evidence: Sequence[NumberedEvidence],
     checker: CitationChecker,
-    emit: Emit,
-) -> Written:
+    emit: EmitText,
+) -> GeneratedText:
     """Return the answer; what was checked is emitted as text, the words under way as drafts.
 
     Args:
@@ -65,57 +65,57 @@ async def generate(
     Raises:
         ModelError: The model failed.
     """
-    pieces = [one.piece for one in evidence]
-    shown = "\n\n".join(one.block for one in evidence)
-    prompt = _prompt(context, state, shape, shown)
+    snippets = [entry.snippet for entry in evidence]
+    evidence_text = "\n\n".join(entry.block for entry in evidence)
+    prompt = _build_prompt(context, state, shape, evidence_text)
     redacted = model.redact_prompt(prompt)[1] if isinstance(model, RedactingModel) else 0
 
     @cache
     def diagram() -> str:
-        drawn = mermaid(context, state, pieces) if shape == "flow" else ""
-        return f"```mermaid\n{drawn}\n```" if drawn else ""
+        flow_chart = draw_mermaid(context, state, snippets) if shape == "flow" else ""
+        return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
 
-    reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), shown, diagram)
-    cut = False
-    async for piece in _words(model, prompt, context):
-        if isinstance(piece, CutOff):
-            cut = True
+    reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, diagram)
+    is_cut_off = False
+    async for delta in _stream_reply(model, prompt, context):
+        if isinstance(delta, CutOff):
+            is_cut_off = True
             break
-        added = reply.feed(piece)
+        added = reply.feed(delta)
         if added is None:
-            emit("draft", piece)
+            emit("draft", delta)
         else:
             emit("text", added)
             emit("draft", reply.pending)
     emit("text", reply.close())
-    if reply.shows_claims:
-        emit("text", reply.draw())
-        emit("text", reply.append(_CUT if cut else ""))
-        emit("text", reply.append(reply.numbering.sources))
-    return Written(
+    if reply.has_shown_claims:
+        emit("text", reply.append_diagram())
+        emit("text", reply.append(_CUT_OFF_NOTE if is_cut_off else ""))
+        emit("text", reply.append(reply.numbering.source_list))
+    return GeneratedText(
         text=reply.text,
         claims=reply.claims,
-        citations=reply.numbering.citations(),
+        citations=reply.numbering.list_citations(),
         missing=reply.missing,
-        answers=reply.shows_claims,
+        has_claims=reply.has_shown_claims,
         redacted=redacted,
     )
 
 
-def _prompt(context: QueryContext, state: QueryState, shape: AnswerShape, evidence: str) -> ModelPrompt:
+def _build_prompt(context: QueryContext, state: QueryState, shape: AnswerShape, evidence: str) -> ModelPrompt:
     hide = context.masked_paths.hide if context.masked_paths else str
-    load, said = context.prompts.load, state.get("history", "")
+    load, history = context.prompts.load, state.get("history", "")
     return load("answer").render(
         shape=load(f"answer_{shape}").render().user.strip(),
-        history=load("answer_history").render(history=hide(said)).user.strip() if said else "",
+        history=load("answer_history").render(history=hide(history)).user.strip() if history else "",
         question=hide(state["query"]),
         evidence=evidence,
     )
 
 
-async def _words(model: LanguageModel, prompt: ModelPrompt, context: QueryContext) -> AsyncIterator[str]:
+async def _stream_reply(model: LanguageModel, prompt: ModelPrompt, context: QueryContext) -> AsyncIterator[str]:
     """Yield the reply in pieces, none of them empty but a `CutOff`, with the real names of masked paths."""
-    pieces = model.stream(prompt)
-    async for piece in unmasked(pieces, context.masked_paths) if context.masked_paths else pieces:
-        if piece or isinstance(piece, CutOff):
-            yield piece
+    deltas = model.stream(prompt)
+    async for delta in unmask_stream(deltas, context.masked_paths) if context.masked_paths else deltas:
+        if delta or isinstance(delta, CutOff):
+            yield delta

@@ -6,21 +6,21 @@ from collections.abc import AsyncIterator
 from coderag.schema.prompts import CutOff
 from coderag.text.path_masking import MaskedPaths
 
-_UNFINISHED = re.compile(r"[\w./+~@-]*\Z")
+_PARTIAL_WORD = re.compile(r"[\w./+~@-]*\Z")
 
 
-async def unmasked(pieces: AsyncIterator[str], paths: MaskedPaths) -> AsyncIterator[str]:
+async def unmask_stream(deltas: AsyncIterator[str], paths: MaskedPaths) -> AsyncIterator[str]:
     """Yield a reply with the real names of masked paths; a word is kept back until it is whole."""
-    kept = ""
-    async for piece in pieces:
-        if isinstance(piece, CutOff):
-            yield paths.unmask(kept)
-            yield piece
+    buffer = ""
+    async for delta in deltas:
+        if isinstance(delta, CutOff):
+            yield paths.unmask(buffer)
+            yield delta
             return
-        kept += piece
-        match = _UNFINISHED.search(kept)
-        whole = kept[: match.start()] if match else kept
-        if whole:
-            kept = kept[len(whole) :]
-            yield paths.unmask(whole)
-    yield paths.unmask(kept)
+        buffer += delta
+        match = _PARTIAL_WORD.search(buffer)
+        complete = buffer[: match.start()] if match else buffer
+        if complete:
+            buffer = buffer[len(complete) :]
+            yield paths.unmask(complete)
+    yield paths.unmask(buffer)

@@ -3,17 +3,17 @@
 import re
 from collections.abc import Collection, Sequence
 
-from coderag.answering.generated.citation_marks import MARK, numbers_in
-from coderag.answering.generated.statements import CODE, with_places
+from coderag.answering.generated.citation_marks import CITATION_MARK, parse_mark
+from coderag.answering.generated.statements import INLINE_CODE, replace_places
 from coderag.answering.generated.verification import ClaimChecker
 from coderag.schema.answers import Citation
 
-_CODE_OR_MARK = re.compile(
-    rf"(?P<kept>{CODE.pattern})|(?P<before>[ \t]*)(?P<mark>{MARK.pattern})", re.DOTALL | re.IGNORECASE
+_CODE_OR_CITATION = re.compile(
+    rf"(?P<kept>{INLINE_CODE.pattern})|(?P<before>[ \t]*)(?P<mark>{CITATION_MARK.pattern})", re.DOTALL | re.IGNORECASE
 )
 
 
-class Numbering:
+class CitationNumbering:
     """The citations of one answer: those that its text shows come first, and number 1 is the first of them.
 
     Args:
@@ -22,10 +22,10 @@ class Numbering:
 
     def __init__(self, checker: ClaimChecker) -> None:
         self._checker = checker
-        self._shown: dict[int, int] = {}  # number of the evidence -> number in the answer
-        self._others: dict[int, None] = {}
+        self._shown_numbers: dict[int, int] = {}  # number of the evidence -> number in the answer
+        self._unshown_numbers: dict[int, None] = {}
 
-    def rewrite(self, text: str, kept: Collection[int]) -> str:
+    def rewrite_citations(self, text: str, citable: Collection[int]) -> str:
         """Return a part of the answer with its citations numbered anew, and places of lines that moved as they are now.
 
         Args:
@@ -33,51 +33,54 @@ class Numbering:
             kept: Evidence that may be cited; other citations are taken out.
         """
 
-        def numbered(match: re.Match[str]) -> str:
+        def renumber(match: re.Match[str]) -> str:
             if match["kept"]:
                 return match[0]
-            mark = MARK.fullmatch(match["mark"])
+            mark = CITATION_MARK.fullmatch(match["mark"])
             assert mark is not None
-            numbers = [self._number(number) for number in numbers_in(mark) if number in kept]
+            numbers = [self._assign_number(number) for number in parse_mark(mark) if number in citable]
             return match["before"] + "".join(f"[{number}]" for number in dict.fromkeys(numbers)) if numbers else ""
 
-        rewritten = _CODE_OR_MARK.sub(numbered, text)
-        return with_places(rewritten, self._moved(kept))
+        rewritten = _CODE_OR_CITATION.sub(renumber, text)
+        return replace_places(rewritten, self._map_moved_places(citable))
 
-    def note(self, cited: Sequence[int]) -> None:
+    def add_unshown(self, cited: Sequence[int]) -> None:
         """Remember what a claim cites that is not shown."""
-        self._others.update(dict.fromkeys(cited))
+        self._unshown_numbers.update(dict.fromkeys(cited))
 
-    def mark(self, cited: Sequence[int]) -> str:
+    def format_mark(self, cited: Sequence[int]) -> str:
         """Return the mark that cites some evidence."""
-        return "".join(f"[{self._number(number)}]" for number in cited)
+        return "".join(f"[{self._assign_number(number)}]" for number in cited)
 
     @property
-    def sources(self) -> str:
+    def source_list(self) -> str:
         """The list of what the text cites; empty if it cites nothing."""
-        listed = [f"- [{number}] `{self._checker.citation(one).location}`" for one, number in self._shown.items()]
-        return "**Sources**\n\n" + "\n".join(listed) if listed else ""
+        entries = [
+            f"- [{number}] `{self._checker.check_citation(evidence_number).location}`"
+            for evidence_number, number in self._shown_numbers.items()
+        ]
+        return "**Sources**\n\n" + "\n".join(entries) if entries else ""
 
-    def citations(self) -> list[Citation]:
+    def list_citations(self) -> list[Citation]:
         """Return all citations: those of the text by number, then the others."""
-        return [self._checker.citation(number) for number in self._order()]
+        return [self._checker.check_citation(number) for number in self._list_order()]
 
-    def positions(self, cited: Sequence[int]) -> list[int]:
+    def find_positions(self, cited: Sequence[int]) -> list[int]:
         """Return where the citations of a claim are among all."""
-        order = self._order()
+        order = self._list_order()
         return [order.index(number) for number in cited]
 
-    def _order(self) -> list[int]:
-        return list(dict.fromkeys([*self._shown, *self._others]))
+    def _list_order(self) -> list[int]:
+        return list(dict.fromkeys([*self._shown_numbers, *self._unshown_numbers]))
 
-    def _number(self, number: int) -> int:
-        return self._shown.setdefault(number, len(self._shown) + 1)
+    def _assign_number(self, evidence_number: int) -> int:
+        return self._shown_numbers.setdefault(evidence_number, len(self._shown_numbers) + 1)
 
-    def _moved(self, kept: Collection[int]) -> dict[str, str]:
-        moved = {}
-        for citation in map(self._checker.citation, kept):
+    def _map_moved_places(self, citable: Collection[int]) -> dict[str, str]:
+        new_places = {}
+        for citation in map(self._checker.check_citation, citable):
             if citation.moved_from is not None:
-                was = citation.end_line - citation.start_line + citation.moved_from
-                moved[f"{citation.path}:{citation.moved_from}-{was}"] = citation.location
-                moved[f"{citation.path}:{citation.moved_from}"] = f"{citation.path}:{citation.start_line}"
-        return moved
+                old_end_line = citation.end_line - citation.start_line + citation.moved_from
+                new_places[f"{citation.path}:{citation.moved_from}-{old_end_line}"] = citation.location
+                new_places[f"{citation.path}:{citation.moved_from}"] = f"{citation.path}:{citation.start_line}"
+        return new_places

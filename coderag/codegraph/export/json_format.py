@@ -28,7 +28,7 @@ EDGE_FIELDS: Final = ("relation", "source", "target", "resolver", "confidence", 
 def json_chunks(tables: GraphTables) -> Iterator[bytes]:
     """Yield the JSON text of a graph, one node or edge a line, candidates included.
 
-    Columns are those of `coderag.stores.graph_tables.node_schema` and `edge_schema`; ``source``, ``target`` and ``parent``
+    Columns are those of `coderag.stores.graph_tables.build_node_schema` and `build_edge_schema`; ``source``, ``target`` and ``parent``
     are ids of nodes.
     """
     yield b'{"format":%d,"nodes":[' % JSON_FORMAT

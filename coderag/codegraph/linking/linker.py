@@ -81,7 +81,7 @@ class Linker:
                     imported,
                     self._bases(file),
                     self._overrides(file, facts.definitions),
-                    self._references(file, body.references(self._may_be_here)),
+                    self._references(file, body.build_references(self._may_be_here)),
                     self._documents(body.mentions),
                 )
             )

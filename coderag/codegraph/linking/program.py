@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import bare
 from coderag.schema.facts import MODULE_SCOPE, TEST, Base, Binding, Definition, FileFacts, Import
-from coderag.stores.facts_bytes import Body, unpack_body, unpack_interface
+from coderag.stores.facts_bytes import FactsBody, unpack_body, unpack_interface
 
 Made = TypeVar("Made")
 
@@ -19,7 +19,7 @@ _OF_WHOLE_FILES: Final = frozenset({"test", "generated", "vendored"})
 
 
 class FactsRow(NamedTuple):
-    """One file of the program: a row of the table of facts, see `coderag.stores.graph_tables.facts_schema`."""
+    """One file of the program: a row of the table of facts, see `coderag.stores.graph_tables.build_facts_schema`."""
 
     path: str
     language: str
@@ -230,7 +230,7 @@ class Program:
         self._note_file(file)
         return self._interfaces[file]
 
-    def body(self, file: int) -> Body:
+    def body(self, file: int) -> FactsBody:
         """Return a file's local bindings, references and mentions."""
         return unpack_body(self.rows[file].body)
 

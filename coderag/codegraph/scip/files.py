@@ -157,7 +157,7 @@ def read_facts(tables: GraphTables, paths: Collection[str]) -> dict[str, FileFac
             definitions=interface.definitions,
             imports=interface.imports,
             bases=interface.bases,
-            references=unpack_body(row["body"]).references(),
+            references=unpack_body(row["body"]).build_references(),
         )
     return found
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from coderag.codegraph.scip.edges import HIERARCHY, FoundEdge
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
 from coderag.errors import StoreError
-from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND, GraphTables, edge_schema
+from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND, GraphTables, build_edge_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +84,7 @@ class AppliedEdges(NamedTuple):
     """What `apply_edges` made.
 
     Attributes:
-        edges: As `coderag.stores.graph_tables.edge_schema` says.
+        edges: As `coderag.stores.graph_tables.build_edge_schema` says.
         stale: Files that changed since the import, or are gone: their edges are ours.
         lost: Number of edges left out because an end is gone.
     """
@@ -136,7 +136,7 @@ def apply_edges(tables: GraphTables, imported: ImportedEdges, hashes: Mapping[st
         "confidence": [1.0] * len(found),
         "line": [edge.line for edge in found],
     }
-    schema = edge_schema()
+    schema = build_edge_schema()
     parts = [tables.edges.take(np.flatnonzero(kept)).cast(schema), pa.table(columns, schema)]
     edges = pa.concat_tables(parts).unify_dictionaries()
     order = [(name, "ascending") for name in ("source", "relation", "target", "line")]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from coderag.stores.disk import storage_errors
+from coderag.stores.disk import map_storage_errors
 
 VARINT: Final = 0
 LENGTH_DELIMITED: Final = 2
@@ -68,7 +68,7 @@ def stream_fields(path: Path, wanted: frozenset[int]) -> Iterator[Field]:
         DamagedError: It is cut off, or no message.
         StoreError: It cannot be read.
     """
-    with storage_errors(f"read {path}"), path.open("rb") as file:
+    with map_storage_errors(f"read {path}"), path.open("rb") as file:
         left = path.stat().st_size
         while left:
             key, used = _read_varint(file)

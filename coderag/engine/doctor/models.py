@@ -65,7 +65,7 @@ def _embedding(setup: Setup, limit_s: float) -> Finding:
     ms = _ms_since(started)
     info, pointer = model.info, None
     with suppress(StoreError):  # another check tells of it
-        pointer = setup.store.pointer()
+        pointer = setup.store.read_pointer()
     there = pointer.embedding if pointer else None
     if there and (there.provider, there.model) == (info.provider, info.model):
         if there.dimension != vector.size:

@@ -67,25 +67,25 @@ def _storage(setup: Setup) -> Finding:
 
 
 def _generation(setup: Setup) -> Finding:
-    pointer = setup.store.pointer()
+    pointer = setup.store.read_pointer()
     if pointer is None:
         return Finding(
             "nothing is indexed yet", "Run `coderag index`, or just ask: the first question indexes.", "note"
         )
     snapshot = setup.store.open()
     snapshot.check_files()
-    snapshot.files()
-    snapshot.counts()  # they are compared with the vocabulary and the chunks
+    snapshot.read_files()
+    snapshot.read_counts()  # they are compared with the vocabulary and the chunks
     return Finding(f"generation {pointer.generation} of {pointer.created}: {pointer.chunks:,} chunks")
 
 
 def _freshness(setup: Setup) -> Finding:
-    from coderag.engine.index_status import index_status  # noqa: PLC0415  # as above
+    from coderag.engine.index_status import read_index_status  # noqa: PLC0415  # as above
     from coderag.ingestion.files.scanner import check_root  # noqa: PLC0415  # takes a while
 
-    if setup.store.pointer() is None:
+    if setup.store.read_pointer() is None:
         return Finding("nothing is indexed yet", status="skipped")
-    status = index_status(check_root(setup.root), setup.settings, setup.store.open())
+    status = read_index_status(check_root(setup.root), setup.settings, setup.store.open())
     changes = {name: len(getattr(status, name)) for name in ("added", "changed", "removed")}
     if any(changes.values()):
         told = ", ".join(f"{number:,} {name}" for name, number in changes.items() if number)
@@ -99,7 +99,7 @@ def _freshness(setup: Setup) -> Finding:
 def _embedding(setup: Setup) -> Finding:
     from coderag.models.providers import configured_embedding  # noqa: PLC0415  # takes a while
 
-    pointer = setup.store.pointer()
+    pointer = setup.store.read_pointer()
     if pointer is None:
         return Finding("nothing is indexed yet", status="skipped")
     configured = configured_embedding(setup.settings.embedding, pointer.embedding)
@@ -118,7 +118,7 @@ def _chat(setup: Setup) -> Finding:
 
     settings = setup.settings
     memory = ChatMemory(settings.chat, setup.directory, settings.project or setup.root.name)
-    number = len(asyncio.run(memory.threads()))
+    number = len(asyncio.run(memory.list_threads()))
     return Finding(f"{settings.chat.memory}: {number:,} conversation{'' if number == 1 else 's'}")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from coderag.config.settings import Settings
 from coderag.prompting import Prompts
-from coderag.stores.index_folder import index_folder, prompts_folder
+from coderag.stores.index_folder import find_index_folder, find_prompts_folder
 
 if TYPE_CHECKING:
     from coderag.stores.index_store import IndexStore
@@ -37,12 +37,12 @@ class Setup:
     @property
     def directory(self) -> Path:
         """The folder of the index; it may not be there yet."""
-        return index_folder(self.root, self.settings.storage)
+        return find_index_folder(self.root, self.settings.storage)
 
     @property
     def prompts(self) -> Prompts:
         """The prompts, each the project's own if there is one that may be used."""
-        return Prompts(prompts_folder(self.root, self.settings))
+        return Prompts(find_prompts_folder(self.root, self.settings))
 
     @property
     def store(self) -> "IndexStore":

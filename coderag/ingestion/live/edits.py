@@ -14,7 +14,7 @@ from coderag.ingestion.files.ignore import MARKERS
 from coderag.ingestion.files.scanner import Scan, scan
 from coderag.ingestion.live.disk_files import DiskFiles, Status, earliest_look_ns, status_of
 from coderag.schema.chunks import FileRecord
-from coderag.stores.manifest import manifest_of
+from coderag.stores.manifest import load_manifest
 from coderag.stores.snapshot import Snapshot
 
 ROOT: Final = ""
@@ -44,14 +44,14 @@ class Generation:
     @staticmethod
     def of(snapshot: Snapshot) -> "Generation":
         """Return that of a snapshot."""
-        records = {record.path: record for record in snapshot.files()}
+        records = {record.path: record for record in snapshot.read_files()}
         return Generation(weakref.ref(snapshot), records, earliest_look_ns(snapshot.pointer.created))
 
     def look_up_checked(self) -> None:
         """Find out when exactly its files were looked at, which takes longer, but saves reading recent files."""
         snapshot = self.snapshot()
         if snapshot is not None and not self.is_exact:
-            self.checked_ns = max(self.checked_ns, manifest_of(snapshot).checked_ns)
+            self.checked_ns = max(self.checked_ns, load_manifest(snapshot).checked_ns)
             self.is_exact = True
 
     def is_indexed(self, path: str) -> bool:

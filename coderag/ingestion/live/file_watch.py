@@ -19,7 +19,7 @@ from typing import Final
 from coderag.ingestion.live.change_source import ChangeSource, Note, is_text
 from coderag.ingestion.live.edits import ROOT
 from coderag.ingestion.watching import is_of_interest
-from coderag.stores.disk import make_own_directory
+from coderag.stores.disk import create_index_directory
 
 _ROUND_MS: Final = 2_000  # how often it is looked whether the folder is still the same
 _SETTLE_S: Final = 0.3
@@ -159,7 +159,7 @@ class FileWatch:
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileNotFoundError:
-            make_own_directory(self._cookies.parent)
+            create_index_directory(self._cookies.parent)
             self._cookies.mkdir(exist_ok=True)
             source.watch_cookies()
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

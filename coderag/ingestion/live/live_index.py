@@ -14,7 +14,7 @@ from coderag.ingestion.live.disk_files import DiskFiles, Status, status_of
 from coderag.ingestion.live.edits import Edits, Generation
 from coderag.models.dense import DenseModel
 from coderag.schema.chunks import FileRecord
-from coderag.stores.overlaid import FreshFile, OverlaidSnapshot
+from coderag.stores.overlaid import FreshFile, OverlaySnapshot
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 from coderag.system.gc_tuning import collector_paused
@@ -48,7 +48,7 @@ class _Overlay:
     base: Snapshot
     generation: Generation
     rechunker: "Rechunker | None" = None
-    snapshot: OverlaidSnapshot | None = None
+    snapshot: OverlaySnapshot | None = None
     state: tuple[Mapping[str, FreshFile], Set[str]] | None = None
 
 
@@ -126,7 +126,7 @@ class LiveIndex:
 
     def over(
         self, base: Snapshot, *, wanted: Sequence[str] = (), hidden: Sequence[str] = (), sweep: Sweep = "when due"
-    ) -> OverlaidSnapshot | None:
+    ) -> OverlaySnapshot | None:
         """Return a generation with the edited files as they are now; None if none is known to be edited.
 
         Args:
@@ -149,19 +149,19 @@ class LiveIndex:
             self._on_edited(news)
         return made
 
-    def stale(self, snapshot: Snapshot | OverlaidSnapshot, paths: Iterable[str]) -> list[str]:
+    def stale(self, snapshot: Snapshot | OverlaySnapshot, paths: Iterable[str]) -> list[str]:
         """Return those of some indexed files that are no longer what a snapshot says."""
         return [path for path in paths if self._is_stale(snapshot, path)]
 
-    def is_gone(self, snapshot: Snapshot | OverlaidSnapshot, path: str) -> bool:
+    def is_gone(self, snapshot: Snapshot | OverlaySnapshot, path: str) -> bool:
         """Whether there was a file when it was indexed, and is none now."""
-        base = snapshot.base if isinstance(snapshot, OverlaidSnapshot) else snapshot
+        base = snapshot.base if isinstance(snapshot, OverlaySnapshot) else snapshot
         return self._generation_of(base).is_indexed(path) and self._disk.candidate(path) is None
 
     # Inside
 
-    def _is_stale(self, snapshot: Snapshot | OverlaidSnapshot, path: str) -> bool:
-        if isinstance(snapshot, OverlaidSnapshot):
+    def _is_stale(self, snapshot: Snapshot | OverlaySnapshot, path: str) -> bool:
+        if isinstance(snapshot, OverlaySnapshot):
             fresh = snapshot.fresh.files.get(path)
             if fresh is not None:
                 return self._differs(path, fresh.record, 0)
@@ -211,7 +211,7 @@ class LiveIndex:
             self._swept = ended = time.monotonic()
             self._next_sweep = ended + max(_BETWEEN_SWEEPS_S, _SHARE_OF_SWEEPS * (ended - started))
 
-    def _made(self, overlay: _Overlay, wanted: Sequence[str], hidden: Sequence[str]) -> OverlaidSnapshot:
+    def _made(self, overlay: _Overlay, wanted: Sequence[str], hidden: Sequence[str]) -> OverlaySnapshot:
         """Return the overlaid snapshot: the last one, if the edited files are as they were."""
         from coderag.ingestion.live.rechunking import Rechunker  # noqa: PLC0415  # parsers; only edited files need them
 
@@ -220,9 +220,9 @@ class LiveIndex:
             if overlay.rechunker is None:
                 overlay.rechunker = Rechunker(self._root, self._settings, self._dense_model, base, self._disk)
             fresh = overlay.rechunker.fresh_files(self._edits, wanted, hidden)
-            state = (fresh.files, fresh.gone)
+            state = (fresh.files, fresh.removed)
             if overlay.snapshot is None or overlay.state != state:
-                overlay.snapshot, overlay.state = OverlaidSnapshot(base, fresh, self._builder()), state
+                overlay.snapshot, overlay.state = OverlaySnapshot(base, fresh, self._builder()), state
             return overlay.snapshot
 
     def _news(self) -> list[str]:

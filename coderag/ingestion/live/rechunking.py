@@ -57,7 +57,7 @@ class Rechunker:
         self._disk = disk
         self._base = base
         self._cache_directory = cache_directory(root, base.directory)
-        self._vocabulary: Vocabulary = Vocabulary(base.terms())
+        self._vocabulary: Vocabulary = Vocabulary(base.read_terms())
         self._terms: Sequence[str] = self._vocabulary.terms
         self._summaries = SummaryCache(self._cache_directory)
         self._sentences = KeptSentences(self._summaries)
@@ -100,7 +100,7 @@ class Rechunker:
         gone -= edits.skipped.keys()
         overviews = self._overviews(files, gone)
         terms = list(dict.fromkeys([*self._terms, *overviews.terms()])) if overviews.files else list(self._terms)
-        return FreshFiles(files, frozenset(gone), terms, {**self._base.arrays(), **overviews.arrays()})
+        return FreshFiles(files, frozenset(gone), terms, {**self._base.read_arrays(), **overviews.arrays()})
 
     def _tell_of(self, left: Sequence[Candidate]) -> None:
         """Say that some edits are not seen yet, once until they are: as after a switch to another branch."""
@@ -148,12 +148,12 @@ class Rechunker:
 
     def _overviews(self, files: Mapping[str, FreshFile], gone: Collection[str]) -> Overviews:
         """Return what a language model wrote of files and folders, as far as it holds for the files as they are now."""
-        overviews = Overviews.of_arrays(self._base.arrays())
+        overviews = Overviews.of_arrays(self._base.read_arrays())
         overviews.drop([*files, *gone])
         if self._sentences.may_exist:
             for one in files.values():
                 if one.chunks is not None:
-                    overviews.renew_files(one.chunks.columns, self._sentences)
+                    overviews.renew_files(one.chunks.table, self._sentences)
             overviews.renew_folders(self._sentences)
         return overviews
 

@@ -11,7 +11,7 @@ from coderag.ingestion.summaries.subjects import Level, Piece
 from coderag.models.protocols import LanguageModel
 from coderag.prompting import Prompt, Prompts
 from coderag.schema.prompts import ModelPrompt
-from coderag.stores.summary_cache import Written
+from coderag.stores.summary_cache import SummaryEntry
 from coderag.text.path_masking import MaskedPaths
 from coderag.text.token_counts import estimate_tokens
 
@@ -61,7 +61,7 @@ class Outcome:
         error: Why there was no reply at all, if that is so.
     """
 
-    written: Sequence[Written] = ()
+    written: Sequence[SummaryEntry] = ()
     faults: Mapping[str, str] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -146,7 +146,7 @@ class SentenceWriter:
         subjects = {number: piece.subject for number, piece in enumerate(batch.pieces, 1)}
         return Outcome(
             written=[
-                Written(subjects[number], self._unmasked(sentence), *shares)
+                SummaryEntry(subjects[number], self._unmasked(sentence), *shares)
                 for number, sentence in reply.sentences.items()
             ],
             faults={subjects[number]: fault for number, fault in reply.faults.items()},

@@ -46,20 +46,20 @@ def commit_summaries(store: IndexStore, model: DenseModel, cache: SummaryCache, 
         ModelError: The embedding model failed; nothing has changed.
         StoreError: The index cannot be written; the last generation is intact.
     """
-    with collector_paused(), store.writer(timeout_s=timeout_s, is_brief=True) as writer:
+    with collector_paused(), store.open_writer(timeout_s=timeout_s, is_brief=True) as writer:
         base = writer.base
         if base is None or not cache.exists:
             return None
         check_embedding(base.pointer.embedding, model)
-        columns, rows = _with_sentences(base.chunks(_KNOWN), cache)
+        columns, rows = _with_sentences(base.read_chunks(_KNOWN), cache)
         overviews = Overviews()
-        overviews.renew_files(columns, cache.latest)
-        overviews.renew_folders(cache.latest)
-        if not len(rows) and overviews == Overviews.of_arrays(base.arrays()):
+        overviews.renew_files(columns, cache.find_latest)
+        overviews.renew_folders(cache.find_latest)
+        if not len(rows) and overviews == Overviews.of_arrays(base.read_arrays()):
             return None
         manifest = read_manifest(store.directory, base.pointer)
         vectors = _write(writer, base, rows, model, cache) if len(rows) else None
-        writer.learn(overviews.terms())
+        writer.add_terms(overviews.terms())
         committed = writer.commit_chunks(vectors=vectors, arrays=overviews.arrays())
         if manifest is not None:
             write_manifest(store.directory, committed.pointer, manifest)
@@ -72,7 +72,7 @@ def _with_sentences(columns: "pa.Table", cache: SummaryCache) -> "tuple[pa.Table
     import pyarrow.compute as pc  # noqa: PLC0415
 
     subjects = chunk_subjects(columns)
-    kept = cache.latest(subjects)
+    kept = cache.find_latest(subjects)
     shown = list(zip(columns["summary"].to_pylist(), columns["summary_source"].to_pylist(), strict=True))
     now = [(kept[subject], SOURCE) if subject in kept else old for subject, old in zip(subjects, shown, strict=True)]
     is_new = np.fromiter((one != old for one, old in zip(now, shown, strict=True)), bool, len(now))
@@ -90,9 +90,9 @@ def _write(
     stored = base.take(rows, _STORED)
     dimension = base.pointer.embedding.dimension
     vectors = stored["vector"].combine_chunks().flatten().to_numpy().reshape(-1, dimension)
-    vocabulary = Vocabulary(base.terms())
+    vocabulary = Vocabulary(base.read_terms())
     summaries = SummaryColumns(KeptSentences(cache), vocabulary)
-    columns, counts, changed = summaries.replace(stored.drop_columns("vector"), base.counts().select(rows))
+    columns, counts, changed = summaries.replace(stored.drop_columns("vector"), base.read_counts().select(rows))
     files = None
     # The embedded model's vectors are made of names and bodies alone: they stay.
     if isinstance(model, ProviderDense):
@@ -115,7 +115,7 @@ def _embedded(
     texts = LazyTexts(lambda: texts_to_embed(columns, model.mask), len(columns))
     batch = make_batch(columns, counts, sp.csr_matrix((0, len(vocabulary.terms))), vocabulary.terms, texts)
     vectors = model.embed_changed(texts, vectors, changed)
-    row_of = {record.path: row for row, record in enumerate(base.files())}
-    contents, places = (matrix.copy() for matrix in base.file_vectors())
+    row_of = {record.path: row for row, record in enumerate(base.read_files())}
+    contents, places = (matrix.copy() for matrix in base.read_file_vectors())
     contents[[row_of[path] for path in batch.paths]] = mean_vectors(batch.chunks_of_files, vectors)
     return vectors, (contents, places)

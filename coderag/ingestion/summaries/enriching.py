@@ -25,7 +25,7 @@ from coderag.ingestion.summaries.subjects import LEVELS, Level, Piece
 from coderag.ingestion.summaries.work import Todo, Work
 from coderag.models.dense import DenseModel, check_embedding
 from coderag.stores.index_store import IndexStore
-from coderag.stores.search_counts import Place
+from coderag.stores.search_counts import ResultKey
 from coderag.stores.summary_cache import SummaryCache
 
 Progress = Callable[[EnrichProgress], None]
@@ -70,7 +70,7 @@ class Target:
     store: IndexStore
     model: DenseModel
     cache: SummaryCache
-    counts: Callable[[], Mapping[Place, int]]
+    counts: Callable[[], Mapping[ResultKey, int]]
     include: Collection[str] = ()
     commit_every: int = 200
 
@@ -178,12 +178,12 @@ class Enricher:
                     raise
 
     def _is_current(self, work: Work) -> bool:
-        pointer = self._target.store.pointer()
+        pointer = self._target.store.read_pointer()
         return pointer is None or pointer.generation == work.generation
 
     async def _write(self, todo: Todo, maker: str) -> bool:
         """Write of pieces; return whether that were all, and not only those until the index was written."""
-        self._target.cache.prefer(maker, todo.outdated)
+        self._target.cache.prefer_maker(maker, todo.outdated)
         self._uncommitted += len(todo.outdated)
         new = self._untried(todo.fresh)
         again = ([piece] for piece in self._untried(todo.again))  # one of several may have spoilt a batch
@@ -259,7 +259,7 @@ class Enricher:
             self._tried.difference_update(piece.subject for piece in batch.pieces)
             self._has_given_back = True
             return
-        cache.fail(maker, outcome.faults)
+        cache.record_failures(maker, outcome.faults)
         self._faults |= outcome.faults
         self._written[self._level] += len(outcome.written)
         self._uncommitted += len(outcome.written)
@@ -303,10 +303,10 @@ class Enricher:
         elapsed_s = self._elapsed()
         cache, model = self._target.cache, self._writer.model_name
         if self._written["chunk"]:
-            cache.note_speed(model, self._written["chunk"], elapsed_s)
+            cache.record_speed(model, self._written["chunk"], elapsed_s)
         work = self._target.work()
         share = work.share
-        pointer = self._target.store.pointer()
+        pointer = self._target.store.read_pointer()
         return EnrichReport(
             stopped=self._ended or "done",
             written=dict(+self._written),

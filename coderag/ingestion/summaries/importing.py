@@ -18,7 +18,7 @@ from coderag.ingestion.summaries.enriching import Target
 from coderag.ingestion.summaries.replies import clean_sentence
 from coderag.ingestion.summaries.results import EnrichReport
 from coderag.ingestion.summaries.subjects import LEVELS
-from coderag.stores.summary_cache import IMPORTED, SummaryCache, Written
+from coderag.stores.summary_cache import IMPORTED_MAKER_PREFIX, SummaryCache, SummaryEntry
 
 _WAIT_S = 60.0  # for another writer
 _KEYS = frozenset({"id", "place", "sentence", "model"})
@@ -62,17 +62,17 @@ def import_summaries(target: Target, path: Path) -> EnrichReport:
 
 def _keep(cache: SummaryCache, lines: Sequence[_Line], subjects: Mapping[str, str]) -> None:
     """Store the summaries of those places that have a subject."""
-    by_model: dict[str, list[Written]] = defaultdict(list)
+    by_model: dict[str, list[SummaryEntry]] = defaultdict(list)
     for line in lines:
         if line.where in subjects:
-            by_model[line.model].append(Written(subjects[line.where], line.sentence))
+            by_model[line.model].append(SummaryEntry(subjects[line.where], line.sentence))
     for model, sentences in by_model.items():
-        cache.put(IMPORTED + model, sentences)
+        cache.put(IMPORTED_MAKER_PREFIX + model, sentences)
 
 
 def _report(target: Target, written: Mapping[str, int], unknown: list[str], elapsed_s: float) -> EnrichReport:
     share = target.work().share
-    pointer = target.store.pointer()
+    pointer = target.store.read_pointer()
     return EnrichReport(
         stopped="done",
         written=written,

@@ -46,7 +46,7 @@ class KeptSentences:
         if not self._is_usable:
             return {}
         try:
-            return self._cache.latest(subjects)
+            return self._cache.find_latest(subjects)
         except StoreError as error:
             self._is_usable = False
             _logger.warning("Summaries are left out; `coderag enrich` puts them back: %s", error)

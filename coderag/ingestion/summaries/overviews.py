@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from coderag.ingestion.summaries.kept import SOURCE
 from coderag.ingestion.summaries.subjects import Level, overview_subject
-from coderag.stores.overviews import OVERVIEWS, pack_overviews, unpack_overviews
+from coderag.stores.overviews import OVERVIEWS_ARRAY, pack_overviews, unpack_overviews
 from coderag.text.tokenizer import text_terms
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Overviews:
     def arrays(self) -> dict[str, NDArray[np.uint8]]:
         """Return what a generation is to carry; nothing if there is nothing."""
         stored = {**self.files, **self.folders}
-        return {OVERVIEWS: pack_overviews(stored)} if stored else {}
+        return {OVERVIEWS_ARRAY: pack_overviews(stored)} if stored else {}
 
     def terms(self) -> Iterator[str]:
         """Yield the words of all sentences as terms: the index has to know them, or searches do not count them."""

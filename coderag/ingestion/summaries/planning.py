@@ -39,7 +39,7 @@ def plan_summaries(target: Target, writer: SentenceWriter, *, limit: int | None 
     pieces = +pieces
     number = pieces.total()
     tokens, reply = sum(batch.tokens for _, batch in batches), number * REPLY_TOKENS
-    seconds = target.cache.seconds_a_piece(writer.model_name)
+    seconds = target.cache.estimate_seconds_per_summary(writer.model_name)
     share = work.share
     return EnrichPlan(
         model=writer.model_name,

@@ -13,9 +13,9 @@ from coderag.ingestion.summaries.overviews import OVERVIEW_COLUMNS, Overview, Ov
 from coderag.ingestion.summaries.subjects import SUBJECT_COLUMNS, Level, Piece, chunk_subjects
 from coderag.schema.chunks import module_of
 from coderag.schema.vocabulary import NAMED_BY_FILE
-from coderag.stores.search_counts import Place
+from coderag.stores.search_counts import ResultKey
 from coderag.stores.snapshot import Snapshot
-from coderag.stores.summary_cache import IMPORTED, SummaryCache
+from coderag.stores.summary_cache import IMPORTED_MAKER_PREFIX, SummaryCache
 
 LEFT_OUT: Final = ("test", "generated", "vendored")
 """Roles of files whose code is not summarised unless it is asked for."""
@@ -84,7 +84,7 @@ class Work:
         self._snapshot = snapshot
         self._cache = cache
         self._failed_before_ns = failed_before_ns
-        self._columns = snapshot.chunks(_COLUMNS)
+        self._columns = snapshot.read_chunks(_COLUMNS)
         left_out = set(LEFT_OUT) - set(include)
         wanted = np.fromiter((role not in left_out for role in self._list("role")), bool, len(snapshot))
         sizes = self._columns["end_byte"].to_numpy() - self._columns["start_byte"].to_numpy()
@@ -99,7 +99,7 @@ class Work:
     def writers(self) -> dict[str, str]:
         """Return who wrote the sentence of each chunk that has one, by subject."""
         sources = self._list("summary_source")
-        return self._cache.makers(self._subjects[row] for row in self._rows if sources[row] == SOURCE)
+        return self._cache.find_makers(self._subjects[row] for row in self._rows if sources[row] == SOURCE)
 
     @property
     def generation(self) -> int:
@@ -116,15 +116,15 @@ class Work:
             case "file":
                 return {one.place: one.subject for one in file_overviews(self._columns)[0]}
             case "folder":
-                overviews = Overviews.of_arrays(self._snapshot.arrays())
+                overviews = Overviews.of_arrays(self._snapshot.read_arrays())
                 overviews.folders.clear()
                 found: dict[str, str] = {}
                 for some in overviews.folder_overviews():
-                    overviews.take_folders(some, self._cache.latest)
+                    overviews.take_folders(some, self._cache.find_latest)
                     found |= {one.place: one.subject for one in some}
                 return found
 
-    def todos(self, level: Level, maker: str, counts: Mapping[Place, int]) -> Iterator[Todo]:
+    def todos(self, level: Level, maker: str, counts: Mapping[ResultKey, int]) -> Iterator[Todo]:
         """Yield what is to be done of a level; what comes later may be made from what is written of the earlier."""
         match level:
             case "chunk":
@@ -134,7 +134,7 @@ class Work:
             case "folder":
                 yield from self.folders(maker)
 
-    def chunks(self, maker: str, counts: Mapping[Place, int]) -> Todo:
+    def chunks(self, maker: str, counts: Mapping[ResultKey, int]) -> Todo:
         """Return the chunks that a maker has not written of, the most used first; of equal code one.
 
         Args:
@@ -157,11 +157,11 @@ class Work:
 
         Those of the next depth are made from what is in the cache when they are asked for.
         """
-        overviews = Overviews.of_arrays(self._snapshot.arrays())
+        overviews = Overviews.of_arrays(self._snapshot.read_arrays())
         overviews.folders.clear()
         for level in overviews.folder_overviews():
             yield self._overviews_todo(maker, level)
-            overviews.take_folders(level, self._cache.latest)
+            overviews.take_folders(level, self._cache.find_latest)
 
     # Inside
 
@@ -175,10 +175,10 @@ class Work:
 
     def _todo(self, maker: str, rows: Mapping[str, int], pieces: Callable[[Sequence[int]], Iterable[Piece]]) -> Todo:
         """Return what is to be done of some subjects, each with its row, in their order."""
-        done = self._cache.made_by(maker, rows)
-        writers = self._cache.makers(done)
-        outdated = [one for one in done if writers[one] != maker and not writers[one].startswith(IMPORTED)]
-        failures = {one: failure for one, failure in self._cache.failures(maker, rows).items() if one not in done}
+        done = self._cache.find_subjects_by_maker(maker, rows)
+        writers = self._cache.find_makers(done)
+        outdated = [one for one in done if writers[one] != maker and not writers[one].startswith(IMPORTED_MAKER_PREFIX)]
+        failures = {one: failure for one, failure in self._cache.find_failures(maker, rows).items() if one not in done}
         before = self._failed_before_ns
         again = sorted(
             (subject for subject, one in failures.items() if before is None or one.failed_ns < before),
@@ -196,13 +196,13 @@ class Work:
         for start in range(0, len(rows), _READ_AT_ONCE):
             some = rows[start : start + _READ_AT_ONCE]
             shown = self._columns.select(["id", "path", "start_line", "end_line", *SUBJECT_COLUMNS]).take(some)
-            texts = self._snapshot.texts(some)
+            texts = self._snapshot.read_texts(some)
             for row, text, entry in zip(some, texts, shown.to_pylist(), strict=True):
                 place = f"{entry['path']}:{entry['start_line']}-{entry['end_line']}"
                 title = _title(entry["kind"], entry["path"], entry["qualified_name"], entry["context"])
                 yield Piece("chunk", self._subjects[row], place, title, text, entry["language"], entry["id"])
 
-    def _use(self, counts: Mapping[Place, int]) -> FloatArray:
+    def _use(self, counts: Mapping[ResultKey, int]) -> FloatArray:
         """Return for each chunk how much it is used: by other code, by searches, and less if it explains itself."""
         places = zip(self._list("path"), self._list("qualified_name"), strict=True)
         returned = np.fromiter((counts.get(place, 0) for place in places), np.float64, len(self._snapshot))
@@ -213,7 +213,7 @@ class Work:
 
     def _centrality(self) -> FloatArray:
         """Return for each chunk the largest centrality of what begins in it."""
-        nodes = self._snapshot.graph().nodes
+        nodes = self._snapshot.read_graph().nodes
         files = {path: number for number, path in enumerate(dict.fromkeys(self._list("path")))}
         begin = _places(files, self._list("path"), self._columns["start_line"].to_numpy())
         order = np.argsort(begin, kind="stable")

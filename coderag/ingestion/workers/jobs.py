@@ -22,7 +22,7 @@ from coderag.ingestion.parsing.summaries import summarize
 from coderag.ingestion.workers import parse_cache
 from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.schema.chunks import FileRecord
-from coderag.stores.arrow import chunk_columns
+from coderag.stores.arrow import build_chunk_table
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.facts_bytes import PackedFacts
 from coderag.stores.field_counts import FieldCounts
@@ -98,7 +98,7 @@ class JobResult:
     Attributes:
         records: Of all its files, in order.
         unchanged: Paths of the files whose content is the known one.
-        columns: The chunks, see `coderag.stores.arrow.chunk_columns`; None if there are none, or not as columns.
+        columns: The chunks, see `coderag.stores.arrow.build_chunk_table`; None if there are none, or not as columns.
         counts, path_counts: Term counts of the chunks, and of the paths of files with chunks, in order.
         new_terms: The terms that this run's results of the same worker did not have before; they are the last columns.
         parsed: The files and their texts, where chunks are not wanted as columns.
@@ -254,4 +254,6 @@ class JobRunner:
             self._terms_sent += len(result.new_terms)
         with stages.measure("columns"):
             ids = [chunk_id for file in parsed for chunk_id in chunk_ids(self._settings.repository, file)]
-            result.columns = chunk_columns(ids, [chunk.text for chunk in chunks], [chunk.metadata for chunk in chunks])
+            result.columns = build_chunk_table(
+                ids, [chunk.text for chunk in chunks], [chunk.metadata for chunk in chunks]
+            )

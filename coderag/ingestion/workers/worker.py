@@ -15,7 +15,7 @@ from typing import IO
 
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
 from coderag.ingestion.workers.messages import Errand, Fault
-from coderag.stores.no_pandas import spare_pandas
+from coderag.stores.no_pandas import avoid_pandas_import
 from coderag.system.process_memory import give_back
 from coderag.system.process_messages import read_message, write_message
 from coderag.text.token_counts import count_tokens
@@ -27,7 +27,7 @@ _MEMORY_A_BYTE = 250  # of the largest file allowed: a tree takes some 100
 
 def warm_up() -> None:
     """Load what the first job would have to wait for, and keep out what it does not need."""
-    spare_pandas()
+    avoid_pandas_import()
     count_tokens("")
 
 

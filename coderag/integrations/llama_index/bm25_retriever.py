@@ -10,8 +10,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.retrievers.bm25 import BM25Retriever
 from numpy.typing import NDArray
 
-from coderag.integrations.llama_index.text_nodes import table_to_nodes
-from coderag.stores.lexical import DOCS_WEIGHT, K1, NAMES_WEIGHT, B, LexicalIndex, bm25_weights
+from coderag.integrations.llama_index.text_nodes import to_text_nodes
+from coderag.stores.lexical import DOCS_WEIGHT, K1, NAMES_WEIGHT, B, LexicalIndex, compute_bm25_weights
 from coderag.stores.protocols import IndexSnapshot
 from coderag.stores.snapshot import CHUNK_COLUMNS
 from coderag.text.tokenizer import query_terms
@@ -40,9 +40,9 @@ class LexicalRetriever(BM25Retriever):
         mask: NDArray[np.bool_] | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        weights = index or _weights_of_chunks(snapshot)
+        weights = index or _compute_chunk_weights(snapshot)
         super().__init__(
-            existing_bm25=as_bm25s(weights, snapshot.terms()),
+            existing_bm25=to_bm25s(weights, snapshot.read_terms()),
             similarity_top_k=max(1, min(similarity_top_k, weights.n_rows)),
             callback_manager=callback_manager,
         )
@@ -57,12 +57,12 @@ class LexicalRetriever(BM25Retriever):
         scores = self.bm25.get_scores_from_ids(ids, weight_mask=self._mask)
         rows = np.argsort(-scores, kind="stable")[: self.similarity_top_k]
         rows = rows[scores[rows] > 0]
-        table = self._snapshot.chunks(CHUNK_COLUMNS).take(rows)
-        nodes = table_to_nodes(table, self._snapshot.texts(rows.tolist()))
+        table = self._snapshot.read_chunks(CHUNK_COLUMNS).take(rows)
+        nodes = to_text_nodes(table, self._snapshot.read_texts(rows.tolist()))
         return [NodeWithScore(node=node, score=float(scores[row])) for node, row in zip(nodes, rows, strict=True)]
 
 
-def as_bm25s(index: LexicalIndex, terms: list[str]) -> bm25s.BM25:
+def to_bm25s(index: LexicalIndex, terms: list[str]) -> bm25s.BM25:
     """Return our weights as a ``bm25s`` object, ready to be searched."""
     retriever = bm25s.BM25(method="lucene", k1=K1, b=B)
     scores: dict[str, Any] = {
@@ -78,6 +78,6 @@ def as_bm25s(index: LexicalIndex, terms: list[str]) -> bm25s.BM25:
     return retriever
 
 
-def _weights_of_chunks(snapshot: IndexSnapshot) -> LexicalIndex:
-    counts = snapshot.counts()
-    return bm25_weights((counts.body + NAMES_WEIGHT * counts.names + DOCS_WEIGHT * counts.docs).tocsr())
+def _compute_chunk_weights(snapshot: IndexSnapshot) -> LexicalIndex:
+    counts = snapshot.read_counts()
+    return compute_bm25_weights((counts.body + NAMES_WEIGHT * counts.names + DOCS_WEIGHT * counts.docs).tocsr())

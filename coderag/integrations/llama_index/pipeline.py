@@ -27,7 +27,7 @@ from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.integrations.llama_index.summarizer import ChunkSummarizer
 from coderag.models.dense import DenseModel
-from coderag.stores.arrow import node_columns
+from coderag.stores.arrow import build_node_table
 
 
 class ChunkEmbedder(TransformComponent):
@@ -59,7 +59,7 @@ class ChunkEmbedder(TransformComponent):
         counts = self._counter.count(nodes)  # type: ignore[arg-type]  # a TextNode has a text
         path_counts = self._counter.path_counts(list(dict.fromkeys(node.metadata["path"] for node in nodes)))
         texts = LazyTexts(lambda: [self._embedding_text(node) for node in nodes], len(nodes))
-        columns = node_columns(nodes)
+        columns = build_node_table(nodes)
         self._batch = embed_columns(columns, counts, path_counts, self._counter.terms, texts, self._model)
         for node, vector in zip(nodes, self._batch.vectors.chunks, strict=True):
             # llama-index-core 0.14 validates on assignment, component by component: 64 µs a vector instead of 0.1.

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from coderag.stores.arrow import table_to_metadata
+from coderag.stores.arrow import to_metadata
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def table_to_nodes(table: "pa.Table", texts: Sequence[str]) -> list[TextNode]:
+def to_text_nodes(table: "pa.Table", texts: Sequence[str]) -> list[TextNode]:
     """Return each row as a node with its metadata.
 
     A file is a document whose id is its path: that is the node's ``ref_doc_id``.
@@ -28,5 +28,5 @@ def table_to_nodes(table: "pa.Table", texts: Sequence[str]) -> list[TextNode]:
             metadata=dict(metadata),
             relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=metadata["path"])},
         )
-        for chunk_id, text, metadata in zip(ids, texts, table_to_metadata(table), strict=True)
+        for chunk_id, text, metadata in zip(ids, texts, to_metadata(table), strict=True)
     ]

@@ -24,20 +24,20 @@ from llama_index.core.vector_stores.types import (
 from llama_index.vector_stores.lancedb import LanceDBVectorStore
 
 from coderag.errors import IndexModelError, StoreError
-from coderag.integrations.llama_index.text_nodes import table_to_nodes
+from coderag.integrations.llama_index.text_nodes import to_text_nodes
 from coderag.stores import sql
-from coderag.stores.arrow import LIST_COLUMNS, NUMBER_COLUMNS, STRING_COLUMNS, nodes_to_table
-from coderag.stores.disk import storage_errors
-from coderag.stores.snapshot import CHUNK_COLUMNS, Snapshot, table_path
+from coderag.stores.arrow import LIST_COLUMNS, NUMBER_COLUMNS, STRING_COLUMNS, to_node_table
+from coderag.stores.disk import map_storage_errors
+from coderag.stores.snapshot import CHUNK_COLUMNS, Snapshot, build_table_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _COLUMNS = [*CHUNK_COLUMNS, "text"]
 _TEXT_COLUMNS = STRING_COLUMNS | {"id", "text"}
-_IDS_A_FILTER = 1000
+_MAX_IDS_PER_FILTER = 1000
 
-_COMPARISONS = {
+_SQL_OPERATORS = {
     FilterOperator.EQ: "=",
     FilterOperator.NE: "<>",
     FilterOperator.GT: ">",
@@ -46,7 +46,7 @@ _COMPARISONS = {
     FilterOperator.LTE: "<=",
 }
 
-Value = str | int | float | list[str] | list[int] | list[float] | None
+FilterValue = str | int | float | list[str] | list[int] | list[float] | None
 
 
 class ChunkVectorStore(LanceDBVectorStore):
@@ -61,13 +61,13 @@ class ChunkVectorStore(LanceDBVectorStore):
         version: The version of the table to read; the store is then read-only. By default the latest.
     """
 
-    _read_only: bool = PrivateAttr(default=False)
+    _is_read_only: bool = PrivateAttr(default=False)
 
     def __init__(self, uri: str | Path, table_name: str = "chunks", *, version: int | None = None) -> None:
-        with storage_errors(f"open {uri}"), warnings.catch_warnings():
+        with map_storage_errors(f"open {uri}"), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # the base class calls what lancedb has renamed
             super().__init__(uri=str(uri), table_name=table_name, mode="create")
-            self._read_only = version is not None
+            self._is_read_only = version is not None
             if version is not None:
                 if self._table is None:
                     message = f"There is no table {table_name!r} in {uri}"
@@ -82,7 +82,7 @@ class ChunkVectorStore(LanceDBVectorStore):
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot) -> Self:
         """Return a read-only store over the chunks of one generation of an index."""
-        path = table_path(snapshot.directory, "chunks")
+        path = build_table_path(snapshot.directory, "chunks")
         return cls(path.parent, path.stem, version=snapshot.pointer.tables["chunks"])
 
     def add(self, nodes: Sequence[BaseNode], **_kwargs: object) -> list[str]:
@@ -99,8 +99,8 @@ class ChunkVectorStore(LanceDBVectorStore):
         if vectors.ndim != 2:
             message = "The embeddings of the chunks differ in dimension"
             raise IndexModelError(message)
-        rows = nodes_to_table(nodes, vectors)
-        with storage_errors(f"write {self.uri}"):
+        rows = to_node_table(nodes, vectors)
+        with map_storage_errors(f"write {self.uri}"):
             if self._table is None:
                 self._table = self._connection.create_table(self._table_name or "chunks", rows, schema=rows.schema)
             else:
@@ -116,20 +116,20 @@ class ChunkVectorStore(LanceDBVectorStore):
         Args:
             ref_doc_id: Its path.
         """
-        self._delete_where(sql.in_list("path", [ref_doc_id]))
+        self._delete_where(sql.build_in_filter("path", [ref_doc_id]))
 
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_kwargs: object
     ) -> None:
         """Delete chunks that have one of the ids and match the filters; with neither, nothing is deleted."""
-        clause = filter_clause(filters)
+        clause = build_filter_clause(filters)
         if node_ids is None:
             if clause:
                 self._delete_where(clause)
             return
-        for start in range(0, len(node_ids), _IDS_A_FILTER):
-            chosen = sql.in_list("id", node_ids[start : start + _IDS_A_FILTER])
-            self._delete_where(sql.joined([chosen, clause], "AND") if clause else chosen)
+        for start in range(0, len(node_ids), _MAX_IDS_PER_FILTER):
+            id_clause = sql.build_in_filter("id", node_ids[start : start + _MAX_IDS_PER_FILTER])
+            self._delete_where(sql.join_filters([id_clause, clause], "AND") if clause else id_clause)
 
     def clear(self) -> None:
         """Delete all chunks."""
@@ -139,13 +139,15 @@ class ChunkVectorStore(LanceDBVectorStore):
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_kwargs: object
     ) -> list[BaseNode]:
         """Return the chunks that have one of the ids and match the filters."""
-        where = _both(filter_clause(filters), None if node_ids is None else sql.in_list("id", node_ids))
+        where = _join_all(
+            build_filter_clause(filters), None if node_ids is None else sql.build_in_filter("id", node_ids)
+        )
         if self._table is None:
             return []
-        with storage_errors(f"read {self.uri}"):
-            found = self._table.search().select(_COLUMNS).where(where or "true").limit(self._table.count_rows())
-            table = found.to_arrow()
-        return list(table_to_nodes(table, table["text"].to_pylist()))
+        with map_storage_errors(f"read {self.uri}"):
+            search = self._table.search().select(_COLUMNS).where(where or "true").limit(self._table.count_rows())
+            table = search.to_arrow()
+        return list(to_text_nodes(table, table["text"].to_pylist()))
 
     def query(self, query: VectorStoreQuery, *, where: str | None = None, **_kwargs: object) -> VectorStoreQueryResult:
         """Return the chunks nearest to a vector, best first; similarities are cosines. No match is an empty result.
@@ -160,23 +162,23 @@ class ChunkVectorStore(LanceDBVectorStore):
         if query.mode != VectorStoreQueryMode.DEFAULT or query.query_embedding is None:
             message = f"ChunkVectorStore searches by vector only, not in mode {query.mode.value!r}"
             raise StoreError(message, hint="Use `CodeRAG.search`, which combines vectors with keywords.")
-        clause = _both(
-            filter_clause(query.filters),
-            None if query.node_ids is None else sql.in_list("id", query.node_ids),
-            None if query.doc_ids is None else sql.in_list("path", query.doc_ids),
+        clause = _join_all(
+            build_filter_clause(query.filters),
+            None if query.node_ids is None else sql.build_in_filter("id", query.node_ids),
+            None if query.doc_ids is None else sql.build_in_filter("path", query.doc_ids),
             where,
         )
         vector = np.asarray(query.query_embedding, np.float32)
         if self._table is None or query.similarity_top_k < 1 or not vector.any():
             return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
-        with storage_errors(f"search {self.uri}"):
+        with map_storage_errors(f"search {self.uri}"):
             search = self._table.search(vector, vector_column_name="vector", query_type="vector")
             search = search.distance_type("cosine").limit(query.similarity_top_k).select([*_COLUMNS, "_distance"])
             table: pa.Table = (search.where(clause, prefilter=True) if clause else search).to_arrow()
         cosines = 1.0 - table["_distance"].to_numpy()
         compared = np.flatnonzero(~np.isnan(cosines))  # a chunk whose vector is zero is near to nothing
         table = table.take(compared)
-        nodes = table_to_nodes(table, table["text"].to_pylist())
+        nodes = to_text_nodes(table, table["text"].to_pylist())
         return VectorStoreQueryResult(
             nodes=nodes, similarities=cosines[compared].tolist(), ids=[node.node_id for node in nodes]
         )
@@ -184,16 +186,16 @@ class ChunkVectorStore(LanceDBVectorStore):
     def _delete_where(self, clause: str) -> None:
         self._require_writable()
         if self._table is not None:
-            with storage_errors(f"write {self.uri}"):
+            with map_storage_errors(f"write {self.uri}"):
                 self._table.delete(clause)
 
     def _require_writable(self) -> None:
-        if self._read_only:
+        if self._is_read_only:
             message = "This store reads one generation of an index"
             raise StoreError(message, hint="Change an index with `IndexStore.writer`.")
 
 
-def filter_clause(filters: MetadataFilters | None) -> str | None:
+def build_filter_clause(filters: MetadataFilters | None) -> str | None:
     """Return LlamaIndex's filters as SQL with every value quoted; None if there are none.
 
     ``NOT`` holds where none of its filters does, as in LlamaIndex's own in-memory stores.
@@ -205,69 +207,72 @@ def filter_clause(filters: MetadataFilters | None) -> str | None:
         return None
     clauses = [
         clause
-        for one in filters.filters
-        if (clause := filter_clause(one) if isinstance(one, MetadataFilters) else _clause(one)) is not None
+        for entry in filters.filters
+        if (clause := build_filter_clause(entry) if isinstance(entry, MetadataFilters) else _build_clause(entry))
+        is not None
     ]
     if not clauses:
         return None
     if filters.condition == FilterCondition.NOT:
-        return f"NOT ({sql.joined(clauses, 'OR')})"
-    return sql.joined(clauses, "OR" if filters.condition == FilterCondition.OR else "AND")
+        return f"NOT ({sql.join_filters(clauses, 'OR')})"
+    return sql.join_filters(clauses, "OR" if filters.condition == FilterCondition.OR else "AND")
 
 
-def _clause(one: MetadataFilter) -> str:
-    if one.key in LIST_COLUMNS:
-        clause = _list_clause(one.key, one.operator, one.value)
-    elif one.key in NUMBER_COLUMNS:
+def _build_clause(entry: MetadataFilter) -> str:
+    if entry.key in LIST_COLUMNS:
+        clause = _build_list_clause(entry.key, entry.operator, entry.value)
+    elif entry.key in NUMBER_COLUMNS:
         # Lance would cut 2.5 to the column's type, an integer.
-        clause = _scalar_clause(f"CAST({one.key} AS DOUBLE)", one.operator, one.value, _is_number)
-    elif one.key in _TEXT_COLUMNS:
-        clause = _text_clause(one.key, one.operator, one.value)
+        clause = _build_scalar_clause(f"CAST({entry.key} AS DOUBLE)", entry.operator, entry.value, _is_number)
+    elif entry.key in _TEXT_COLUMNS:
+        clause = _build_text_clause(entry.key, entry.operator, entry.value)
     else:
-        message = f"Chunks cannot be filtered by {one.key!r}"
+        message = f"Chunks cannot be filtered by {entry.key!r}"
         raise StoreError(message, hint=f"Columns: {', '.join(sorted(LIST_COLUMNS | NUMBER_COLUMNS | _TEXT_COLUMNS))}.")
     if clause is None:
-        message = f"Chunks cannot be filtered by {one.key!r} {one.operator.value} {one.value!r}"
+        message = f"Chunks cannot be filtered by {entry.key!r} {entry.operator.value} {entry.value!r}"
         raise StoreError(message)
     return clause
 
 
-def _scalar_clause(key: str, operator: FilterOperator, value: Value, fits: Callable[[object], bool]) -> str | None:
+def _build_scalar_clause(
+    key: str, operator: FilterOperator, value: FilterValue, fits: Callable[[object], bool]
+) -> str | None:
     if operator == FilterOperator.IS_EMPTY:
         return f"{key} IS NULL"
     if operator in (FilterOperator.IN, FilterOperator.NIN):
         if not isinstance(value, list) or not all(map(fits, value)):
             return None
-        inside = sql.in_list(key, value)
+        inside = sql.build_in_filter(key, value)
         return inside if operator == FilterOperator.IN else f"NOT ({inside})"
-    if operator not in _COMPARISONS or value is None or isinstance(value, list) or not fits(value):
+    if operator not in _SQL_OPERATORS or value is None or isinstance(value, list) or not fits(value):
         return None
-    return f"{key} {_COMPARISONS[operator]} {sql.literal(value)}"
+    return f"{key} {_SQL_OPERATORS[operator]} {sql.quote_literal(value)}"
 
 
-def _text_clause(key: str, operator: FilterOperator, value: Value) -> str | None:
+def _build_text_clause(key: str, operator: FilterOperator, value: FilterValue) -> str | None:
     if operator == FilterOperator.IS_EMPTY:
         return f"{key} IS NULL OR {key} = ''"
     if operator in (FilterOperator.TEXT_MATCH, FilterOperator.TEXT_MATCH_INSENSITIVE, FilterOperator.CONTAINS):
         if not isinstance(value, str):
             return None
-        return sql.contains_text(key, value, ignore_case=operator == FilterOperator.TEXT_MATCH_INSENSITIVE)
-    return _scalar_clause(key, operator, value, _is_text)
+        return sql.build_contains_filter(key, value, ignore_case=operator == FilterOperator.TEXT_MATCH_INSENSITIVE)
+    return _build_scalar_clause(key, operator, value, _is_text)
 
 
-def _list_clause(key: str, operator: FilterOperator, value: Value) -> str | None:
+def _build_list_clause(key: str, operator: FilterOperator, value: FilterValue) -> str | None:
     if operator == FilterOperator.IS_EMPTY:
         return f"{key} IS NULL OR array_length({key}) IS NULL OR array_length({key}) = 0"
-    wanted = value if isinstance(value, list) else [value]
-    if not all(map(_is_text, wanted)):
+    wanted_values = value if isinstance(value, list) else [value]
+    if not all(map(_is_text, wanted_values)):
         return None
-    has = [f"array_has({key}, {sql.literal(str(one))})" for one in wanted]
+    conditions = [f"array_has({key}, {sql.quote_literal(str(value_wanted))})" for value_wanted in wanted_values]
     if operator in (FilterOperator.ANY, FilterOperator.IN):
-        return sql.joined(has, "OR") or "false"
+        return sql.join_filters(conditions, "OR") or "false"
     if operator == FilterOperator.NIN:
-        return f"NOT ({sql.joined(has, 'OR') or 'false'})"
-    if operator == FilterOperator.ALL or (operator == FilterOperator.CONTAINS and len(has) == 1):
-        return sql.joined(has, "AND") or "true"
+        return f"NOT ({sql.join_filters(conditions, 'OR') or 'false'})"
+    if operator == FilterOperator.ALL or (operator == FilterOperator.CONTAINS and len(conditions) == 1):
+        return sql.join_filters(conditions, "AND") or "true"
     return None
 
 
@@ -279,7 +284,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _both(*clauses: str | None) -> str | None:
+def _join_all(*clauses: str | None) -> str | None:
     """Return what all of the given filters require; None if there are none."""
-    given = [clause for clause in clauses if clause]
-    return sql.joined(given, "AND") if given else None
+    present = [clause for clause in clauses if clause]
+    return sql.join_filters(present, "AND") if present else None

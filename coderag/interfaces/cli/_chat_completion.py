@@ -87,7 +87,7 @@ class ChatCompleter(Completer):
 def names_of(corpus: "Corpus") -> dict[str, str]:
     """Return all names, qualified names, paths and names of files of an index, and what each is."""
     names: dict[str, str] = {}
-    for symbols in corpus.members:
+    for symbols in corpus.chunk_symbols:
         for symbol in symbols:
             kind = symbol["kind"].replace("_", " ")
             names.setdefault(symbol["qualified_name"], kind)

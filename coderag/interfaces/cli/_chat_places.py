@@ -83,7 +83,7 @@ def _check_numbers(talk: "Talk") -> None:
 
 def _place(talk: "Talk", wanted: str) -> tuple[str, int, int]:
     """Return path, first and last line of a number, or of a place as typed."""
-    from coderag.question.places import parse_place
+    from coderag.question.places import parse_location
 
     number = wanted.strip("[]#.,")
     if number.isdecimal():
@@ -91,7 +91,7 @@ def _place(talk: "Talk", wanted: str) -> tuple[str, int, int]:
         if not 1 <= int(number) <= len(talk.cited):
             raise InvalidQueryError(f"there is no [{number}]", hint=f"The numbers go from 1 to {len(talk.cited)}.")
         wanted = talk.cited[int(number) - 1]
-    place = parse_place(wanted)
+    place = parse_location(wanted)
     if file_of(talk.rag.root, place[0]) is None:
         raise InvalidQueryError(f"there is no file {place[0]} in this repository")
     return place
@@ -103,9 +103,9 @@ def _print_lines(talk: "Talk", path: str, cited_from: int, cited_to: int) -> Non
     from rich.syntax import Syntax
     from rich.text import Text
 
-    from coderag.answering.chat.shown import whole_lines
+    from coderag.answering.chat.shown import extend_to_declaration
 
-    _, start_line, end_line = whole_lines(talk.context.query.corpus, path, cited_from, cited_to)
+    _, start_line, end_line = extend_to_declaration(talk.context.query.corpus, path, cited_from, cited_to)
     file = talk.rag.root / path
     lines = _text_of(talk, path, file).split("\n")
     last = min(end_line, len(lines), start_line + _MOST_LINES - 1)
@@ -140,7 +140,7 @@ def _text_of(talk: "Talk", path: str, file: Path) -> str:
         data = file.read_bytes()
     except OSError as error:
         raise CodeRAGError(f"{path} cannot be read: {error.strerror or error}") from error
-    for record in talk.context.query.corpus.snapshot.files():
+    for record in talk.context.query.corpus.snapshot.read_files():
         if record.path == path:
             return indexed_text(record, data)
     return data.decode("utf-8", "replace")

@@ -17,7 +17,7 @@ from prompt_toolkit.styles import Style
 from coderag.interfaces.cli._chat_completion import ChatCompleter
 from coderag.interfaces.cli._chat_threads import turns_text
 from coderag.interfaces.cli._streams import visible
-from coderag.stores.index_folder import index_folder
+from coderag.stores.index_folder import find_index_folder
 
 if TYPE_CHECKING:
     from coderag.interfaces.cli._chat_talk import Talk
@@ -122,7 +122,7 @@ def history_of(talk: "Talk") -> History:
     """Return the history beside the index; one in memory where conversations are not to be kept, or nothing can be."""
     if talk.rag.settings.chat.memory == "none":
         return InMemoryHistory()
-    file = index_folder(talk.rag.root, talk.rag.settings.storage) / _HISTORY_FILE
+    file = find_index_folder(talk.rag.root, talk.rag.settings.storage) / _HISTORY_FILE
     try:
         open_history(file)
     except OSError:

@@ -9,7 +9,7 @@ from coderag.interfaces.cli._streams import Output, visible, visible_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from coderag.retrieval.explanation import ExplainedPiece, Explanation
+    from coderag.retrieval.explanation import ExplainedSnippet, Explanation
 
 _MOST_TERMS = 12
 _NO_SUMMANDS = frozenset({"factor", "reranker"})
@@ -77,19 +77,19 @@ def _plain(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
 
 
-def _rank(piece: "ExplainedPiece") -> str:
+def _rank(piece: "ExplainedSnippet") -> str:
     return f"+{piece.rank}" if piece.relation else str(piece.rank)
 
 
-def _title(piece: "ExplainedPiece") -> str:
+def _title(piece: "ExplainedSnippet") -> str:
     return visible(f"{piece.kind} {piece.name}").strip()
 
 
-def _budget(piece: "ExplainedPiece") -> str:
+def _budget(piece: "ExplainedSnippet") -> str:
     return f"{piece.budget}, {piece.tokens:,} tokens" if piece.tokens else piece.budget
 
 
-def _reasons(piece: "ExplainedPiece") -> dict[str, str]:
+def _reasons(piece: "ExplainedSnippet") -> dict[str, str]:
     """Return in words what is known of a piece: its relation, or its places in the channels and its signals."""
     if piece.relation:
         steps = f"{piece.hop} step" + ("s" if piece.hop > 1 else "")
@@ -113,7 +113,7 @@ def _reasons(piece: "ExplainedPiece") -> dict[str, str]:
     return reasons | {f"its {level} as a whole": visible(text) for level, text in piece.overviews.items()}
 
 
-def _place(piece: "ExplainedPiece", channel: str) -> str:
+def _place(piece: "ExplainedSnippet", channel: str) -> str:
     score = f"{piece.channels[channel]:.2f}"
     return f"#{piece.ranks[channel]} ({score})" if channel in piece.ranks else score
 

@@ -129,7 +129,7 @@ def copy(
     """Copy the package's text to .coderag/prompts/NAME.md, to be edited there."""
     del debug  # read in main, before anything can fail
     from coderag.prompting import prompt_text
-    from coderag.stores.disk import make_own_directory, replace_file, storage_errors
+    from coderag.stores.disk import create_index_directory, map_storage_errors, replace_file
 
     output = Output(as_json)
     path = _prompts_of(repo).path_of(name)
@@ -139,8 +139,8 @@ def copy(
     existed = path.exists()
     if existed and not force:
         raise ConfigurationError(f"{path} already exists", hint="--force overwrites it.")
-    with storage_errors(f"make {path.parent}"):
-        make_own_directory(path.parent.parent)
+    with map_storage_errors(f"make {path.parent}"):
+        create_index_directory(path.parent.parent)
         path.parent.mkdir(exist_ok=True)
     replace_file(path, prompt_text(name).encode())
     if as_json:
@@ -178,10 +178,10 @@ def _prompts_of(repo: Path | None) -> "Prompts":
     from coderag.config.settings import Settings
     from coderag.config.trust import is_trusted
     from coderag.prompting import Prompts
-    from coderag.stores.index_folder import prompts_folder
+    from coderag.stores.index_folder import find_prompts_folder
 
     root = existing_folder(find_root(repo))
-    return Prompts(prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))
+    return Prompts(find_prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))
 
 
 def _report_of(own: "Prompts", name: str) -> PromptReport:

@@ -22,7 +22,7 @@ from coderag.interfaces.cli._options import (
     read_query,
 )
 from coderag.interfaces.cli._streams import Output
-from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_MATCHES
+from coderag.retrieval.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
@@ -37,7 +37,7 @@ TopKOption = Annotated[
         "-n",
         metavar="N",
         min=1,
-        help=f"Results, at most. Default: search.top_k; {MOST_MATCHES} of --exact and --regex.",
+        help=f"Results, at most. Default: search.top_k; {DEFAULT_MAX_MATCHES} of --exact and --regex.",
         show_default=False,
     ),
 ]
@@ -53,7 +53,7 @@ ContextLinesOption = Annotated[
         "--context-lines",
         metavar="N",
         min=0,
-        max=MOST_CONTEXT_LINES,
+        max=MAX_CONTEXT_LINES,
         help="Of --exact and --regex: lines to show around a match.",
     ),
 ]
@@ -108,7 +108,7 @@ def search(  # noqa: PLR0913  # one parameter an option
                 regex=regex,
                 ignore_case=ignore_case,
                 context_lines=context_lines,
-                limit=MOST_MATCHES if top_k is None else top_k,
+                limit=DEFAULT_MAX_MATCHES if top_k is None else top_k,
                 filters=filters,
             )
 

@@ -1,6 +1,6 @@
 """Text of a repository as a model may see it: nothing hidden in it, no secrets, nothing that ends its fence."""
 
-from coderag.answering.hidden_text import show_hidden
+from coderag.answering.hidden_text import reveal_hidden
 from coderag.text.code_fences import fence_for
 
 _LONGEST_LINE = 300
@@ -22,7 +22,7 @@ class Cleaner:
 
     def code(self, text: str) -> str:
         """Return some lines of a file."""
-        shown, _ = show_hidden(text)
+        shown, _ = reveal_hidden(text)
         if not self._redact:
             return shown
         from coderag.models.redaction import redactor  # noqa: PLC0415  # its patterns take a moment

@@ -7,7 +7,7 @@ from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.places import advice, verdict_facts, verdict_line
 from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
-from coderag.retrieval.context_parts import relation_phrase
+from coderag.retrieval.context_parts import format_relation
 from coderag.schema.chunks import location_of
 from coderag.schema.context import AssembledContext, ContextItem, Omission
 
@@ -83,7 +83,7 @@ def _part(item: ContextItem, section: str, cleaner: Cleaner) -> Part:
     told = f"### {place} {cleaner.line(item.title)}"
     if item.relation:
         data |= {"relation": item.relation, "related_to": cleaner.line(item.related_to)}
-        told += f" ({relation_phrase(item)} {span(data['related_to'])})"
+        told += f" ({format_relation(item)} {span(data['related_to'])})"
     if item.detail == "line":
         line = cleaner.line(item.text)
         return Part(f"{told}: {line}" if line else told, {**data, "code": line} if line else data, key=key, title=title)

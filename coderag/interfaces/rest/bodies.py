@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
 from coderag.question.question_text import MAX_QUERY_BYTES
-from coderag.retrieval.text_matches import MOST_CONTEXT_LINES, MOST_COUNTED, MOST_MATCHES
+from coderag.retrieval.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import ContextFormat, Kind, Role
 
@@ -71,7 +71,7 @@ Budget = Annotated[
 ]
 Format = Annotated[ContextFormat, Field(description="How the text is written.")]
 Candidates = Annotated[bool, Field(description="Also uncertain ones: a name that may mean several declarations.")]
-Limit = Annotated[int, Field(ge=1, le=MOST_COUNTED, description="Results, at most; `total` counts all.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_COUNTED_MATCHES, description="Results, at most; `total` counts all.")]
 Complexity = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -168,8 +168,10 @@ class TextBody(RootBody, FilteredBody):
     )
     regex: bool = Field(False, description="Whether it is a pattern, in the syntax of Python's `re` and `regex`.")
     ignore_case: bool = Field(False, description="Whether `a` is `A` as well.")
-    context_lines: int = Field(0, ge=0, le=MOST_CONTEXT_LINES, description="Lines around each match.")
-    limit: int = Field(MOST_MATCHES, ge=1, le=MOST_COUNTED, description="Matches, at most; all are counted.")
+    context_lines: int = Field(0, ge=0, le=MAX_CONTEXT_LINES, description="Lines around each match.")
+    limit: int = Field(
+        DEFAULT_MAX_MATCHES, ge=1, le=MAX_COUNTED_MATCHES, description="Matches, at most; all are counted."
+    )
 
 
 class ExplainBody(RootBody, FilteredBody):

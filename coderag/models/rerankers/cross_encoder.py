@@ -15,7 +15,7 @@ import numpy as np
 from coderag.config.sections import RerankerSettings
 from coderag.errors import ModelError
 from coderag.models.model_folders import model_title
-from coderag.models.protocols import Rescored
+from coderag.models.protocols import RerankScores
 
 _BATCH = 4  # texts between two looks at the clock
 
@@ -42,7 +42,7 @@ class CrossEncoderReranker:
         self._budget_ms = settings.budget_ms
         self._clock = clock
 
-    def rerank(self, query: str, texts: Sequence[str]) -> Rescored:
+    def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
         """Return one score a text, or none once the budget is spent; the first call loads the model, which does not count.
 
         Raises:
@@ -53,9 +53,9 @@ class CrossEncoderReranker:
         scores: list[float] = []
         for start in range(0, len(texts), _BATCH):
             if self._clock() >= deadline:
-                return Rescored(None, f"{self._budget_ms} ms were over after {start} of {len(texts)} texts")
+                return RerankScores(None, f"{self._budget_ms} ms were over after {start} of {len(texts)} texts")
             scores += self._scores(model, [(query, text) for text in texts[start : start + _BATCH]])
-        return Rescored(scores)
+        return RerankScores(scores)
 
     def _scores(self, model: Any, pairs: list[tuple[str, str]]) -> list[float]:  # noqa: ANN401  # of an extra
         try:

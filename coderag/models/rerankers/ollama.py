@@ -15,7 +15,7 @@ import httpx
 from coderag.config.sections import RerankerSettings
 from coderag.config.server_addresses import server_address
 from coderag.models.llms.servers import OLLAMA_MODEL
-from coderag.models.protocols import Rescored
+from coderag.models.protocols import RerankScores
 from coderag.models.providers import ollama_options
 from coderag.models.remote_errors import Fault, Remote, model_error, remote_errors
 from coderag.models.text_window import CountedWindow
@@ -62,7 +62,7 @@ class OllamaReranker:
             timeout_s=settings.budget_ms / 1e3,
         )
 
-    def rerank(self, query: str, texts: Sequence[str]) -> Rescored:
+    def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
         """Return one score a text, or none if time is over or the model's reply has none.
 
         Raises:
@@ -72,9 +72,9 @@ class OllamaReranker:
         score = self._listwise if self._settings.mode == "listwise" else self._pointwise
         question = CountedWindow(self._settings.context_window // _QUESTION_SHARE).cut(query)
         try:
-            return Rescored(score(_fenced(question), texts, deadline))
+            return RerankScores(score(_fenced(question), texts, deadline))
         except _NoScoresError as error:
-            return Rescored(None, str(error))
+            return RerankScores(None, str(error))
 
     def _pointwise(self, question: str, texts: Sequence[str], deadline: float) -> list[float]:
         window, prompt = self._window(1), self._prompts.load("rerank_pointwise")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.answering.citations import CitationChecker
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.ingestion.files.source import decode
 from coderag.schema.chunks import FileRecord
 
@@ -28,7 +28,7 @@ class Repository:
 
     def check(self, start, end, path="a.py", ending="\n"):
         text = "\n".join(self.lines[start - 1 : end]) + ending
-        return CitationChecker(self.root, [self.record]).check(Lines(path, start, end, text))
+        return CitationChecker(self.root, [self.record]).check(CitedLines(path, start, end, text))
 
     def rewrite(self, text, encoding="utf-8"):
         self.file.write_bytes(text.encode(encoding))
@@ -147,7 +147,7 @@ def test_windows_line_ends_are_part_of_the_lines(tmp_path):
 
 def test_a_file_is_read_once_for_all_its_citations(repository):
     checker = CitationChecker(repository.root, [repository.record])
-    cited = Lines("a.py", 8, 9, "def second():\n    return 2\n")
+    cited = CitedLines("a.py", 8, 9, "def second():\n    return 2\n")
     first = checker.check(cited)
     repository.file.unlink()
     assert checker.check(cited) == first
@@ -178,7 +178,7 @@ def test_lines_of_a_notebook_are_found_where_they_moved(tmp_path):
     lines = ["x = 1\n", 'y = "é"']
     (tmp_path / "a.ipynb").write_bytes(notebook(["import os"], lines))
     record = FileRecord("a.ipynb", "indexed", hash="of another time", encoding="utf-8")
-    cited = Lines("a.ipynb", 17, 19, '# %%\nx = 1\ny = "é"\n\n\n\n')
+    cited = CitedLines("a.ipynb", 17, 19, '# %%\nx = 1\ny = "é"\n\n\n\n')
     assert CitationChecker(tmp_path, [record]).check(cited).location == "a.ipynb:17-19"
     (tmp_path / "a.ipynb").write_bytes(notebook(["import os", "z = 0"], lines))
     assert CitationChecker(tmp_path, [record]).check(cited).location == "a.ipynb:18-20"

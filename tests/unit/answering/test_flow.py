@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import Declared, Index
-from coderag.answering.flow import Flow, Step, _steps_of_path, draw, mermaid
-from coderag.stores.pieces import related_pieces, result_pieces
+from coderag.answering.flow import Flow, FlowStep, _to_steps, draw_mermaid, format_mermaid
+from coderag.stores.pieces import build_related_snippets, build_result_snippets
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, extracted, state_of
 
@@ -22,8 +22,8 @@ def shop():
 def drawn(context, query):
     state = state_of(context, query)
     corpus = context.corpus
-    pieces = [*result_pieces(corpus, state["results"]), *related_pieces(corpus, state["related"])]
-    return mermaid(context, state, pieces)
+    pieces = [*build_result_snippets(corpus, state["results"]), *build_related_snippets(corpus, state["related"])]
+    return draw_mermaid(context, state, pieces)
 
 
 def test_a_flow_between_two_names_is_told_call_by_call(shop):
@@ -41,7 +41,7 @@ def test_every_edge_of_the_diagram_is_a_step_that_cites_the_line_of_its_call(sho
     assert len(steps) > 2
     for claim in draft.claims:
         if match := re.match(r"\d+\. `[\w.]+` (?:calls|makes a) `([\w.]+)`", claim.text):
-            assert match[1].rpartition(".")[2] in claim.cited[0].text
+            assert match[1].rpartition(".")[2] in claim.cited_lines[0].text
 
 
 def test_the_diagram_of_generated_answers_is_the_same(shop):
@@ -118,7 +118,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_names_cannot_leave_their_boxes(name):
     one, other = (Declared(number, f"src/{name}.py", 1, 2, name, "function", "source") for number in (1, 2))
-    chart = draw(Flow([one, other], [Step(0, 1, Lines("a.py", 7, 7, "x"), sure=True)]))
+    chart = format_mermaid(Flow([one, other], [FlowStep(0, 1, CitedLines("a.py", 7, 7, "x"), is_certain=True)]))
     first, *nodes, edge = chart.split("\n")
     assert first == "flowchart TD"
     assert len(nodes) == 2
@@ -133,6 +133,6 @@ def _flow(context, query):
 def test_a_way_with_a_step_that_is_no_call_is_no_flow(shop):
     index = Index(shop)
     way = index.graph.path("check_out", "check_card")
-    assert len(_steps_of_path(index, way)) == len(way) > 1
+    assert len(_to_steps(index, way)) == len(way) > 1
     named = [replace(way[0], relation="references"), *way[1:]]
-    assert _steps_of_path(index, named) == []
+    assert _to_steps(index, named) == []

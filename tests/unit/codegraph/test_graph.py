@@ -6,7 +6,7 @@ from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
 from coderag.schema.vocabulary import RESOLVED
-from coderag.stores.graph_tables import empty_graph
+from coderag.stores.graph_tables import build_empty_graph
 from tests.support.graph_tables import make_tables
 from tests.support.programs import build
 
@@ -610,7 +610,7 @@ def test_methods_of_a_go_type_are_its_members_in_other_files_of_the_package():
 
 
 def test_an_empty_graph_answers_nothing():
-    graph = CodeGraph(SymbolGraph(empty_graph()))
+    graph = CodeGraph(SymbolGraph(build_empty_graph()))
     assert graph.cycles() == graph.cycles("symbols") == graph.hotspots() == []
     with pytest.raises(UnknownNameError):
         graph.callers("anything")

@@ -129,7 +129,7 @@ def test_what_is_called_is_shown_with_its_own_lines():
     question = {**analyze("who calls `second`"), "text": "what does second call"}
     (candidate,) = look_up(corpus, graph, question).candidates
     assert (candidate["symbol"], candidate["start_line"], candidate["end_line"]) == ("first", 1, 2)
-    assert corpus.row_of[candidate["chunk_id"]] == row_named(corpus, "first")
+    assert corpus.rows_by_id[candidate["chunk_id"]] == row_named(corpus, "first")
 
 
 def test_what_is_outside_the_repository_is_no_result(corpus):
@@ -141,17 +141,17 @@ def test_what_is_outside_the_repository_is_no_result(corpus):
 def test_a_place_becomes_the_code_that_is_there(corpus, found):
     analysis = found("code like shop/money.py:2").analysis
     row = row_named(corpus, "round_up")
-    assert analysis["similar_to"] == corpus.value("id", row)
-    assert analysis["text"] == corpus.texts([row])[0]
+    assert analysis["similar_to"] == corpus.get_value("id", row)
+    assert analysis["text"] == corpus.read_texts([row])[0]
     assert "=roundup" in analysis["terms"]
 
 
 def test_a_place_may_be_given_by_the_end_of_its_path(corpus, found):
-    assert found("code like money.py:2").analysis["similar_to"] == corpus.value("id", row_named(corpus, "round_up"))
+    assert found("code like money.py:2").analysis["similar_to"] == corpus.get_value("id", row_named(corpus, "round_up"))
 
 
 def test_a_whole_path_is_meant_before_the_end_of_another(corpus, found):
-    assert found("code like shop/cart.py:9").analysis["similar_to"] == corpus.value("id", row_named(corpus, "Cart"))
+    assert found("code like shop/cart.py:9").analysis["similar_to"] == corpus.get_value("id", row_named(corpus, "Cart"))
 
 
 def test_a_snippet_is_compared_as_it_is(found):
@@ -170,7 +170,7 @@ def test_importing_files_are_shown_by_the_lines_of_one_of_their_chunks(corpus, f
     candidates = found("what imports shop.money").candidates
     assert candidates
     for candidate in candidates:
-        row = corpus.row_of[candidate["chunk_id"]]
+        row = corpus.rows_by_id[candidate["chunk_id"]]
         assert corpus.start_lines[row] <= candidate["start_line"] <= candidate["end_line"] <= corpus.end_lines[row]
 
 

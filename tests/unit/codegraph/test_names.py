@@ -3,7 +3,7 @@ import pytest
 from coderag.codegraph.names import NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import UnknownNameError
-from coderag.stores.graph_tables import empty_graph
+from coderag.stores.graph_tables import build_empty_graph
 from tests.support.graph_tables import make_tables
 
 FILES = {
@@ -106,5 +106,5 @@ def test_a_misspelt_name_has_similar_ones(names, name, expected):
 
 
 def test_an_empty_graph_has_no_names():
-    names = NodeNames(SymbolGraph(empty_graph()))
+    names = NodeNames(SymbolGraph(build_empty_graph()))
     assert names.find("anything") == names.similar("anything") == names.files_in("") == []

@@ -4,7 +4,7 @@ import pytest
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.neighbours import Neighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.stores.graph_tables import empty_graph
+from coderag.stores.graph_tables import build_empty_graph
 from tests.support.corpora import make_corpus, row_named
 from tests.support.graph_tables import tables_of
 
@@ -51,8 +51,10 @@ def neighbours(corpus):
 
 def around(corpus, neighbours, row, relevance=None):
     row = row_named(corpus, row) if isinstance(row, str) else row
-    best_rows = corpus.file_starts if relevance is None else corpus.best_rows(relevance)
-    return {(relation, corpus.value("qualified_name", near)) for near, relation, _, _ in neighbours.of(row, best_rows)}
+    best_rows = corpus.file_starts if relevance is None else corpus.find_best_rows(relevance)
+    return {
+        (relation, corpus.get_value("qualified_name", near)) for near, relation, _, _ in neighbours.of(row, best_rows)
+    }
 
 
 def test_a_method_is_part_of_its_class_and_beside_its_neighbours(corpus, neighbours):
@@ -89,7 +91,7 @@ def test_a_chunk_is_next_to_its_callers_and_tests(corpus, neighbours):
 
 
 def test_only_the_part_of_a_function_with_the_call_is_next_to_what_it_calls(corpus, neighbours):
-    parts = [row for row, name in enumerate(corpus.column("qualified_name")) if name == "main"]
+    parts = [row for row, name in enumerate(corpus.get_column("qualified_name")) if name == "main"]
     assert len(parts) > 1
     assert ("callee", "round_up") in around(corpus, neighbours, parts[-1])
     assert ("callee", "round_up") not in around(corpus, neighbours, parts[0])
@@ -136,9 +138,9 @@ def test_a_hub_has_a_bounded_number_of_neighbours():
     neighbours = Neighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, edges))))
     found = list(neighbours.of(row_named(corpus, "hub"), corpus.file_starts))
     assert len(found) == 8
-    assert corpus.value("qualified_name", found[0][0]) == "use_59"
+    assert corpus.get_value("qualified_name", found[0][0]) == "use_59"
 
 
 def test_without_a_graph_there_are_no_neighbours(corpus):
-    neighbours = Neighbours(corpus, CodeGraph(SymbolGraph(empty_graph())))
+    neighbours = Neighbours(corpus, CodeGraph(SymbolGraph(build_empty_graph())))
     assert list(neighbours.of(0, corpus.file_starts)) == []

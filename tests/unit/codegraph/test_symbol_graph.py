@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
-from coderag.stores.graph_tables import GraphTables, edge_schema, empty_graph, facts_schema
+from coderag.stores.graph_tables import GraphTables, build_edge_schema, build_empty_graph, build_facts_schema
 from tests.support.graph_tables import make_tables
 
 FILES = {
@@ -60,7 +60,7 @@ def test_tables_are_read_once():
 
 
 def test_an_empty_graph_has_nothing():
-    graph = SymbolGraph(empty_graph())
+    graph = SymbolGraph(build_empty_graph())
     assert (graph.n_nodes, graph.n_edges) == (0, 0)
     assert graph.file_node("a.py") is None
     assert graph.at("a.py", 1) is None
@@ -174,7 +174,7 @@ def hub(n_edges):
         "confidence": [0.9] * n_edges,
         "line": [1] * n_edges,
     }
-    return GraphTables(nodes, pa.table(edges).cast(edge_schema()), facts_schema().empty_table())
+    return GraphTables(nodes, pa.table(edges).cast(build_edge_schema()), build_facts_schema().empty_table())
 
 
 def test_a_node_may_have_very_many_edges():

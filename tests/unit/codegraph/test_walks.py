@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coderag.codegraph.cycles import cycles
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.codegraph.walks import breadth_first, centrality, shortest_path
-from coderag.stores.graph_tables import empty_graph
+from coderag.stores.graph_tables import build_empty_graph
 from tests.support.graph_tables import make_tables
 
 N = 9
@@ -144,7 +144,7 @@ def test_a_path_may_follow_some_relations_backwards():
 
 
 def test_walks_of_an_empty_graph_find_nothing():
-    graph = SymbolGraph(empty_graph())
+    graph = SymbolGraph(build_empty_graph())
     assert breadth_first(graph, [], {"out": {"calls"}}, 3) == []
     assert shortest_path(graph, [], [], {"out": {"calls"}}) is None
     assert cycles(graph, {"calls"}, "symbols") == cycles(graph, {"imports"}, "files") == []

@@ -9,8 +9,8 @@ import pytest
 from coderag.config.index_origin import MARK, came_with_repository, claim, folder_elsewhere
 from coderag.config.settings import Settings
 from coderag.ingestion.cache_directory import cache_directory
-from coderag.stores.disk import make_own_directory
-from coderag.stores.index_folder import index_folder, prompts_folder
+from coderag.stores.disk import create_index_directory
+from coderag.stores.index_folder import find_index_folder, find_prompts_folder
 
 
 def git(root, *arguments) -> None:
@@ -25,7 +25,7 @@ def root(tmp_path):
 
 
 def make_index(root) -> None:
-    make_own_directory(root / ".coderag" / "cache")
+    create_index_directory(root / ".coderag" / "cache")
     (root / ".coderag" / "v1").mkdir()
     (root / ".coderag" / "v1" / "CURRENT").write_text("pointer")
 
@@ -34,13 +34,13 @@ def test_an_index_that_we_made_is_ours(root) -> None:
     assert not came_with_repository(root)
     make_index(root)
     assert not came_with_repository(root)
-    assert index_folder(root, Settings.load(root, trusted=False).storage) == root / ".coderag"
+    assert find_index_folder(root, Settings.load(root, trusted=False).storage) == root / ".coderag"
 
 
 def test_an_index_that_was_unpacked_is_not(root) -> None:
     (root / ".coderag" / "v1").mkdir(parents=True)
     assert came_with_repository(root)
-    make_own_directory(root / ".coderag")
+    create_index_directory(root / ".coderag")
     assert came_with_repository(root)
 
 
@@ -87,10 +87,10 @@ def test_a_link_is_never_ours(root, tmp_path, link) -> None:
 def test_a_stranger_s_index_is_made_anew_in_the_cache_of_the_user(root) -> None:
     (root / ".coderag" / "v1").mkdir(parents=True)
     settings = Settings.load(root, trusted=False)
-    assert index_folder(root, settings.storage) == folder_elsewhere(root)
+    assert find_index_folder(root, settings.storage) == folder_elsewhere(root)
     assert not folder_elsewhere(root).is_relative_to(root)
     assert settings.restricted[0].startswith(".coderag/: came with the repository")
-    assert index_folder(root, Settings.load(root).storage) == root / ".coderag"
+    assert find_index_folder(root, Settings.load(root).storage) == root / ".coderag"
 
 
 def test_a_folder_that_the_user_chose_is_believed(root, tmp_path, monkeypatch) -> None:
@@ -127,7 +127,7 @@ def test_a_working_tree_shares_no_cache_that_came_with_the_main_one(root, tmp_pa
 
 
 def test_own_texts_of_prompts_are_used_only_where_the_repository_is_trusted_or_has_no_say(root, tmp_path) -> None:
-    assert prompts_folder(root, Settings.load(root)) == root / ".coderag" / "prompts"
-    assert prompts_folder(root, Settings.load(root, trusted=False)) is None
+    assert find_prompts_folder(root, Settings.load(root)) == root / ".coderag" / "prompts"
+    assert find_prompts_folder(root, Settings.load(root, trusted=False)) is None
     elsewhere = Settings.load(root, trusted=False, storage={"directory": str(tmp_path / "mine")})
-    assert prompts_folder(root, elsewhere) == tmp_path / "mine" / "prompts"
+    assert find_prompts_folder(root, elsewhere) == tmp_path / "mine" / "prompts"

@@ -18,7 +18,7 @@ def rag(tmp_path):
 
 def parts(rag):
     opened, search = rag._opened, rag.settings.search
-    return opened.context(search).corpus, opened.graph(), opened.text_search()
+    return opened.context(search).corpus, opened.graph(), opened.open_text_search()
 
 
 def test_each_part_is_opened_once(rag):
@@ -45,7 +45,7 @@ def test_a_new_index_that_counts_from_one_again_is_opened(rag):
     for path in sorted(rag._store.directory.rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()
     other.index()
-    assert rag._store.pointer().generation == 1
+    assert rag._store.read_pointer().generation == 1
     assert str(rag.search("pay")[0].path) == "till.py"
 
 
@@ -60,7 +60,7 @@ def test_who_searches_with_other_settings_shares_the_open_index_and_sees_commits
 
 def test_where_nothing_is_indexed_no_part_is_opened(tmp_path):
     opened = CodeRAG(tmp_path)._opened
-    for part in (lambda: opened.context(SearchSettings()), opened.graph, opened.text_search):
+    for part in (lambda: opened.open_context(SearchSettings()), opened.open_graph, opened.open_text_search):
         with pytest.raises(IndexNotFoundError, match="is not indexed yet"):
             part()
 
@@ -104,7 +104,7 @@ def test_summaries_that_the_same_process_wrote_are_seen_by_its_next_search(tmp_p
 
 
 def test_a_commit_of_summaries_leaves_the_code_graph_open(enriched):
-    graph = enriched._opened._graph.part
+    graph = enriched._opened._open_graph_part.part
     enriched._opened.renew()
     assert enriched.graph is graph
     assert enriched._open().graph is graph

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coderag.config.sections import TelemetrySettings
-from coderag.engine.telemetry import NoTracer, QueryTracer, make_tracer
+from coderag.engine.telemetry import NullTracer, QueryTracer, build_tracer
 from coderag.errors import ConfigurationError
 from tests.loopback.otlp_collector import Collector
 from tests.support.corpora import make_context
@@ -40,7 +40,7 @@ def spans():
 
 
 def write(tracer, output, query="secret_zebra giraffe login of kubernetes ingress", **options):
-    with QueryTracer(tracer, **options).query({"query": query, "goal": "context"}) as tell:
+    with QueryTracer(tracer, **options).trace_query({"query": query, "goal": "context"}) as tell:
         tell(output)
 
 
@@ -90,7 +90,7 @@ def test_the_question_is_there_if_the_settings_allow_it(spans, output):
 
 def test_a_query_that_fails_is_noted_by_the_name_of_its_error(spans):
     finished, tracer = spans
-    with pytest.raises(ValueError, match="secret"), QueryTracer(tracer).query({"query": "q"}):
+    with pytest.raises(ValueError, match="secret"), QueryTracer(tracer).trace_query({"query": "q"}):
         raise ValueError("secret")
     (span,) = finished()
     assert (span.status.status_code.name, span.status.description) == ("ERROR", "ValueError")
@@ -106,8 +106,8 @@ def test_a_span_around_the_query_is_its_parent(spans, output):
 
 
 def test_without_the_setting_nothing_is_imported_and_nothing_written():
-    tracer = make_tracer(TelemetrySettings())
-    assert isinstance(tracer, NoTracer)
+    tracer = build_tracer(TelemetrySettings())
+    assert isinstance(tracer, NullTracer)
     code = (
         "import sys; from coderag.config.settings import TelemetrySettings; from coderag.engine.telemetry import make_tracer\n"
         "with make_tracer(TelemetrySettings()).query({'query': 'q'}) as tell: tell({})\n"
@@ -120,13 +120,13 @@ def test_without_the_setting_nothing_is_imported_and_nothing_written():
 def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch, traces):
     monkeypatch.setattr("coderag.engine.telemetry._is_installed", lambda module: False)
     with pytest.raises(ConfigurationError, match="telemetry") as caught:
-        make_tracer(TelemetrySettings(traces=traces))
+        build_tracer(TelemetrySettings(traces=traces))
     assert '".[telemetry]"' in caught.value.hint
 
 
 def test_the_program_around_may_take_the_spans():
     pytest.importorskip("opentelemetry.sdk.trace", reason=NOT_INSTALLED)
-    assert isinstance(make_tracer(TelemetrySettings(traces="global")), QueryTracer)
+    assert isinstance(build_tracer(TelemetrySettings(traces="global")), QueryTracer)
 
 
 PROGRAM = """

@@ -54,14 +54,14 @@ class Workplace:
         return Indexer(self.root, settings, self.store, model or self.model, self.progress.append).run(full=full)
 
     def chunks(self):
-        table = self.store.open().chunks(["path", "qualified_name", "id"])
+        table = self.store.open().read_chunks(["path", "qualified_name", "id"])
         return [(row["path"], row["qualified_name"], row["id"]) for row in table.to_pylist()]
 
     def paths(self):
         return {path for path, _, _ in self.chunks()}
 
     def records(self):
-        return {record.path: record for record in self.store.open().files()}
+        return {record.path: record for record in self.store.open().read_files()}
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_an_empty_index_has_a_model_too(tmp_path, model, other_model):
     place = Workplace(tmp_path, model)
     place.index()
     assert place.index(model=other_model).generation == 2
-    assert place.store.pointer().embedding == OtherDense.info
+    assert place.store.read_pointer().embedding == OtherDense.info
 
 
 def test_lines_are_counted_with_and_without_a_last_newline(place):
@@ -193,11 +193,11 @@ def test_lines_are_counted_with_and_without_a_last_newline(place):
 
 def test_a_second_run_reads_and_writes_nothing(place):
     place.index()
-    before = place.store.pointer()
+    before = place.store.read_pointer()
     report = place.index()
     assert differences(report) == {"unchanged": 3}
     assert place.read == []
-    assert place.store.pointer() == before
+    assert place.store.read_pointer() == before
     assert (report.chunks, report.generation) == (len(place.chunks()), 1)
 
 
@@ -256,8 +256,8 @@ def test_a_file_changed_within_its_time_stamp_and_size_just_after_indexing_is_ca
     os.utime(place.root / "shop/money.py", ns=(stat.st_atime_ns, stat.st_mtime_ns))
     report = place.index()
     assert differences(report) == {"changed": 1, "unchanged": 2}
-    row = place.store.open().chunks(["path"])["path"].to_pylist().index("shop/money.py")
-    assert place.store.open().texts([row]) == ["rate = 2\n"]
+    row = place.store.open().read_chunks(["path"])["path"].to_pylist().index("shop/money.py")
+    assert place.store.open().read_texts([row]) == ["rate = 2\n"]
 
 
 def test_a_touched_file_is_read_and_found_unchanged(place):
@@ -317,8 +317,10 @@ def test_a_file_that_becomes_empty_has_no_old_contents(place):
 
 def file_vectors(store):
     snapshot = store.open()
-    content, paths = snapshot.file_vectors()
-    return {record.path: (content[row].tolist(), paths[row].tolist()) for row, record in enumerate(snapshot.files())}
+    content, paths = snapshot.read_file_vectors()
+    return {
+        record.path: (content[row].tolist(), paths[row].tolist()) for row, record in enumerate(snapshot.read_files())
+    }
 
 
 # What makes everything anew
@@ -342,7 +344,7 @@ def test_other_settings_of_chunking_build_the_index_anew(place, change, monkeypa
     place.index()
     place.index(**change)
     assert sorted(place.read) == sorted(FILES)
-    assert place.store.pointer().generation == 2
+    assert place.store.read_pointer().generation == 2
     place.index(**change)
     assert place.read == []
 
@@ -365,7 +367,7 @@ def test_full_reads_everything_and_keeps_the_old_generation_until_the_commit(pla
     place.index()
     place.index(full=True)
     assert sorted(place.read) == sorted(FILES)
-    assert place.store.pointer().generation == 2
+    assert place.store.read_pointer().generation == 2
 
 
 class Same(TransformComponent):
@@ -396,7 +398,7 @@ def test_another_model_embeds_all_chunks_and_reads_no_file(place, other_model):
     assert "embedded/" in report.reembedded
     assert "to ollama/nomic-embed-text (256 dimensions)" in report.reembedded
     assert sorted(place.chunks()) == sorted(before)
-    assert place.store.pointer().embedding == OtherDense.info
+    assert place.store.read_pointer().embedding == OtherDense.info
     again = place.index(model=other_model)
     assert (again.generation, again.embedded, again.reembedded) == (2, 0, "")
 
@@ -441,13 +443,13 @@ def test_a_switch_with_transformations_runs_them(place, other_model):
     report = place.index(model=other_model, transformations=same)
     assert len(place.read) == 3
     assert report.reembedded
-    assert place.store.pointer().embedding == OtherDense.info
+    assert place.store.read_pointer().embedding == OtherDense.info
 
 
 def test_full_takes_another_model(place, other_model):
     place.index()
     place.index(model=other_model, full=True)
-    assert place.store.pointer().embedding == OtherDense.info
+    assert place.store.read_pointer().embedding == OtherDense.info
     assert place.index(model=other_model).generation == 2
 
 
@@ -456,10 +458,10 @@ def test_full_takes_another_model(place, other_model):
 
 def test_a_wrong_transformation_is_an_error_and_leaves_the_index(place):
     place.index()
-    before = place.store.pointer()
+    before = place.store.read_pointer()
     with pytest.raises(ConfigurationError, match=r"ingestion\.transformations: 'no\.such:Thing'"):
         place.index(transformations=("no.such:Thing",))
-    assert place.store.pointer() == before
+    assert place.store.read_pointer() == before
     assert place.index().generation == 1
 
 
@@ -482,14 +484,14 @@ def test_worker_processes_give_the_index_of_one_process(tmp_path, model, monkeyp
         replace(record, **ours) for record in places["many"].records().values()
     ]
     one, many = (places[name].store.open() for name in ("one", "many"))
-    assert one.terms() == many.terms()
-    assert abs(one.vectors() - many.vectors()).max() < 1e-6
+    assert one.read_terms() == many.read_terms()
+    assert abs(one.read_vectors() - many.read_vectors()).max() < 1e-6
     assert counts(one) == counts(many)
 
 
 def counts(snapshot):
     """Return each chunk's term counts by field; two indexes may number the same terms differently."""
-    terms, fields = snapshot.terms(), snapshot.counts()
+    terms, fields = snapshot.read_terms(), snapshot.read_counts()
     return [
         {terms[column]: int(value) for column, value in zip(row.indices, row.data, strict=True)}
         for field in FIELDS
@@ -515,7 +517,7 @@ def test_the_seconds_of_the_stages_are_told(place):
 
 
 def test_a_second_writer_is_refused(place):
-    with place.store.writer(), pytest.raises(IndexLockedError):
+    with place.store.open_writer(), pytest.raises(IndexLockedError):
         place.index()
 
 

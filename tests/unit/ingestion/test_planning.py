@@ -47,7 +47,7 @@ class Workplace:
     def index(self) -> None:
         """Index, as if a while after the files were written: else their times would prove nothing."""
         Indexer(self.root, self.settings, self.store, self._model).run()
-        pointer = self.store.pointer()
+        pointer = self.store.read_pointer()
         assert pointer is not None
         manifest = read_manifest(self.store.directory, pointer)
         assert manifest is not None
@@ -106,7 +106,7 @@ def test_index_that_is_up_to_date_has_nothing_to_do_and_known_chunks(place: Work
     place.index()
     plan = place.plan()
     assert plan.nothing_to_do
-    assert plan.chunks.low == plan.chunks.high == len(place.store.open().chunks(["id"]))
+    assert plan.chunks.low == plan.chunks.high == len(place.store.open().read_chunks(["id"]))
     assert plan.seconds.high < 1
 
 

@@ -50,50 +50,50 @@ def snapshot(tmp_path_factory, model):
 @pytest.mark.parametrize("at_once", [1, 20, 2_000])
 def test_the_same_model_makes_the_same_vectors_in_batches_of_whole_files(snapshot, model, monkeypatch, at_once):
     monkeypatch.setattr(reembedding, "_CHUNKS_AT_ONCE", at_once)
-    paths = [record.path for record in snapshot.files()]
-    batches = list(embed_stored(snapshot, model, snapshot.terms(), paths))
+    paths = [record.path for record in snapshot.read_files()]
+    batches = list(embed_stored(snapshot, model, snapshot.read_terms(), paths))
     assert (len(batches) > 1) == (at_once < 2_000)
     assert [path for batch in batches for path in batch.paths] == sorted(paths)
     np.testing.assert_allclose(
-        np.concatenate([batch.vectors.chunks for batch in batches]), snapshot.vectors(), atol=1e-6
+        np.concatenate([batch.vectors.chunks for batch in batches]), snapshot.read_vectors(), atol=1e-6
     )
     ids = [chunk_id for batch in batches for chunk_id in batch.columns["id"].to_pylist()]
-    assert ids == snapshot.chunks(["id"])["id"].to_pylist()
+    assert ids == snapshot.read_chunks(["id"])["id"].to_pylist()
     texts = [text for batch in batches for text in batch.columns["text"].to_pylist()]
-    assert texts == snapshot.texts(range(len(snapshot)))
+    assert texts == snapshot.read_texts(range(len(snapshot)))
 
 
 def test_only_the_files_that_are_named_are_embedded(snapshot, model):
     wanted = {"module_2.py", "module_5.py", "gone.py"}
-    (batch,) = embed_stored(snapshot, model, snapshot.terms(), wanted)
+    (batch,) = embed_stored(snapshot, model, snapshot.read_terms(), wanted)
     assert batch.paths == ["module_2.py", "module_5.py"]
     assert set(batch.columns["path"].to_pylist()) == wanted - {"gone.py"}
-    assert list(embed_stored(snapshot, model, snapshot.terms(), ())) == []
+    assert list(embed_stored(snapshot, model, snapshot.read_terms(), ())) == []
 
 
 def test_a_vocabulary_that_has_grown_changes_nothing(snapshot, model):
-    terms = [*snapshot.terms(), "qqxzzyq"]
+    terms = [*snapshot.read_terms(), "qqxzzyq"]
     (batch,) = embed_stored(snapshot, model, terms, ["module_0.py"])
     assert batch.terms is terms
-    np.testing.assert_allclose(batch.vectors.chunks, snapshot.vectors()[: len(batch.columns)], atol=1e-6)
+    np.testing.assert_allclose(batch.vectors.chunks, snapshot.read_vectors()[: len(batch.columns)], atol=1e-6)
 
 
 def test_a_snapshot_can_have_the_vectors_of_another_version_without_writing(snapshot, model):
     seen = ReembeddedSnapshot(snapshot, NextVersion(model._words))
     assert seen.pointer.embedding == NextVersion.info
-    np.testing.assert_allclose(seen.vectors(), snapshot.vectors()[:, ::-1], atol=1e-6)
-    for mine, stored in zip(seen.file_vectors(), snapshot.file_vectors(), strict=True):
+    np.testing.assert_allclose(seen.read_vectors(), snapshot.read_vectors()[:, ::-1], atol=1e-6)
+    for mine, stored in zip(seen.read_file_vectors(), snapshot.read_file_vectors(), strict=True):
         np.testing.assert_allclose(mine, stored[:, ::-1], atol=1e-6)
-    assert seen.files() == snapshot.files()
+    assert seen.read_files() == snapshot.read_files()
     with pytest.raises(StoreError, match="another model") as caught:
-        seen.nearest(seen.vectors()[0], 3)
+        seen.find_nearest(seen.read_vectors()[0], 3)
     assert "coderag index" in caught.value.hint
-    assert IndexStore(snapshot.directory).pointer() == snapshot.pointer
+    assert IndexStore(snapshot.directory).read_pointer() == snapshot.pointer
 
 
 def test_an_empty_generation_has_no_vectors(tmp_path, model):
     store = IndexStore(tmp_path / ".coderag")
     Indexer(tmp_path, Settings(ingestion={"workers": 0}), store, model).run()
     seen = ReembeddedSnapshot(store.open(), NextVersion(model._words))
-    assert seen.vectors().shape == (0, 256)
-    assert [part.shape for part in seen.file_vectors()] == [(0, 256), (0, 256)]
+    assert seen.read_vectors().shape == (0, 256)
+    assert [part.shape for part in seen.read_file_vectors()] == [(0, 256), (0, 256)]

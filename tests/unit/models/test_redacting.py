@@ -3,7 +3,7 @@
 import numpy as np
 
 from coderag.models.dense import VECTORS, ProviderDense
-from coderag.models.protocols import Rescored
+from coderag.models.protocols import RerankScores
 from coderag.models.redacting import RedactingEmbedder, RedactingReranker, without_secrets
 from coderag.stores.content_cache import ContentCache
 from tests.loopback.cases import Case, batch_of, embedded
@@ -36,7 +36,7 @@ def test_a_vector_of_a_text_with_its_secret_is_not_used_for_the_text_without(tmp
         assert open_model.count_kept(batch) == 3
         assert model.count_kept(batch) == 2  # the plain text and the path: what is sent is the same
         model.embed_batch(batch)
-        assert len(cache.known(VECTORS, [*open_model._keys([PASSWORD]), *model._keys([PASSWORD])])) == 2
+        assert len(cache.find_existing(VECTORS, [*open_model._keys([PASSWORD]), *model._keys([PASSWORD])])) == 2
 
 
 class InThisProcess:
@@ -67,7 +67,7 @@ class Judge:
 
     def rerank(self, query, texts):
         self.seen += [query, *texts]
-        return Rescored([1.0] * len(texts))
+        return RerankScores([1.0] * len(texts))
 
 
 def test_a_reranker_gets_the_question_and_the_texts_without_secrets():

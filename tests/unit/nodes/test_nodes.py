@@ -9,7 +9,7 @@ import pytest
 from langgraph.runtime import Runtime
 
 from coderag.errors import InvalidQueryError
-from coderag.models.protocols import Rescored
+from coderag.models.protocols import RerankScores
 from coderag.nodes.analyze import analyze
 from coderag.nodes.answer import answer
 from coderag.nodes.budget import budget
@@ -134,7 +134,7 @@ class LastFirst:
 
     def rerank(self, query, texts):
         self.calls += 1
-        return Rescored(list(range(len(texts))))
+        return RerankScores(list(range(len(texts))))
 
 
 def results_with(model, query="round a value up", **given):

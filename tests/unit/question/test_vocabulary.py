@@ -2,8 +2,8 @@ import pytest
 
 from coderag.question.abbreviations import other_forms
 from coderag.question.analysis import analyze
-from coderag.question.vocabulary import companions
-from coderag.question.widening import widen
+from coderag.question.vocabulary import cooccurring_terms
+from coderag.question.widening import find_widening_terms
 from coderag.text.tokenizer import stem
 from tests.support.corpora import make_corpus
 
@@ -38,16 +38,16 @@ def test_most_words_have_no_other_form():
 
 
 def test_terms_that_stand_together_are_companions(corpus):
-    assert "quimbi" in companions(corpus, "zorbel")
-    assert not {"canva", "fill"} & set(companions(corpus, "zorbel"))
+    assert "quimbi" in cooccurring_terms(corpus, "zorbel")
+    assert not {"canva", "fill"} & set(cooccurring_terms(corpus, "zorbel"))
 
 
 @pytest.mark.parametrize("term", ["unknown", "cfg", "def"])
 def test_rare_and_unknown_terms_have_no_companions(corpus, term):
-    assert "canva" not in companions(corpus, term)
-    assert companions(corpus, "unknown") == []
+    assert "canva" not in cooccurring_terms(corpus, term)
+    assert cooccurring_terms(corpus, "unknown") == []
 
 
 def test_widening_uses_both(corpus):
-    assert "cfg" in widen(corpus, analyze("where is the configuration loaded"))
-    assert "quimbi" in widen(corpus, analyze("what does zorbel want"))
+    assert "cfg" in find_widening_terms(corpus, analyze("where is the configuration loaded"))
+    assert "quimbi" in find_widening_terms(corpus, analyze("what does zorbel want"))

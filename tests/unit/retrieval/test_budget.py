@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from coderag.question.places import parse_place
-from coderag.retrieval.budget import ContextRequest, assemble
+from coderag.question.places import parse_location
+from coderag.retrieval.budget import ContextRequest, assemble_context
 from coderag.text.token_counts import count_tokens
 from tests.support.pieces import BODY, piece, short_piece
 
@@ -31,7 +31,7 @@ def packed(results=(), related=(), relations=(), *, budget=8_000, query="how are
             **changes,
         }
     )
-    return assemble(request, count_tokens)
+    return assemble_context(request, count_tokens)
 
 
 def section(context, name):
@@ -303,7 +303,7 @@ def test_the_call_of_an_omission_names_exactly_its_lines():
     odd = replace(piece(1), path="with space/$(a) 'b'.py")
     context = packed([odd, *map(piece, range(20))], budget=300)
     for omission in context.omitted:
-        place = parse_place(shlex.split(omission.fetch)[-1])
+        place = parse_location(shlex.split(omission.fetch)[-1])
         assert place == (omission.path, omission.start_line, omission.end_line)
     assert context.omitted
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from coderag.question.analysis import analyze
-from coderag.retrieval.channels import WEIGHTS, find_symbols, search_channels, standing_out, symbol_scores
+from coderag.retrieval.channels import CHANNEL_WEIGHTS, find_symbols, score_channels, score_symbols, subtract_background
 from tests.support.corpora import make_corpus, row_named
 
 FILES = {
@@ -19,7 +19,7 @@ def corpus():
 
 def channels_of(corpus, query, vector=None, disabled=()):
     zeros = np.zeros(corpus.vectors.shape[1], np.float32)
-    found = search_channels(corpus, analyze(query), zeros if vector is None else vector, disabled)
+    found = score_channels(corpus, analyze(query), zeros if vector is None else vector, disabled)
     return {channel.name: channel for channel in found}
 
 
@@ -28,9 +28,9 @@ def test_every_channel_scores_all_chunks_or_all_files(corpus):
         assert len(channel.values) == (corpus.n_chunks if channel.level == "chunk" else corpus.n_files)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", CHANNEL_WEIGHTS)
 def test_each_channel_can_be_switched_off_by_name(corpus, name):
-    assert channels_of(corpus, "password", disabled=[name]).keys() == WEIGHTS.keys() - {name}
+    assert channels_of(corpus, "password", disabled=[name]).keys() == CHANNEL_WEIGHTS.keys() - {name}
 
 
 def test_lexical_finds_words_of_the_text_and_of_the_path(corpus):
@@ -71,7 +71,7 @@ def test_words_that_the_index_lacks_score_nothing(corpus):
 def test_expanded_terms_are_searched_for_too(corpus):
     analysis = {**analyze("zebra"), "expanded_terms": ["canva"]}
     zeros = np.zeros(corpus.vectors.shape[1], np.float32)
-    lexical = next(channel for channel in search_channels(corpus, analysis, zeros) if channel.name == "lexical")
+    lexical = next(channel for channel in score_channels(corpus, analysis, zeros) if channel.name == "lexical")
     assert lexical.values[row_named(corpus, "paint")] > 0
 
 
@@ -87,12 +87,12 @@ def test_one_letter_names_declare_nothing(corpus):
 
 def test_a_chunk_has_the_score_of_its_best_declaration(corpus):
     matches = find_symbols(corpus, analyze("`Session` `other.login`"))
-    assert symbol_scores(corpus, matches)[row_named(corpus, "Session")] == 1
+    assert score_symbols(corpus, matches)[row_named(corpus, "Session")] == 1
 
 
 def test_likeness_counts_from_what_is_ordinary_in_the_repository():
     cosines = np.array([0.2] * 40 + [0.3] * 40 + [0.6], np.float32)
-    scores = standing_out(cosines)
+    scores = subtract_background(cosines)
     assert scores[-1] > 0.2
     assert not scores[:40].any()
     assert scores[40] < 0.1 * scores[-1]
@@ -101,7 +101,7 @@ def test_likeness_counts_from_what_is_ordinary_in_the_repository():
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_few_chunks_say_nothing_of_what_is_ordinary(size):
     cosines = np.linspace(0.1, 0.5, size, dtype=np.float32)
-    np.testing.assert_array_equal(standing_out(cosines), cosines)
+    np.testing.assert_array_equal(subtract_background(cosines), cosines)
 
 
 @pytest.mark.parametrize("name", ["hash_secrt", "hashSecert", "hash_sec"])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from coderag.question.analysis import analyze
-from coderag.retrieval.evidence import FEATURES, Calibration, calibrations, evidence_features, judge
+from coderag.retrieval.evidence import FEATURE_NAMES, Calibration, compute_features, judge, load_calibrations
 from coderag.schema.chunks import FileRecord
 from tests.support.candidates import candidate
 from tests.support.corpora import make_context, make_corpus, row_named
@@ -67,7 +67,7 @@ def test_an_unsure_look_up_proves_nothing(context, checked):
 
 def test_a_file_that_was_left_out_makes_it_unknown_and_is_named():
     context = make_context(FILES)
-    context.corpus.snapshot.files().append(
+    context.corpus.snapshot.read_files().append(
         FileRecord("safari/zebra.py", "skipped", reason="larger than 1,000,000 bytes")
     )
     results = [candidate(context.corpus, row_named(context.corpus, "check"))]
@@ -78,14 +78,14 @@ def test_a_file_that_was_left_out_makes_it_unknown_and_is_named():
 
 
 def test_likeness_counts_for_the_shipped_vectors_only(context, checked):
-    features = dict.fromkeys(FEATURES, 0.5)
+    features = dict.fromkeys(FEATURE_NAMES, 0.5)
     more = {**features, "likeness": 0.9}
-    models = calibrations()
-    assert models["embedded"].probability(more) > models["embedded"].probability(features)
-    assert models["other"].probability(more) == models["other"].probability(features)
+    models = load_calibrations()
+    assert models["embedded"].compute_probability(more) > models["embedded"].compute_probability(features)
+    assert models["other"].compute_probability(more) == models["other"].compute_probability(features)
 
 
-@pytest.mark.parametrize("model", calibrations().values(), ids=calibrations())
+@pytest.mark.parametrize("model", load_calibrations().values(), ids=load_calibrations())
 def test_the_shipped_weights_say_what_they_mean(model):
     signs = {name: np.sign(weight) for name, weight in model.weights.items()}
     assert {name for name, sign in signs.items() if sign < 0} <= {"unknown_words"}
@@ -97,20 +97,23 @@ def test_the_shipped_weights_say_what_they_mean(model):
         "unknown_words": 0.0,
         "smallness": 0.0,
     }
-    assert model.verdict(model.probability(everything)) == "found"
-    assert model.verdict(model.probability({**dict.fromkeys(FEATURES, 0.0), "unknown_words": 1.0})) == "not_found"
+    assert model.classify(model.compute_probability(everything)) == "found"
+    assert (
+        model.classify(model.compute_probability({**dict.fromkeys(FEATURE_NAMES, 0.0), "unknown_words": 1.0}))
+        == "not_found"
+    )
 
 
 def test_the_model_is_logistic_and_its_verdict_by_two_thresholds():
     model = Calibration(bias=-1.0, weights={"words_in_files": 2.0}, weak_below=0.6, not_found_below=0.3)
-    assert model.probability({"words_in_files": 0.5}) == pytest.approx(0.5)
-    assert [model.verdict(p) for p in (0.29, 0.3, 0.59, 0.6)] == ["not_found", "weak", "weak", "found"]
+    assert model.compute_probability({"words_in_files": 0.5}) == pytest.approx(0.5)
+    assert [model.classify(p) for p in (0.29, 0.3, 0.59, 0.6)] == ["not_found", "weak", "weak", "found"]
 
 
 def features_of(files, query, name):
     corpus = make_corpus(files)
     zero = np.zeros(corpus.vectors.shape[1], np.float32)
-    return evidence_features(corpus, analyze(query), [candidate(corpus, row_named(corpus, name))], zero)
+    return compute_features(corpus, analyze(query), [candidate(corpus, row_named(corpus, name))], zero)
 
 
 def test_a_rare_word_counts_more_than_a_common_one():
@@ -128,12 +131,12 @@ def test_only_the_first_results_count():
     corpus = make_corpus({f"{letter}.py": f"def {letter * 4}():\n    pass\n" for letter in "abcdefg"})
     found = [candidate(corpus, row) for row in range(corpus.n_chunks)]
     zero = np.zeros(corpus.vectors.shape[1], np.float32)
-    assert evidence_features(corpus, analyze("gggg"), found, zero)["words_in_files"] == 0
+    assert compute_features(corpus, analyze("gggg"), found, zero)["words_in_files"] == 0
 
 
 def test_features_without_results_are_zero():
     corpus = make_corpus(FILES)
-    assert set(evidence_features(corpus, analyze("x y"), [], np.zeros(1)).values()) == {0.0}
+    assert set(compute_features(corpus, analyze("x y"), [], np.zeros(1)).values()) == {0.0}
 
 
 @pytest.mark.parametrize("place", ["auth.py:999", "nowhere.py:1", "what is at auth.py:999"])

@@ -35,7 +35,7 @@ def root(tmp_path):
 def find(root, snapshot):
     def find(text, mode="exact", *, limit=100, time_limit_s=20.0, **options):
         filters = {**NO_FILTERS, **options.pop("filters", {})}
-        search = TextSearch(root, snapshot, max_file_bytes=1_000_000, time_limit_s=time_limit_s)
+        search = TextSearch(root, snapshot, max_file_bytes=1_000_000, timeout_s=time_limit_s)
         return search.find(text, mode, limit=limit, filters=filters, **options)
 
     return find
@@ -180,7 +180,7 @@ def test_what_is_no_regular_expression_is_refused_with_the_place(find):
 
 def test_a_pattern_that_would_take_for_ever_is_stopped(root, snapshot):
     (root / "shop/auth.py").write_text("a" * 5_000 + "!\n")
-    search = TextSearch(root, snapshot, max_file_bytes=1_000_000, time_limit_s=0.2)
+    search = TextSearch(root, snapshot, max_file_bytes=1_000_000, timeout_s=0.2)
     with pytest.raises(RetrievalError, match=r"took too long .* shop/auth\.py"):
         search.find("(a|a)+$", "regex", limit=1)
 
@@ -198,10 +198,10 @@ def test_a_notebook_is_searched_by_what_is_read_of_it(tmp_path):
 
 def test_a_file_in_another_encoding_is_searched(tmp_path, snapshot):
     class Latin:
-        chunks = snapshot.chunks
+        chunks = snapshot.read_chunks
 
         def files(self):
-            record = next(record for record in snapshot.files() if record.path == "shop/a_use.py")
+            record = next(record for record in snapshot.read_files() if record.path == "shop/a_use.py")
             return [replace(record, encoding="utf-16")]
 
     write_files(tmp_path, FILES)

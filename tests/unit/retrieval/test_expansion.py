@@ -1,13 +1,13 @@
 import pytest
 
-from coderag.retrieval.expansion import RELATION_WEIGHTS, Seed, expand
+from coderag.retrieval.expansion import RELATION_WEIGHTS, Seed, expand_seeds
 
 NAMES = "abcdefghij"
 
 
 def related(edges, seeds="a", *, depth=2, limit=10, relevance=None):
     """Expand over edges given as {row: [(row, relation, confidence[, line])]}; rows have letters as names."""
-    return expand(
+    return expand_seeds(
         [Seed(NAMES.index(name), name) for name in seeds],
         lambda row: [
             (NAMES.index(to), relation, confidence, *(line or [0]))

@@ -4,7 +4,7 @@ import pytest
 
 from coderag.app import CodeRAG
 from coderag.config.sections import SearchSettings
-from coderag.retrieval.explanation import ExplainedPiece
+from coderag.retrieval.explanation import ExplainedSnippet
 from tests.support.corpora import write_files
 
 FILES = {
@@ -82,4 +82,4 @@ def test_the_trace_has_every_node_in_order(told):
 
 
 def test_a_place_is_path_and_lines():
-    assert ExplainedPiece(1, "a.py", 3, 9, "f", "function", 0.5).location == "a.py:3-9"
+    assert ExplainedSnippet(1, "a.py", 3, 9, "f", "function", 0.5).location == "a.py:3-9"

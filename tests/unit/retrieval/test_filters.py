@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.errors import InvalidQueryError
-from coderag.retrieval.filters import NO_FILTERS, chunk_mask, filter_values, path_matcher, related_mask
+from coderag.retrieval.filters import (
+    NO_FILTERS,
+    build_chunk_mask,
+    build_path_matcher,
+    build_related_mask,
+    to_filter_values,
+)
 from coderag.schema.search import Filters
 from tests.support.corpora import make_corpus
 
@@ -24,8 +30,8 @@ def corpus():
 
 
 def allowed(corpus, **filters):
-    mask = chunk_mask(corpus, {**NO_FILTERS, **filters})
-    return {(corpus.value("path", row), corpus.value("qualified_name", row)) for row in np.flatnonzero(mask)}
+    mask = build_chunk_mask(corpus, {**NO_FILTERS, **filters})
+    return {(corpus.get_value("path", row), corpus.get_value("qualified_name", row)) for row in np.flatnonzero(mask)}
 
 
 @pytest.mark.parametrize(
@@ -59,25 +65,25 @@ def allowed(corpus, **filters):
     ],
 )
 def test_a_pattern_is_a_file_a_folder_a_bare_name_or_a_glob(pattern, path, expected):
-    assert path_matcher((pattern,))(path) is expected
+    assert build_path_matcher((pattern,))(path) is expected
 
 
 def test_several_patterns_are_alternatives():
-    matches = path_matcher(("shop/web", "*.md"))
+    matches = build_path_matcher(("shop/web", "*.md"))
     assert [matches(path) for path in FILES] == [True, False, True, False]
 
 
 def test_patterns_behind_an_exclamation_mark_leave_paths_out():
-    matches = path_matcher(("shop", "!*.ts"))
+    matches = build_path_matcher(("shop", "!*.ts"))
     assert [matches(path) for path in FILES] == [False, True, False, False]
-    matches = path_matcher(("!tests", "!README.md"))
+    matches = build_path_matcher(("!tests", "!README.md"))
     assert [matches(path) for path in FILES] == [False, True, True, False]
 
 
 @pytest.mark.parametrize("pattern", ["./!odd.py", "\\!odd.py"])
 def test_a_name_may_begin_with_an_exclamation_mark(pattern):
-    assert path_matcher((pattern,))("!odd.py")
-    assert not path_matcher((pattern,))("odd.py")
+    assert build_path_matcher((pattern,))("!odd.py")
+    assert not build_path_matcher((pattern,))("odd.py")
 
 
 SEGMENT = st.sampled_from(["a", "b", "ab", "a.py", "b.py", "a+"])
@@ -88,7 +94,7 @@ GLOB = st.sampled_from(["a", "b", "*", "a*", "*.py", "?", "a?", "**"])
 def test_globs_agree_with_a_matcher_that_walks_the_folders(pattern, path):
     starts = range(len(path)) if len(pattern) == 1 else [0]
     expected = any(walks(pattern, path[start:]) for start in starts)
-    assert path_matcher(("/".join(pattern),))("/".join(path)) is expected
+    assert build_path_matcher(("/".join(pattern),))("/".join(path)) is expected
 
 
 def walks(pattern, path):
@@ -103,7 +109,7 @@ def walks(pattern, path):
 
 
 def test_no_filter_allows_everything(corpus):
-    assert chunk_mask(corpus, NO_FILTERS) is None
+    assert build_chunk_mask(corpus, NO_FILTERS) is None
 
 
 def test_languages_kinds_and_roles_are_compared_exactly(corpus):
@@ -150,14 +156,14 @@ BRANCHES = {
     ],
 )
 def test_complexity_is_a_minimum_or_a_range(complexity, files):
-    values = filter_values(Filters(complexity=complexity))
+    values = to_filter_values(Filters(complexity=complexity))
     assert {path for path, _ in allowed(make_corpus(BRANCHES), **values)} == files
 
 
 @pytest.mark.parametrize("complexity", [-1, (5, 4), (-2, 3)])
 def test_a_complexity_that_nothing_can_have_is_refused(complexity):
     with pytest.raises(InvalidQueryError, match="holds for nothing"):
-        filter_values(Filters(complexity=complexity))
+        to_filter_values(Filters(complexity=complexity))
 
 
 def test_only_changed_files_are_allowed_even_if_there_are_none(corpus):
@@ -166,17 +172,17 @@ def test_only_changed_files_are_allowed_even_if_there_are_none(corpus):
 
 
 def test_filters_are_plain_values():
-    values = filter_values(Filters(("python",), complexity=(1, 5)), ["a.py"])
+    values = to_filter_values(Filters(("python",), complexity=(1, 5)), ["a.py"])
     assert values == {**NO_FILTERS, "languages": ["python"], "complexity": [1, 5], "changed": ["a.py"]}
-    assert filter_values(Filters()) == NO_FILTERS
+    assert to_filter_values(Filters()) == NO_FILTERS
 
 
 def test_related_code_keeps_to_the_places_that_filters_name_not_to_what_results_must_be(corpus):
-    values = filter_values(Filters(paths=("!tests",), kinds=("class",), complexity=5), [])
-    mask = related_mask(corpus, values)
-    assert {corpus.value("path", row) for row in np.flatnonzero(mask)} == {
+    values = to_filter_values(Filters(paths=("!tests",), kinds=("class",), complexity=5), [])
+    mask = build_related_mask(corpus, values)
+    assert {corpus.get_value("path", row) for row in np.flatnonzero(mask)} == {
         "README.md",
         "shop/cart.py",
         "shop/web/app.ts",
     }
-    assert related_mask(corpus, filter_values(Filters(kinds=("class",)))) is None
+    assert build_related_mask(corpus, to_filter_values(Filters(kinds=("class",)))) is None

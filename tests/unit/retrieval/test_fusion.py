@@ -18,7 +18,7 @@ def corpus():
             "c.py": "def four():\n    return 4\n",
         }
     )
-    assert made.file_of.tolist() == [0, 0, 1, 2]
+    assert made.chunk_files.tolist() == [0, 0, 1, 2]
     return made
 
 

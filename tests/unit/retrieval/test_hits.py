@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.retrieval.hits import make_hits
+from coderag.retrieval.hits import build_hits
 from tests.support.candidates import candidate
 from tests.support.corpora import make_corpus, row_named
 
@@ -14,7 +14,7 @@ def corpus():
 
 def test_a_hit_has_the_facts_of_its_chunk_and_the_scores_of_its_candidate(corpus):
     found = {**candidate(corpus, row_named(corpus, "Cart"), 0.7, lexical=0.9), "signals": {"definition": 0.5}}
-    (hit,) = make_hits(corpus, [found])
+    (hit,) = build_hits(corpus, [found])
     assert (hit.location, hit.kind, hit.name, hit.qualified_name) == ("tests/cart.py:1-5", "class", "Cart", "Cart")
     assert (hit.language, hit.role, hit.summary) == ("python", "test", "Holds items.")
     assert (hit.score, hit.signals, hit.channels) == (0.7, {"definition": 0.5}, {"lexical": 0.9})
@@ -23,18 +23,18 @@ def test_a_hit_has_the_facts_of_its_chunk_and_the_scores_of_its_candidate(corpus
 
 def test_a_hit_of_a_member_is_the_member(corpus):
     member = {**candidate(corpus, row_named(corpus, "Cart"), symbol="Cart.total"), "start_line": 4, "end_line": 5}
-    (hit,) = make_hits(corpus, [member])
+    (hit,) = build_hits(corpus, [member])
     assert (hit.name, hit.qualified_name, hit.kind) == ("total", "Cart.total", "method")
     assert (hit.location, hit.text) == ("tests/cart.py:4-5", "    def total(self):\n        return 1")
 
 
 def test_hits_keep_the_order_of_the_results(corpus):
     row = row_named(corpus, "Cart")
-    assert [hit.score for hit in make_hits(corpus, [candidate(corpus, row, 0.1), candidate(corpus, row, 0.9)])] == [
+    assert [hit.score for hit in build_hits(corpus, [candidate(corpus, row, 0.1), candidate(corpus, row, 0.9)])] == [
         0.1,
         0.9,
     ]
 
 
 def test_no_results_are_no_hits(corpus):
-    assert make_hits(corpus, []) == []
+    assert build_hits(corpus, []) == []

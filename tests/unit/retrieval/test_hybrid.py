@@ -4,7 +4,7 @@ import pytest
 from coderag.config.sections import SearchSettings
 from coderag.question.analysis import analyze
 from coderag.retrieval.filters import NO_FILTERS
-from coderag.retrieval.hybrid import merge, retrieve, top
+from coderag.retrieval.hybrid import merge_candidates, retrieve_candidates, select_top
 from tests.support.candidates import candidate, names_of, paths_of
 from tests.support.corpora import make_context, make_corpus, row_named
 
@@ -28,7 +28,9 @@ def context():
 def found(context, query, filters=NO_FILTERS, **settings):
     analysis = analyze(query)
     vector = context.embedder.embed_query(query, analysis["terms"])
-    return retrieve(context.corpus, query, analysis, vector, {**NO_FILTERS, **filters}, SearchSettings(**settings))
+    return retrieve_candidates(
+        context.corpus, query, analysis, vector, {**NO_FILTERS, **filters}, SearchSettings(**settings)
+    )
 
 
 @pytest.mark.parametrize("fusion", ["scores", "rrf"])
@@ -64,7 +66,7 @@ def test_a_channels_best_is_the_best_of_what_may_be_a_result(context):
 def test_a_declaration_that_is_named_is_a_candidate_whatever_the_channels_say(context):
     everything = ["lexical", "dense", "names", "dense_path", "docs"]
     results = found(context, "hash_password", disabled_signals=everything)
-    assert row_named(context.corpus, "hash_password") in {context.corpus.row_of[one["chunk_id"]] for one in results}
+    assert row_named(context.corpus, "hash_password") in {context.corpus.rows_by_id[one["chunk_id"]] for one in results}
 
 
 def test_only_channels_that_found_a_chunk_are_named(context):
@@ -89,7 +91,7 @@ def test_an_unknown_word_finds_nothing_by_words(context):
     [([0.1, 0.5, 0.3], 2, [1, 2]), ([0.5, 0.5, 0.5], 2, [0, 1]), ([0, -1, 0.2], 3, [2]), ([], 3, [])],
 )
 def test_the_largest_values_above_nothing_first_come_first(values, limit, expected):
-    assert top(np.array(values, np.float32), limit) == expected
+    assert select_top(np.array(values, np.float32), limit) == expected
 
 
 def test_what_was_looked_up_keeps_its_lines_and_takes_over_the_scores_of_its_chunk(context):
@@ -98,16 +100,16 @@ def test_what_was_looked_up_keeps_its_lines_and_takes_over_the_scores_of_its_chu
         **candidate(context.corpus, row, 0.0, file_score=0.0, symbol="hash_password", lookup=0.9),
         "end_line": 2,
     }
-    merged = merge([looked_up], [candidate(context.corpus, row, 0.7, file_score=0.4, lexical=0.6)])
+    merged = merge_candidates([looked_up], [candidate(context.corpus, row, 0.7, file_score=0.4, lexical=0.6)])
     assert merged == [{**looked_up, "score": 0.7, "file_score": 0.4, "channels": {"lexical": 0.6, "lookup": 0.9}}]
 
 
 def test_what_was_not_looked_up_follows(context):
     first, second = candidate(context.corpus, 0, lookup=0.9), candidate(context.corpus, 1)
-    assert merge([first], [second]) == [first, second]
+    assert merge_candidates([first], [second]) == [first, second]
 
 
 def test_two_members_of_one_chunk_stay_two_candidates():
     corpus = make_corpus({"a.py": "class A:\n    def one(self):\n        pass\n\n    def two(self):\n        pass\n"})
     members = [candidate(corpus, 0, symbol=name, lookup=0.9) for name in ("A.one", "A.two")]
-    assert [one["symbol"] for one in merge(members, [candidate(corpus, 0)])] == ["A.one", "A.two"]
+    assert [one["symbol"] for one in merge_candidates(members, [candidate(corpus, 0)])] == ["A.one", "A.two"]

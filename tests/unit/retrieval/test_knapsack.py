@@ -4,7 +4,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.retrieval.knapsack import steps
+from coderag.retrieval.knapsack import find_upgrades
 
 
 class Way(NamedTuple):
@@ -20,11 +20,11 @@ THINGS = st.lists(
 def taken(things, room):
     """Take steps as long as they fit, and return the value."""
     chosen = {}
-    for step in steps(things):
-        way = things[step.thing][step.way]
-        spent = sum(one.tokens for thing, one in chosen.items() if thing != step.thing)
+    for step in find_upgrades(things):
+        way = things[step.item][step.option]
+        spent = sum(one.tokens for thing, one in chosen.items() if thing != step.item)
         if spent + way.tokens <= room:
-            chosen[step.thing] = way
+            chosen[step.item] = way
     return sum(way.value for way in chosen.values())
 
 
@@ -35,20 +35,20 @@ def best(things, room):
 
 def test_more_of_a_thing_is_a_step_only_where_it_pays():
     line, body, padded = Way(1, 10), Way(30, 100), Way(30, 200)
-    assert [step.way for step in steps([[line, body, padded]])] == [1]
-    assert [step.way for step in steps([[Way(9, 10), body, padded]])] == [0, 1]
+    assert [step.option for step in find_upgrades([[line, body, padded]])] == [1]
+    assert [step.option for step in find_upgrades([[Way(9, 10), body, padded]])] == [0, 1]
 
 
 def test_what_is_worth_most_for_its_tokens_comes_first():
-    assert [step.thing for step in steps([[Way(5, 10)], [Way(8, 10)], [Way(30, 100)]])] == [1, 0, 2]
+    assert [step.item for step in find_upgrades([[Way(5, 10)], [Way(8, 10)], [Way(30, 100)]])] == [1, 0, 2]
 
 
 @given(things=THINGS)
 def test_steps_lead_to_more_value_at_falling_density(things):
-    found = steps(things)
+    found = find_upgrades(things)
     assert [step.density for step in found] == sorted((step.density for step in found), reverse=True)
     for number, ways in enumerate(things):
-        values = [ways[step.way].value for step in found if step.thing == number]
+        values = [ways[step.option].value for step in found if step.item == number]
         assert values == sorted(set(values))
         assert values[-1:] == [max(way.value for way in ways)]
 

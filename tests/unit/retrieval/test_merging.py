@@ -21,7 +21,7 @@ def corpus():
 
 
 def rows_in(corpus, path):
-    return [row for row in range(corpus.n_chunks) if corpus.paths[corpus.file_of[row]] == path]
+    return [row for row in range(corpus.n_chunks) if corpus.paths[corpus.chunk_files[row]] == path]
 
 
 def one_each(corpus, *paths, **channels):
@@ -55,11 +55,11 @@ def test_the_candidates_are_left_as_they_are(corpus):
 
 
 def test_neighbouring_parts_of_a_long_declaration_are_one_result_with_all_their_lines(corpus):
-    parts = [row for row in rows_in(corpus, "src/long.py") if corpus.value("qualified_name", row) == "long"]
+    parts = [row for row in rows_in(corpus, "src/long.py") if corpus.get_value("qualified_name", row) == "long"]
     assert len(parts) >= 3, "the function is too short to be split"
     pool = [candidate(corpus, row) for row in (parts[1], parts[0])]
     (result,) = merge_results(corpus, pool[:1], pool, 10)
-    assert result["parts"] == [corpus.value("id", row) for row in parts[:2]]
+    assert result["parts"] == [corpus.get_value("id", row) for row in parts[:2]]
     assert (result["start_line"], result["end_line"]) == (1, int(corpus.end_lines[parts[1]]))
     assert names_of(corpus, [result]) == ["long"]
 
@@ -78,6 +78,6 @@ def test_overloads_are_declarations_of_their_own():
         for number, kind in enumerate(("int", "long", "char"))
     )
     corpus = make_corpus({"A.java": overloads + "}\n"})
-    rows = [row for row in range(corpus.n_chunks) if corpus.value("qualified_name", row).endswith("run")]
+    rows = [row for row in range(corpus.n_chunks) if corpus.get_value("qualified_name", row).endswith("run")]
     pool = [candidate(corpus, row) for row in rows]
     assert all("parts" not in result for result in merge_results(corpus, pool, pool, 10))

@@ -32,12 +32,12 @@ def as_a_regular_expression(pattern: str) -> str:
 @example("a**/b*", "a/b/ab")
 def test_they_mean_what_the_regular_expression_means(pattern: str, path: str) -> None:
     expected = re.fullmatch(as_a_regular_expression(pattern), path) is not None
-    assert PathGlobs([pattern]).match(path) is expected
+    assert PathGlobs([pattern]).matches(path) is expected
 
 
 @given(st.lists(PATTERN, max_size=3), PATH)
 def test_several_are_alternatives(patterns: list[str], path: str) -> None:
-    assert PathGlobs(patterns).match(path) is any(PathGlobs([one]).match(path) for one in patterns)
+    assert PathGlobs(patterns).matches(path) is any(PathGlobs([one]).matches(path) for one in patterns)
 
 
 def steps_of(pattern: str, path: str) -> int:
@@ -52,7 +52,7 @@ def steps_of(pattern: str, path: str) -> int:
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        globs.match(path)
+        globs.matches(path)
     finally:
         sys.settrace(before)
     return steps
@@ -66,4 +66,4 @@ def test_twice_the_path_takes_at_most_twice_the_steps(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["*a*a*a*a*a*a*a*a*b", "**a**a**a**a**a**a**b", "**/a/**/a/**/a/**/a/**/b"])
 def test_no_pattern_is_shared_out_among_its_stars_by_a_regular_expression(pattern: str) -> None:
-    assert not PathGlobs([pattern]).match("a/" * 500 + "a" * 1_000)  # minutes, if it were
+    assert not PathGlobs([pattern]).matches("a/" * 500 + "a" * 1_000)  # minutes, if it were

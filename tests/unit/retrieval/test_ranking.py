@@ -4,7 +4,7 @@ import pytest
 
 from coderag.config.sections import SearchSettings
 from coderag.question.analysis import analyze
-from coderag.retrieval.ranking import rank
+from coderag.retrieval.ranking import rank_candidates
 from tests.support.candidates import candidate, candidates, names_of, paths_of
 from tests.support.corpora import make_corpus, row_named
 
@@ -22,7 +22,9 @@ def corpus():
 
 
 def ranked(corpus, found, query=GENERAL, top_k=10, analysis=None, **settings):
-    return rank(corpus, query, analysis or analyze(query), found, SearchSettings(**settings)).best(top_k)
+    return rank_candidates(corpus, query, analysis or analyze(query), found, SearchSettings(**settings)).select_results(
+        top_k
+    )
 
 
 def test_nothing_ranks_nothing(corpus):
@@ -86,7 +88,7 @@ def test_overloads_that_were_looked_up_are_all_results(corpus):
 
 @pytest.mark.parametrize("query", ["who calls alpha_a", "what extends alpha_a", "what tests alpha_a"])
 def test_looked_up_answers_come_before_everything_that_is_only_alike(corpus, query):
-    found = [candidate(corpus, row, 1.0, file_score=1.0, lexical=1.0) for row in corpus.chunk_rows(0)]
+    found = [candidate(corpus, row, 1.0, file_score=1.0, lexical=1.0) for row in corpus.get_chunk_rows(0)]
     found.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.8))
     assert names_of(corpus, ranked(corpus, found, query))[0] == "gamma"
 
@@ -105,14 +107,14 @@ def test_a_definition_comes_before_its_uses(corpus):
 
 def test_the_place_that_was_pointed_to_is_no_result(corpus):
     row = row_named(corpus, "gamma")
-    analysis = {**analyze("code like c.py:1"), "similar_to": corpus.value("id", row)}
+    analysis = {**analyze("code like c.py:1"), "similar_to": corpus.get_value("id", row)}
     assert "gamma" not in names_of(corpus, ranked(corpus, candidates(corpus), "code like c.py:1", 20, analysis))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_of_candidates_does_not_matter(corpus, seed):
     found = [
-        candidate(corpus, row, row % 3 / 3, file_score=corpus.file_of[row] / 3, lexical=row % 4 / 4)
+        candidate(corpus, row, row % 3 / 3, file_score=corpus.chunk_files[row] / 3, lexical=row % 4 / 4)
         for row in range(corpus.n_chunks)
     ]
     shuffled = random.Random(seed).sample(found, len(found))
@@ -138,13 +140,13 @@ def test_a_result_says_what_each_signal_added_and_what_it_is(corpus):
 def test_a_context_reads_on_in_the_best_file_where_a_list_goes_to_the_next(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
     found = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.4)]
-    ranking = rank(corpus, GENERAL, analyze(GENERAL), found, SearchSettings())
-    assert names_of(corpus, ranking.best(3)) == ["alpha_a", "gamma", "alpha_b"]
-    assert names_of(corpus, ranking.best_to_read(3)) == ["alpha_a", "alpha_b", "gamma"]
+    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), found, SearchSettings())
+    assert names_of(corpus, ranking.select_results(3)) == ["alpha_a", "gamma", "alpha_b"]
+    assert names_of(corpus, ranking.select_for_context(3)) == ["alpha_a", "alpha_b", "gamma"]
 
 
 def test_a_context_may_have_more_of_a_file_than_a_list(corpus):
-    ranking = rank(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=1))
-    listed, read = (paths_of(corpus, chosen) for chosen in (ranking.best(20), ranking.best_to_read(20)))
+    ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=1))
+    listed, read = (paths_of(corpus, chosen) for chosen in (ranking.select_results(20), ranking.select_for_context(20)))
     assert max(map(listed.count, listed)) == 1
     assert max(map(read.count, read)) == 4

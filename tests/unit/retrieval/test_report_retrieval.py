@@ -4,7 +4,7 @@ import pytest
 from coderag.config.sections import SearchSettings
 from coderag.question.analysis import analyze
 from coderag.retrieval.filters import NO_FILTERS
-from coderag.retrieval.hybrid import retrieve
+from coderag.retrieval.hybrid import retrieve_candidates
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.report_ranking import report_scores
 from coderag.text.tokenizer import query_terms
@@ -48,10 +48,10 @@ def ranked(context):
         assert analysis["report"] is not None
         vector = context.embedder.embed_query(analysis["text"], query_terms(analysis["text"]))
         chosen = SearchSettings(**settings)
-        found = retrieve(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
+        found = retrieve_candidates(corpus, analysis["question"], analysis, vector, {**NO_FILTERS, **filters}, chosen)
         scored, _ = report_scores(corpus, analysis, analysis["report"], found, chosen.disabled_signals)
         rows = [one.row for one in scored]
-        return [f"{corpus.paths[corpus.file_of[row]]}:{corpus.value('qualified_name', row)}" for row in rows]
+        return [f"{corpus.paths[corpus.chunk_files[row]]}:{corpus.get_value('qualified_name', row)}" for row in rows]
 
     return find
 
@@ -63,9 +63,9 @@ def test_the_call_that_failed_is_found_on_another_machine(ranked):
 
 def test_the_call_that_failed_counts_most(context):
     analysis = analyze(trace(("shop/cart.py", 9, "pay"), ("shop/money.py", 88, "round_up")))
-    found = retrieve(context.corpus, "", analysis, np.zeros(256, np.float32), NO_FILTERS, SearchSettings())
+    found = retrieve_candidates(context.corpus, "", analysis, np.zeros(256, np.float32), NO_FILTERS, SearchSettings())
     frames = {
-        context.corpus.paths[context.corpus.file_of[context.corpus.row_of[one["chunk_id"]]]]: one["channels"]
+        context.corpus.paths[context.corpus.chunk_files[context.corpus.rows_by_id[one["chunk_id"]]]]: one["channels"]
         for one in found
     }
     assert frames["src/shop/money.py"]["frames"] == 1.0
@@ -81,7 +81,7 @@ def test_a_file_of_another_package_is_not_ours(context, ranked):
 def test_the_name_says_more_than_the_line_of_another_version(context):
     corpus = context.corpus
     (called,) = Places(corpus).called([{"path": "shop/cart.py", "line": 1, "name": "Cart.total"}])
-    assert any(member["name"] == "total" for member in corpus.members[called.row])
+    assert any(member["name"] == "total" for member in corpus.chunk_symbols[called.row])
 
 
 def test_source_comes_before_tests_and_documents(ranked):

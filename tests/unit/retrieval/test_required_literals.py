@@ -3,7 +3,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.retrieval.required_literals import required_literals, stays_within_lines
+from coderag.retrieval.required_literals import find_required_literals, matches_within_lines
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from coderag.retrieval.required_literals import required_literals, stays_within_
     ],
 )
 def test_the_longest_text_of_each_alternative_is_required(pattern, expected):
-    assert required_literals(pattern) == expected
+    assert find_required_literals(pattern) == expected
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_longest_text_of_each_alternative_is_required(pattern, expected):
     ],
 )  # fmt: skip
 def test_nothing_is_told_of_what_is_not_certain(pattern):
-    assert required_literals(pattern) == []
+    assert find_required_literals(pattern) == []
 
 
 PIECES = st.sampled_from(
@@ -55,10 +55,10 @@ def test_every_match_has_one_of_them_and_stays_within_its_line_if_that_is_said(p
         matches = list(regex.finditer(pattern, text, regex.MULTILINE, timeout=5))
     except (regex.error, TimeoutError):
         return
-    literals = required_literals(pattern)
+    literals = find_required_literals(pattern)
     for match in matches:
         assert not literals or any(literal in match[0] for literal in literals)
-    if stays_within_lines(pattern):
+    if matches_within_lines(pattern):
         assert not any("\n" in match[0] for match in matches)
         assert {text.count("\n", 0, match.start()) for match in matches} == {
             number for number, line in enumerate(text.split("\n")) if regex.search(pattern, line, regex.MULTILINE)

@@ -1,7 +1,7 @@
 import pytest
 
-from coderag.models.protocols import Rescored
-from coderag.retrieval.reranking import apply_model
+from coderag.models.protocols import RerankScores
+from coderag.retrieval.reranking import rerank_results
 from coderag.text.path_masking import MaskedPaths, PathMask
 from tests.support.candidates import candidate
 from tests.support.corpora import make_corpus
@@ -19,7 +19,9 @@ class ByWord:
 
     def rerank(self, query, texts):
         self.asked.append((query, list(texts)))
-        return Rescored(None, self.note) if self.note else Rescored([float(self.word in text) for text in texts])
+        return (
+            RerankScores(None, self.note) if self.note else RerankScores([float(self.word in text) for text in texts])
+        )
 
 
 @pytest.fixture(scope="module")
@@ -37,49 +39,49 @@ def ids(results):
 
 
 def test_the_models_scores_order_the_results_and_are_kept_as_a_signal(corpus, results):
-    ordered, told = apply_model(ByWord("gamma"), corpus, "q", results)
+    ordered, told = rerank_results(ByWord("gamma"), corpus, "q", results)
     assert ids(ordered) == [ids(results)[place] for place in (2, 0, 1)]
     assert [one["signals"]["reranker"] for one in ordered] == [1, 0, 0]
     assert told == {"reranker": "fake/by-word", "reranked": 3}
 
 
 def test_scores_still_fall_from_the_first_result_to_the_last(corpus, results):
-    ordered, _ = apply_model(ByWord("gamma"), corpus, "q", results)
+    ordered, _ = rerank_results(ByWord("gamma"), corpus, "q", results)
     assert [one["score"] for one in ordered] == [one["score"] for one in results]
 
 
 def test_results_are_left_as_they_were(corpus, results):
     before = [dict(one) for one in results]
-    apply_model(ByWord("gamma"), corpus, "q", results)
+    rerank_results(ByWord("gamma"), corpus, "q", results)
     assert results == before
 
 
 def test_equal_scores_keep_the_order(corpus, results):
-    assert ids(apply_model(ByWord("zebra"), corpus, "q", results)[0]) == ids(results)
+    assert ids(rerank_results(ByWord("zebra"), corpus, "q", results)[0]) == ids(results)
 
 
 def test_where_the_model_gives_no_scores_the_order_stands_and_the_trace_says_why(corpus, results):
-    ordered, told = apply_model(ByWord("gamma", note="5 ms were over"), corpus, "q", results)
+    ordered, told = rerank_results(ByWord("gamma", note="5 ms were over"), corpus, "q", results)
     assert ordered == results
     assert told == {"reranker": "fake/by-word", "reranked": 0, "order_stands": "5 ms were over"}
 
 
 def test_only_the_first_candidates_are_shown_to_the_model(corpus, results):
     model = ByWord("beta", candidates=2)
-    ordered, _ = apply_model(model, corpus, "q", results)
+    ordered, _ = rerank_results(model, corpus, "q", results)
     assert len(model.asked[0][1]) == 2
     assert ids(ordered) == [ids(results)[place] for place in (1, 0, 2)]
 
 
 def test_a_single_result_needs_no_model(corpus, results):
     model = ByWord("alpha")
-    assert apply_model(model, corpus, "q", results[:1])[0] == results[:1]
+    assert rerank_results(model, corpus, "q", results[:1])[0] == results[:1]
     assert model.asked == []
 
 
 def test_the_model_reads_the_path_and_the_code(corpus, results):
     model = ByWord("alpha")
-    apply_model(model, corpus, "which?", results)
+    rerank_results(model, corpus, "which?", results)
     query, texts = model.asked[0]
     assert query == "which?"
     assert texts[0] == "alpha.py\ndef alpha():\n    return 'alpha'"
@@ -89,7 +91,7 @@ def test_paths_are_masked_for_a_model_outside_of_this_process_only(corpus, resul
     paths = MaskedPaths(PathMask(b"key"), FILES)
     near, far = ByWord("alpha"), ByWord("alpha", remote=True)
     for model in (near, far):
-        apply_model(model, corpus, "what is in alpha.py", results, paths)
+        rerank_results(model, corpus, "what is in alpha.py", results, paths)
     assert "alpha.py" in near.asked[0][0]
     query, texts = far.asked[0]
     assert "alpha.py" not in query

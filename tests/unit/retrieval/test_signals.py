@@ -6,10 +6,10 @@ from pydantic import ValidationError
 
 from coderag.config.sections import SWITCHED, SearchSettings
 from coderag.question.analysis import analyze
-from coderag.retrieval.channels import WEIGHTS
-from coderag.retrieval.ranking import rank
+from coderag.retrieval.channels import CHANNEL_WEIGHTS
+from coderag.retrieval.ranking import rank_candidates
 from coderag.retrieval.report_retrieval import CHUNK_WEIGHTS, FILE_WEIGHTS
-from coderag.retrieval.signals import NAME_FACTORS, SIGNALS, Question, file_factors, file_scores
+from coderag.retrieval.signals import NAME_FACTORS, SIGNALS, RankingQuery, compute_file_factors, score_files
 from tests.support.candidates import candidate, candidates, paths_of
 from tests.support.corpora import make_corpus
 
@@ -41,7 +41,7 @@ ALONE = {
 
 def first(corpus, query, found, disabled=()):
     settings = SearchSettings(disabled_signals=disabled)
-    return paths_of(corpus, rank(corpus, query, analyze(query), found, settings).best(10))[0]
+    return paths_of(corpus, rank_candidates(corpus, query, analyze(query), found, settings).select_results(10))[0]
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -57,7 +57,9 @@ def test_words_of_a_long_question_are_in_a_file_name_by_chance():
     corpus = make_corpus({"printer.py": SAME})
     question = "printer" + "".join(f" word{letter}" for letter in "abcdefghijklmnop")
     of_short, of_long = (
-        file_scores(corpus, Question.of(corpus, query, analyze(query), []), np.zeros(1, np.float32))[1]["file_name"][0]
+        score_files(corpus, RankingQuery.build(corpus, query, analyze(query), []), np.zeros(1, np.float32))[1][
+            "file_name"
+        ][0]
         for query in ("printer rules", question)
     )
     assert 0 < of_long < of_short
@@ -66,8 +68,8 @@ def test_words_of_a_long_question_are_in_a_file_name_by_chance():
 def test_coherence_prefers_the_file_with_several_of_the_lexically_best_chunks():
     functions = "\n\n".join(f"def work{number}(x):\n    return x" for number in "abc")
     corpus = make_corpus({"a.py": functions, "z.py": functions})
-    found = [candidate(corpus, corpus.chunk_rows(0)[0], lexical=1.0)]
-    found += [candidate(corpus, row, lexical=0.9) for row in corpus.chunk_rows(1)]
+    found = [candidate(corpus, corpus.get_chunk_rows(0)[0], lexical=1.0)]
+    found += [candidate(corpus, row, lexical=0.9) for row in corpus.get_chunk_rows(1)]
     assert first(corpus, "anything", found) == "z.py"
     assert first(corpus, "anything", found, ["coherence"]) == "a.py"
 
@@ -97,7 +99,7 @@ def roles():
 
 
 def factors(corpus, query, disabled=()):
-    return dict(zip(corpus.paths, file_factors(corpus, analyze(query), disabled).tolist(), strict=True))
+    return dict(zip(corpus.paths, compute_file_factors(corpus, analyze(query), disabled).tolist(), strict=True))
 
 
 def test_files_that_are_not_source_step_back(roles):
@@ -131,7 +133,7 @@ def test_nothing_steps_back_with_all_factors_off(roles):
 
 @pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
 def test_a_signal_gives_no_file_less_than_nothing(roles, signal):
-    question = Question.of(roles, "where is work", analyze("where is work"), [0, 1])
+    question = RankingQuery.build(roles, "where is work", analyze("where is work"), [0, 1])
     values = signal.compute(roles, question)
     assert values.shape == (roles.n_files,)
     assert values.min() >= 0
@@ -139,9 +141,9 @@ def test_a_signal_gives_no_file_less_than_nothing(roles, signal):
 
 
 def test_a_score_is_the_fused_one_plus_the_shares_times_the_factor(roles):
-    question = Question.of(roles, "work", analyze("work"), [])
+    question = RankingQuery.build(roles, "work", analyze("work"), [])
     fused = np.full(roles.n_files, 0.5, np.float32)
-    total, shares = file_scores(roles, question, fused)
+    total, shares = score_files(roles, question, fused)
     added = sum(values for name, values in shares.items() if name != "factor")
     np.testing.assert_allclose(total, (fused + added) * shares["factor"], rtol=1e-5)
 
@@ -149,13 +151,21 @@ def test_a_score_is_the_fused_one_plus_the_shares_times_the_factor(roles):
 def test_without_any_signal_the_fused_scores_stay(roles):
     everything = [*(signal.name for signal in SIGNALS), "role", *NAME_FACTORS]
     fused = np.linspace(0, 1, roles.n_files, dtype=np.float32)
-    total, _ = file_scores(roles, Question.of(roles, "work", analyze("work"), []), fused, everything)
+    total, _ = score_files(roles, RankingQuery.build(roles, "work", analyze("work"), []), fused, everything)
     np.testing.assert_array_equal(total, fused)
 
 
 def test_every_channel_signal_and_factor_can_be_switched_off_and_nothing_else():
     of_reports = {*CHUNK_WEIGHTS, *FILE_WEIGHTS, "language"}
-    of_questions = {*WEIGHTS, *(signal.name for signal in SIGNALS), "length", "function", "role", *NAME_FACTORS, "data"}
+    of_questions = {
+        *CHANNEL_WEIGHTS,
+        *(signal.name for signal in SIGNALS),
+        "length",
+        "function",
+        "role",
+        *NAME_FACTORS,
+        "data",
+    }
     assert set(SWITCHED) == of_questions | of_reports
     with pytest.raises(ValidationError, match="no signal 'lexcal' to switch off; there are: lexical, dense"):
         SearchSettings(disabled_signals=("lexcal",))

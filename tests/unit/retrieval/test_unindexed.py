@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.question.analysis import analyze
-from coderag.retrieval.unindexed import MOST_NAMED, unindexed_about
+from coderag.retrieval.unindexed import MAX_LISTED_FILES, find_unindexed_files
 from coderag.schema.chunks import FileRecord
 from tests.support.corpora import make_corpus
 
@@ -10,8 +10,8 @@ FILES = {"shop/cart.py": "def total(cart):\n    return cart.total\n", "main.py":
 
 def about(query, *records):
     corpus = make_corpus(FILES)
-    corpus.snapshot.files().extend(records)
-    return unindexed_about(corpus, analyze(query))
+    corpus.snapshot.read_files().extend(records)
+    return find_unindexed_files(corpus, analyze(query))
 
 
 def skipped(path, reason="generated file"):
@@ -59,4 +59,4 @@ def test_a_place_in_the_file_names_it():
 
 def test_no_more_than_a_few_are_told():
     many = [skipped(f"part{number}/tax.py") for number in range(20)]
-    assert len(about("how is tax computed", *many)) == MOST_NAMED
+    assert len(about("how is tax computed", *many)) == MAX_LISTED_FILES

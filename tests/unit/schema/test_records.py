@@ -3,7 +3,7 @@ import json
 
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
-from coderag.schema.records import answer_from_record, context_from_record
+from coderag.schema.records import to_answer, to_context
 
 ITEM = ContextItem("id1", "a.py", 1, 4, "A.run", "def run(): ...", 5, "full", "python", "caller", "A")
 CONTEXT = AssembledContext(
@@ -27,9 +27,9 @@ def as_state(value):
 
 
 def test_a_context_comes_back_from_the_state_as_it_was():
-    assert context_from_record(as_state(CONTEXT)) == CONTEXT
+    assert to_context(as_state(CONTEXT)) == CONTEXT
 
 
 def test_an_answer_comes_back_with_the_hits_that_it_is_given():
-    assert answer_from_record(as_state(ANSWER), []) == ANSWER
-    assert answer_from_record(as_state(ANSWER), ["a hit"]).hits == ["a hit"]
+    assert to_answer(as_state(ANSWER), []) == ANSWER
+    assert to_answer(as_state(ANSWER), ["a hit"]).hits == ["a hit"]

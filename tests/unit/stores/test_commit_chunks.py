@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from coderag.errors import IndexLockedError, StoreError
-from coderag.stores.graph_tables import empty_graph
+from coderag.stores.graph_tables import build_empty_graph
 
 TREE = {"a.py": ["one two", "two three"], "b.py": ["three"], "c.py": ["four"]}
 
 
 def make_first(world, store):
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         world.add(writer, TREE)
-        return world.commit(writer, TREE, root_hash="root", graph=empty_graph)
+        return world.commit(writer, TREE, root_hash="root", graph=build_empty_graph)
 
 
 def replace_chunks(world, store, tree, **options):
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.remove(tree)
         world.add(writer, tree)
         return writer.commit_chunks(**options)
@@ -54,16 +54,16 @@ def test_files_may_get_other_vectors(world, store):
 
 def test_arrays_go_with_it_and_need_no_chunks(world, store):
     make_first(world, store)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         made = writer.commit_chunks(arrays={"some": np.arange(3)})
-    assert made.arrays()["some"].tolist() == [0, 1, 2]
+    assert made.read_arrays()["some"].tolist() == [0, 1, 2]
     world.check(made, TREE)
 
 
 def test_words_that_no_chunk_has_may_join_the_vocabulary(world, store):
     first = make_first(world, store)
-    with store.writer() as writer:
-        writer.learn(["two", "new"])
+    with store.open_writer() as writer:
+        writer.add_terms(["two", "new"])
         second = writer.commit_chunks()
     assert second.terms() == [*first.terms(), "new"]
     world.check(second, TREE)
@@ -78,23 +78,23 @@ def test_after_many_of_them_the_index_is_whole_and_old_files_are_gone(world, sto
 
 
 def test_there_must_be_a_generation(store):
-    with store.writer() as writer, pytest.raises(StoreError, match="no generation"):
+    with store.open_writer() as writer, pytest.raises(StoreError, match="no generation"):
         writer.commit_chunks()
 
 
 def test_what_is_not_committed_never_happened(world, store):
     first = make_first(world, store)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.remove(["b.py"])
         world.add(writer, {"b.py": ["five"]})
-    assert store.pointer() == first.pointer
+    assert store.read_pointer() == first.pointer
     world.check(store.open(), TREE)
 
 
 def test_a_brief_writer_is_told_from_others_by_those_who_wait_for_none(world, store, monkeypatch):
-    monkeypatch.setattr("coderag.stores.writer_lock._BRIEF_S", 0.2)
+    monkeypatch.setattr("coderag.stores.writer_lock._BRIEF_TIMEOUT_S", 0.2)
     make_first(world, store)
-    with store.writer(is_brief=True), pytest.raises(IndexLockedError), store.writer():
+    with store.open_writer(is_brief=True), pytest.raises(IndexLockedError), store.open_writer():
         pass  # waited a fifth of a second in vain
-    with store.writer():
+    with store.open_writer():
         pass

@@ -124,10 +124,10 @@ def test_asking_what_is_known_is_no_use(tmp_path):
     fill(tmp_path, *"abcd")
     before = (tmp_path / FILE_NAME).read_bytes()
     with ContentCache(tmp_path, limit_bytes=0) as reader:
-        assert reader.known("n", ["a", "x", "b", "a"]) == {"a", "b"}
-        assert reader.known("other", ["a"]) == set()
+        assert reader.find_existing("n", ["a", "x", "b", "a"]) == {"a", "b"}
+        assert reader.find_existing("other", ["a"]) == set()
     assert (tmp_path / FILE_NAME).read_bytes() == before
-    assert reader.known("n", ["a"]) == set(), "closed"
+    assert reader.find_existing("n", ["a"]) == set(), "closed"
     assert kept(tmp_path, 2_000, "abcd") == ["c", "d"]
 
 
@@ -212,7 +212,7 @@ def test_a_damaged_value_is_not_found(tmp_path, cache):
 
 
 def test_a_locked_file_turns_the_cache_off_with_one_warning(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(content_cache, "_WAIT_S", 0)
+    monkeypatch.setattr(content_cache, "_LOCK_TIMEOUT_S", 0)
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")

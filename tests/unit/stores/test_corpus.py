@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coderag.app import CodeRAG
-from coderag.stores.corpus import Corpus, dot_products
+from coderag.stores.corpus import Corpus, compute_dot_products
 from coderag.stores.index_store import IndexStore
 from tests.support.corpora import make_corpus, row_named, write_files
 
@@ -29,58 +29,60 @@ def test_files_are_in_the_order_of_their_chunks(corpus):
 
 
 def test_the_chunks_of_a_file_are_neighbours(corpus):
-    rows = [row for file in range(corpus.n_files) for row in corpus.chunk_rows(file)]
+    rows = [row for file in range(corpus.n_files) for row in corpus.get_chunk_rows(file)]
     assert rows == list(range(corpus.n_chunks))
-    assert [corpus.value("path", row) for row in corpus.chunk_rows(1)] == ["shop/cart.py"] * 2
+    assert [corpus.get_value("path", row) for row in corpus.get_chunk_rows(1)] == ["shop/cart.py"] * 2
 
 
 def test_every_chunk_knows_its_file(corpus):
-    assert [corpus.paths[file] for file in corpus.file_of] == corpus.column("path")
+    assert [corpus.paths[file] for file in corpus.chunk_files] == corpus.get_column("path")
 
 
 def test_rows_are_found_by_id(corpus):
-    assert [corpus.row_of[chunk_id] for chunk_id in corpus.column("id")] == list(range(corpus.n_chunks))
+    assert [corpus.rows_by_id[chunk_id] for chunk_id in corpus.get_column("id")] == list(range(corpus.n_chunks))
 
 
 def test_file_vectors_are_in_the_order_of_the_files(corpus):
-    content, places = corpus.snapshot.file_vectors()
-    position = [record.path for record in corpus.snapshot.files()].index("tests/test_cart.py")
+    content, places = corpus.snapshot.read_file_vectors()
+    position = [record.path for record in corpus.snapshot.read_files()].index("tests/test_cart.py")
     np.testing.assert_array_equal(corpus.file_vectors[2], content[position])
     np.testing.assert_array_equal(corpus.path_vectors[2], places[position])
 
 
 def test_the_largest_value_of_each_file(corpus):
     values = np.arange(corpus.n_chunks, dtype=np.float32)
-    assert corpus.file_max(values).tolist() == [corpus.chunk_rows(file)[-1] for file in range(3)]
+    assert corpus.compute_file_max(values).tolist() == [corpus.get_chunk_rows(file)[-1] for file in range(3)]
 
 
 def test_the_best_chunk_of_each_file_is_the_first_of_equals(corpus):
-    assert corpus.best_rows(np.zeros(corpus.n_chunks, np.float32)).tolist() == corpus.file_starts.tolist()
+    assert corpus.find_best_rows(np.zeros(corpus.n_chunks, np.float32)).tolist() == corpus.file_starts.tolist()
     rising = np.arange(corpus.n_chunks, dtype=np.float32)
-    assert corpus.best_rows(rising).tolist() == [corpus.chunk_rows(file)[-1] for file in range(3)]
+    assert corpus.find_best_rows(rising).tolist() == [corpus.get_chunk_rows(file)[-1] for file in range(3)]
 
 
 def test_cosines_are_those_of_the_vector_asked_for(corpus):
     for row in (0, 1, 0):
         expected = corpus.vectors @ corpus.vectors[row]
-        np.testing.assert_allclose(corpus.cosines(corpus.vectors[row]), expected, atol=1e-6)
+        np.testing.assert_allclose(corpus.compute_cosines(corpus.vectors[row]), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("rows", [0, 3, 40_000])
 def test_products_are_the_same_whatever_the_size(rows):
     matrix = np.random.default_rng(1).normal(size=(rows, 256)).astype(np.float32)
     vector = np.linspace(-1, 1, 256, dtype=np.float32)
-    np.testing.assert_allclose(dot_products(matrix, vector), (matrix * vector).sum(axis=1), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        compute_dot_products(matrix, vector), (matrix * vector).sum(axis=1), rtol=1e-3, atol=1e-3
+    )
 
 
 def test_a_misspelt_term_leads_to_the_nearest(corpus):
-    assert corpus.near_terms("chekout")[0] == "checkout"
-    assert corpus.near_terms("photosynthesis") == []
+    assert corpus.suggest_terms("chekout")[0] == "checkout"
+    assert corpus.suggest_terms("photosynthesis") == []
 
 
 def test_known_terms_keep_repetitions_and_drop_what_the_index_lacks(corpus):
     total = corpus.term_ids["total"]
-    assert corpus.known_terms(["total", "zebra", "total"]) == [total, total]
+    assert corpus.get_term_ids(["total", "zebra", "total"]) == [total, total]
 
 
 def test_files_have_roles_and_lengths(corpus):
@@ -90,7 +92,7 @@ def test_files_have_roles_and_lengths(corpus):
         "source": [1],
         "test": [2],
     }
-    assert corpus.file_lines.tolist() == [3, 9, 2]
+    assert corpus.file_line_counts.tolist() == [3, 9, 2]
 
 
 def test_a_declared_name_weighs_more_than_a_word_of_the_text(corpus):
@@ -102,7 +104,7 @@ def test_a_declared_name_weighs_more_than_a_word_of_the_text(corpus):
 
 def test_a_word_of_the_path_finds_all_chunks_of_the_file(corpus):
     scores = corpus.body.score([corpus.term_ids["cart"]])
-    assert set(corpus.chunk_rows(1)) <= set(np.flatnonzero(scores).tolist())
+    assert set(corpus.get_chunk_rows(1)) <= set(np.flatnonzero(scores).tolist())
 
 
 def test_names_and_documentation_are_indexes_of_their_own(corpus):
@@ -120,9 +122,9 @@ def test_members_are_found_by_name_and_by_their_place(corpus):
 
 def test_an_empty_index_has_nothing():
     corpus = make_corpus({})
-    assert (corpus.n_chunks, corpus.n_files, corpus.paths, corpus.row_of) == (0, 0, [], {})
+    assert (corpus.n_chunks, corpus.n_files, corpus.paths, corpus.rows_by_id) == (0, 0, [], {})
     assert corpus.body.score([]).tolist() == corpus.names.score([]).tolist() == corpus.docs.score([]).tolist() == []
-    assert corpus.file_max(np.zeros(0, np.float32)).tolist() == corpus.file_lines.tolist() == []
+    assert corpus.compute_file_max(np.zeros(0, np.float32)).tolist() == corpus.file_line_counts.tolist() == []
     assert corpus.symbols.find("x") == []
 
 
@@ -131,11 +133,11 @@ def test_an_index_on_disk_gives_the_same_arrays(corpus, tmp_path):
     rag.index()
     stored = Corpus(IndexStore(Path(tmp_path) / ".coderag").open())
     assert stored.paths == corpus.paths
-    assert stored.column("qualified_name") == corpus.column("qualified_name")
-    np.testing.assert_array_equal(stored.file_of, corpus.file_of)
+    assert stored.get_column("qualified_name") == corpus.get_column("qualified_name")
+    np.testing.assert_array_equal(stored.chunk_files, corpus.chunk_files)
     np.testing.assert_allclose(stored.vectors, corpus.vectors, atol=1e-6)
     np.testing.assert_allclose(stored.path_vectors, corpus.path_vectors, atol=1e-6)
     term = "total"
     np.testing.assert_allclose(
-        stored.body.score(stored.known_terms([term])), corpus.body.score(corpus.known_terms([term])), rtol=1e-6
+        stored.body.score(stored.get_term_ids([term])), corpus.body.score(corpus.get_term_ids([term])), rtol=1e-6
     )

@@ -21,7 +21,7 @@ def _rows(kind):
 
 def _nested(definitions):
     """Return definitions each of which is in an earlier one, or in none."""
-    return [one._replace(parent=one.parent % (index + 1) - 1) for index, one in enumerate(definitions)]
+    return [one._replace_table(parent=one.parent % (index + 1) - 1) for index, one in enumerate(definitions)]
 
 
 _FACTS = st.builds(
@@ -45,7 +45,7 @@ def test_facts_are_read_back_equal(facts: FileFacts) -> None:
     interface, body = unpack_interface(packed.interface), unpack_body(packed.body)
     names = ("language", "package", "definitions", "imports", "bases", "bindings", "settings")
     assert [getattr(interface, name) for name in names] == [getattr(facts, name) for name in names]
-    assert (body.bindings, body.references(), body.mentions) == (
+    assert (body.bindings, body.build_references(), body.mentions) == (
         facts.local_bindings,
         facts.references,
         facts.mentions,

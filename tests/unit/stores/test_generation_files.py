@@ -99,7 +99,7 @@ def test_what_is_noted_is_what_the_generation_is_read_from(written, world):
     root = written.directory / "v1"
     expected = set(root.joinpath(pointer.lexical).iterdir())
     for name, version in pointer.tables.items():
-        expected |= set(LanceTable(root / f"lance/{name}.lance").files_of(version))
+        expected |= set(LanceTable(root / f"lance/{name}.lance").list_version_files(version))
     assert {root / name for name in pointer.contents} == expected
     written.open().check_files()
 
@@ -142,5 +142,5 @@ def test_arrays_of_another_kind_are_refused(written, name, kind):
     path = written.directory / "v1/lexical-000001" / name
     np.save(path, np.load(path).astype(kind))
     with pytest.raises(StoreError) as caught:
-        written.open().counts()
+        written.open().read_counts()
     assert "--full" in caught.value.hint

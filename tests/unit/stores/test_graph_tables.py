@@ -10,7 +10,7 @@ import pytest
 
 from coderag.errors import StorageFullError, StoreError
 from coderag.stores import index_writer, retention
-from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables, empty_graph
+from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables, build_empty_graph
 from coderag.stores.index_store import IndexStore
 from coderag.stores.pointer import write_pointer
 from tests.support.graph_tables import make_tables
@@ -23,7 +23,7 @@ def _graph(number: int = 1) -> GraphTables:
 
 
 def _commit(store: IndexStore, world: object, graph: GraphTables | None, **arguments: object):
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         return world.commit(writer, {}, graph=(lambda: graph) if graph else None, **arguments)  # type: ignore[attr-defined]
 
 
@@ -31,36 +31,36 @@ def test_a_graph_is_read_back_equal(store, world):
     graph = build({"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n"})
     committed = _commit(store, world, graph)
     for snapshot in (committed, store.open()):
-        assert snapshot.graph().nodes.equals(graph.nodes)
-        assert snapshot.graph().edges.equals(graph.edges)
-        assert snapshot.facts().to_pylist() == graph.facts.to_pylist()
-        assert snapshot.graph().facts.num_rows == 0
-    assert store.pointer().edges == len(graph.edges)
+        assert snapshot.read_graph().nodes.equals(graph.nodes)
+        assert snapshot.read_graph().edges.equals(graph.edges)
+        assert snapshot.read_facts().to_pylist() == graph.facts.to_pylist()
+        assert snapshot.read_graph().facts.num_rows == 0
+    assert store.read_pointer().edges == len(graph.edges)
 
 
 def test_an_empty_graph_is_read_back(store, world):
-    _commit(store, world, empty_graph())
-    assert [len(table) for table in store.open().graph()] == [0, 0, 0]
-    assert store.open().graph().nodes.schema == empty_graph().nodes.schema
+    _commit(store, world, build_empty_graph())
+    assert [len(table) for table in store.open().read_graph()] == [0, 0, 0]
+    assert store.open().read_graph().nodes.schema == build_empty_graph().nodes.schema
 
 
 def test_a_generation_without_a_graph_has_an_empty_one(store, world):
     _commit(store, world, None)
     _commit(store, world, _graph())
     snapshot = _commit(store, world, None)
-    assert snapshot.graph() == empty_graph()
-    assert snapshot.facts().num_rows == 0
-    assert store.pointer().edges == 0
+    assert snapshot.read_graph() == build_empty_graph()
+    assert snapshot.read_facts().num_rows == 0
+    assert store.read_pointer().edges == 0
     assert len(_commit(store, world, _graph(3)).graph().edges) == 3
 
 
 def test_a_pointer_of_an_earlier_version_names_no_graph(store, world):
     _commit(store, world, _graph())
-    pointer = store.pointer()
+    pointer = store.read_pointer()
     write_pointer(
         store.directory, replace(pointer, tables={name: pointer.tables[name] for name in ("chunks", "files")})
     )
-    assert store.open().graph() == empty_graph()
+    assert store.open().read_graph() == build_empty_graph()
     assert len(_commit(store, world, _graph(2)).graph().edges) == 2
 
 
@@ -69,7 +69,7 @@ def test_a_reader_keeps_its_graph_while_a_writer_commits(store, world):
     reader = store.open()
     _commit(store, world, _graph(2))
     assert len(reader.graph().edges) == 1
-    assert len(store.open().graph().edges) == 2
+    assert len(store.open().read_graph().edges) == 2
 
 
 def test_a_graph_that_cannot_be_made_leaves_the_current_generation(store, world):
@@ -77,12 +77,12 @@ def test_a_graph_that_cannot_be_made_leaves_the_current_generation(store, world)
         raise KeyboardInterrupt
 
     _commit(store, world, _graph(1))
-    with pytest.raises(KeyboardInterrupt), store.writer() as writer:
+    with pytest.raises(KeyboardInterrupt), store.open_writer() as writer:
         world.add(writer, {"a.py": ["x"]})
         world.commit(writer, {"a.py": ["x"]}, graph=failing)
     world.check(store.open(), {})
-    assert len(store.open().graph().edges) == 1
-    with store.writer() as writer:
+    assert len(store.open().read_graph().edges) == 1
+    with store.open_writer() as writer:
         world.terms = []
         world.add(writer, {"b.py": ["y"]})
         world.check(world.commit(writer, {"b.py": ["y"]}, graph=lambda: _graph(2)), {"b.py": ["y"]})
@@ -96,21 +96,21 @@ def test_a_disk_that_is_full_when_tables_are_forced_to_it_leaves_the_current_gen
     monkeypatch.setattr(index_writer, "sync_all", full)
     with pytest.raises(StorageFullError):
         _commit(store, world, _graph(2))
-    assert len(store.open().graph().edges) == 1
+    assert len(store.open().read_graph().edges) == 1
 
 
 def test_leaving_without_a_commit_changes_no_graph(store, world):
     _commit(store, world, _graph(1))
-    with store.writer():
+    with store.open_writer():
         pass
-    assert len(store.open().graph().edges) == 1
+    assert len(store.open().read_graph().edges) == 1
 
 
 def test_versions_of_no_generation_are_deleted(store, world, monkeypatch):
-    monkeypatch.setattr(retention, "KEEP_AFTER", timedelta(0))
+    monkeypatch.setattr(retention, "RETENTION_PERIOD", timedelta(0))
     for number in range(1, 5):
         _commit(store, world, _graph(number))
-    pointer = store.pointer()
+    pointer = store.read_pointer()
     for name in GRAPH_TABLES:
         kept = {one["version"] for one in lance.dataset(str(store.directory / f"v1/lance/{name}.lance")).versions()}
         assert kept == {pointer.tables[name], pointer.retained[0].tables[name]}
@@ -125,9 +125,9 @@ def test_what_a_killed_writer_left_of_a_graph_is_not_read(store, world, monkeypa
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(index_writer, "write_pointer", die)
         _commit(store, world, _graph(2))
-    assert len(store.open().graph().edges) == 1
+    assert len(store.open().read_graph().edges) == 1
     assert len(_commit(store, world, _graph(3)).graph().edges) == 3
-    assert len(store.open().graph().nodes) == 4
+    assert len(store.open().read_graph().nodes) == 4
 
 
 @pytest.mark.parametrize("name", GRAPH_TABLES)
@@ -136,5 +136,5 @@ def test_a_missing_table_is_reported_with_what_to_do(store, world, name):
     shutil.rmtree(store.directory / f"v1/lance/{name}.lance")
     snapshot = store.open()
     with pytest.raises(StoreError) as caught:
-        snapshot.facts() if name == "facts" else snapshot.graph()
+        snapshot.read_facts() if name == "facts" else snapshot.read_graph()
     assert "coderag index --full" in caught.value.hint

@@ -28,7 +28,7 @@ from coderag.errors import (
 )
 from coderag.schema.chunks import FileRecord
 from coderag.stores import index_writer, retention, tables
-from coderag.stores.arrow import node_columns
+from coderag.stores.arrow import build_node_table
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore
 from coderag.stores.pointer import read_pointer, write_pointer
 
@@ -47,7 +47,7 @@ AWKWARD = [
 
 
 def test_nothing_indexed_is_none_and_opening_it_says_what_to_do(store):
-    assert store.pointer() is None
+    assert store.read_pointer() is None
     with pytest.raises(IndexNotFoundError) as caught:
         store.open()
     assert "coderag index" in caught.value.hint
@@ -57,7 +57,7 @@ def test_what_is_written_is_read_back_equal(store, world):
     written = world.write(store, TREE)
     world.check(written, TREE)
     world.check(store.open(), TREE)
-    assert store.pointer() == written.pointer
+    assert store.read_pointer() == written.pointer
     assert written.pointer.generation == 1
     assert written.pointer.embedding == world.embedding
     assert written.pointer.repository == "repository"
@@ -72,11 +72,11 @@ def test_the_directories_are_as_documented(store, world):
 
 
 def test_an_empty_index_can_be_written_and_extended(store, world):
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         snapshot = world.commit(writer, {})
     world.check(snapshot, {})
-    assert snapshot.nearest(np.ones(8, np.float32), 3) == []
-    with store.writer() as writer:
+    assert snapshot.find_nearest(np.ones(8, np.float32), 3) == []
+    with store.open_writer() as writer:
         world.add(writer, TREE)
         world.commit(writer, TREE)
     world.check(store.open(), TREE)
@@ -84,28 +84,28 @@ def test_an_empty_index_can_be_written_and_extended(store, world):
 
 def test_all_chunks_can_be_removed(store, world):
     world.write(store, TREE)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.remove(TREE)
         world.check(world.commit(writer, {}), {})
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         world.add(writer, TREE)
         world.check(world.commit(writer, TREE), TREE)
 
 
 def test_removed_files_are_gone_and_the_order_of_the_rest_is_kept(store, world):
     before = world.write(store, TREE).chunks()["path"].to_pylist()
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.remove(["src/b.py", "never/was.py"])
         rest = {path: texts for path, texts in TREE.items() if path != "src/b.py"}
         snapshot = world.commit(writer, rest)
     world.check(snapshot, rest)
-    assert snapshot.chunks()["path"].to_pylist() == [path for path in before if path != "src/b.py"]
+    assert snapshot.read_chunks()["path"].to_pylist() == [path for path in before if path != "src/b.py"]
 
 
 def test_a_rename_is_a_removal_and_an_addition(store, world):
     world.write(store, TREE)
     renamed = {("src/new.py" if path == "src/a.py" else path): texts for path, texts in TREE.items()}
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.remove(["src/a.py"])
         world.add(writer, {"src/new.py": TREE["src/a.py"]})
         snapshot = world.commit(writer, renamed)
@@ -114,7 +114,7 @@ def test_a_rename_is_a_removal_and_an_addition(store, world):
 
 def test_a_changed_file_is_replaced_whatever_comes_first(store, world):
     world.write(store, TREE)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.remove(["src/a.py"])
         world.add(writer, {"src/a.py": ["first thoughts"]})
         writer.remove(["src/a.py"])
@@ -127,7 +127,7 @@ def test_a_changed_file_is_replaced_whatever_comes_first(store, world):
 def test_many_batches_with_a_growing_vocabulary(store, world, monkeypatch, capfd):
     monkeypatch.setattr(index_writer, "FLUSH_ROWS", 3)
     tree = {f"f{number}.py": [f"common word{number}", f"word{number % 3} tail"] for number in range(10)}
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         for path, texts in tree.items():
             world.add(writer, {path: texts})
         world.add(writer, {})
@@ -140,7 +140,7 @@ def test_many_batches_with_a_growing_vocabulary(store, world, monkeypatch, capfd
 
 
 def test_one_writer_commits_several_times(store, world):
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         world.add(writer, {"a": TREE["src/a.py"]})
         world.commit(writer, {"a": TREE["src/a.py"]})
         assert writer.base is not None
@@ -153,7 +153,7 @@ def test_one_writer_commits_several_times(store, world):
 
 def test_a_commit_without_changes_keeps_the_chunk_table(store, world):
     first = world.write(store, TREE)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         second = world.commit(writer, TREE)
     assert second.pointer.tables["chunks"] == first.pointer.tables["chunks"]
     world.check(second, TREE)
@@ -161,11 +161,11 @@ def test_a_commit_without_changes_keeps_the_chunk_table(store, world):
 
 def test_reset_starts_from_nothing_and_may_change_the_dimension(store, world):
     old = world.write(store, TREE)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.reset()
         assert writer.base is None
         node = world.node("x.py", 1, "new")
-        writer.add(node_columns([node]), np.eye(1, 4, dtype=np.float32), FieldCounts.empty(1, 0), [])
+        writer.add(build_node_table([node]), np.eye(1, 4, dtype=np.float32), FieldCounts.build_empty(1, 0), [])
         files = [FileRecord("x.py", "indexed")]
         matrix = np.ones((1, 4), np.float32)
         new = writer.commit(files, matrix, matrix, embedding=EmbeddingInfo("other", "m", 4))
@@ -178,11 +178,11 @@ def test_leaving_without_a_commit_changes_nothing(store, world, monkeypatch):
     before = world.write(store, TREE)
     data = store.directory / "v1/lance/chunks.lance/data"
     files = sorted(data.iterdir())
-    with pytest.raises(ZeroDivisionError), store.writer() as writer:
+    with pytest.raises(ZeroDivisionError), store.open_writer() as writer:
         writer.remove(TREE)
         world.add(writer, {"x": ["new text"]})
         raise ZeroDivisionError
-    assert store.pointer() == before.pointer
+    assert store.read_pointer() == before.pointer
     assert sorted(data.iterdir()) == files
     world.check(store.open(), TREE)
 
@@ -194,7 +194,7 @@ def test_a_reader_keeps_its_generation_while_a_writer_commits_twice(store, world
     world.check(reader, TREE)
     later = new_world()
     for tree in ({"x": ["one"]}, {"y": ["two"]}):
-        with store.writer() as writer:
+        with store.open_writer() as writer:
             writer.remove([*TREE, "x"])
             later.add(writer, tree)
             later.commit(writer, tree)
@@ -204,19 +204,19 @@ def test_a_reader_keeps_its_generation_while_a_writer_commits_twice(store, world
 
 
 def test_two_writers_are_refused_and_the_message_names_the_holder(store):
-    with store.writer(), pytest.raises(IndexLockedError) as caught:
-        store.writer().__enter__()
+    with store.open_writer(), pytest.raises(IndexLockedError) as caught:
+        store.open_writer().__enter__()
     assert str(os.getpid()) in str(caught.value)
     assert caught.value.retryable
     assert caught.value.hint == "Wait until it is done."
-    with store.writer():
+    with store.open_writer():
         pass
 
 
 def test_who_is_refused_hears_that_searching_works_if_there_is_an_index(store, world):
     world.write(store, TREE)
-    with store.writer(), pytest.raises(IndexLockedError) as caught:
-        store.writer().__enter__()
+    with store.open_writer(), pytest.raises(IndexLockedError) as caught:
+        store.open_writer().__enter__()
     assert "searching works meanwhile" in caught.value.hint
 
 
@@ -224,10 +224,10 @@ def test_who_is_refused_hears_that_searching_works_if_there_is_an_index(store, w
 def test_a_table_that_is_gone_is_noticed_by_a_writer_and_made_by_a_reset(store, world, name):
     world.write(store, TREE)
     shutil.rmtree(store.directory / f"v1/lance/{name}.lance")
-    with store.writer() as writer, pytest.raises(StoreError, match=f"lacks its table of {name}") as caught:
+    with store.open_writer() as writer, pytest.raises(StoreError, match=f"lacks its table of {name}") as caught:
         assert writer.base
     assert "--full" in caught.value.hint
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.reset()
         world.add(writer, TREE)
         world.check(world.commit(writer, TREE), TREE)
@@ -237,29 +237,29 @@ def test_a_writer_waits_for_the_lock(store):
     entered, order = threading.Event(), []
 
     def hold() -> None:
-        with store.writer():
+        with store.open_writer():
             entered.set()
             order.append("first")
 
     thread = threading.Thread(target=hold)
     thread.start()
     entered.wait(10)
-    with store.writer(timeout_s=10):
+    with store.open_writer(timeout_s=10):
         order.append("second")
     thread.join()
     assert order == ["first", "second"]
 
 
 def test_an_unknown_holder_is_not_named(store):
-    with store.writer():
+    with store.open_writer():
         (store.directory / "v1/writer.json").write_text("{")
         with pytest.raises(IndexLockedError, match=r"is being written: |is being written$"):
-            store.writer().__enter__()
+            store.open_writer().__enter__()
 
 
 def test_a_writer_outside_its_with_statement_is_refused(store):
     with pytest.raises(StoreError, match="with"):
-        store.writer().remove(["x"])
+        store.open_writer().remove(["x"])
 
 
 def test_what_a_killed_writer_left_behind_is_not_built_upon(store, world, monkeypatch):
@@ -270,21 +270,21 @@ def test_what_a_killed_writer_left_behind_is_not_built_upon(store, world, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr(index_writer, "write_pointer", die)
-        with pytest.raises(KeyboardInterrupt), store.writer() as writer:
+        with pytest.raises(KeyboardInterrupt), store.open_writer() as writer:
             writer.remove(["c.md"])
             world.add(writer, {"lost.py": ["lost words"]})
             world.commit(writer, {})
-    assert lance.dataset(str(store.directory / "v1/lance/chunks.lance")).version > store.pointer().tables["chunks"]
+    assert lance.dataset(str(store.directory / "v1/lance/chunks.lance")).version > store.read_pointer().tables["chunks"]
     world.check(store.open(), TREE)
-    with store.writer() as writer:
-        world.terms = list(writer.base.terms())
+    with store.open_writer() as writer:
+        world.terms = list(writer.base.read_terms())
         world.add(writer, {"d.py": ["alive"]})
         snapshot = world.commit(writer, TREE | {"d.py": ["alive"]})
     world.check(snapshot, TREE | {"d.py": ["alive"]})
 
 
 def test_a_writer_whose_commit_failed_must_begin_anew(store, world, monkeypatch):
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         world.add(writer, TREE)
         with monkeypatch.context() as patch:
             patch.setattr(index_writer, "write_pointer", lambda *_: 1 / 0)
@@ -313,7 +313,7 @@ def test_a_damaged_pointer_says_so_and_can_be_rebuilt(store, world, content):
     with pytest.raises(StoreError) as caught:
         store.open()
     assert "--full" in caught.value.hint
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         with pytest.raises(StoreError):
             _ = writer.base
         with pytest.raises(StoreError):
@@ -331,7 +331,7 @@ def test_a_pointer_cannot_lead_out_of_the_index(store, world):
     path = store.directory / "v1/CURRENT"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"lexical": "lexical-/../../.."}))
     with pytest.raises(StoreError):
-        store.pointer()
+        store.read_pointer()
 
 
 @pytest.mark.parametrize("part", ["lance/chunks.lance", "lance/files.lance", "lexical-000001"])
@@ -349,11 +349,11 @@ def test_damaged_arrays_and_tables_are_reported(store, world):
     counts = store.directory / "v1/lexical-000001/counts.npy"
     counts.write_bytes(counts.read_bytes()[:-3])
     with pytest.raises(StoreError):
-        store.open().counts()
+        store.open().read_counts()
     for path in (store.directory / "v1/lance/chunks.lance/data").iterdir():
         path.write_bytes(b"\0" * path.stat().st_size)
     with pytest.raises(StoreError):
-        store.open().chunks()
+        store.open().read_chunks()
 
 
 @pytest.mark.parametrize(("number", "advice"), [(0, "new format"), (2, "Update CodeRAG")])
@@ -374,24 +374,24 @@ def test_terms_of_another_tokenizer_are_refused_until_rebuilt(store, world):
     write_pointer(store.directory, replace(snapshot.pointer, tokenizer=99))
     with pytest.raises(IndexVersionError):
         store.open()
-    with store.writer() as writer, pytest.raises(IndexVersionError):
+    with store.open_writer() as writer, pytest.raises(IndexVersionError):
         world.add(writer, TREE)
     world.check(world.write(store, TREE), TREE)
 
 
 def test_another_embedding_model_is_refused(store, world):
     world.write(store, TREE)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         with pytest.raises(IndexModelError):
             writer.commit([], np.zeros((0, 8)), np.zeros((0, 8)), embedding=EmbeddingInfo("other", "m", 8))
         with pytest.raises(IndexModelError):
             writer.add(
-                node_columns([world.node("a", 1, "")]),
+                build_node_table([world.node("a", 1, "")]),
                 np.ones((1, 9), np.float32),
-                FieldCounts.empty(1),
+                FieldCounts.build_empty(1),
                 list(world.terms),
             )
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.reset()
         world.terms = []
         world.add(writer, TREE)
@@ -402,40 +402,40 @@ def test_another_embedding_model_is_refused(store, world):
 def test_arguments_that_do_not_fit_together_are_refused(store, world):
     world.write(store, TREE)
     node, vector, terms = world.node("a", 1, "t"), np.ones((1, 8), np.float32), list(world.terms)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         for vectors, counts, vocabulary in [
-            (np.ones((2, 8), np.float32), FieldCounts.empty(1), terms),
-            (np.ones(8, np.float32), FieldCounts.empty(1), terms),
-            (vector, FieldCounts.empty(2), terms),
-            (vector, FieldCounts.empty(1, len(terms) + 1), terms),
-            (vector, FieldCounts.empty(1), terms[:-1]),
-            (vector, FieldCounts.empty(1), ["other", *terms[1:]]),
-            (vector * np.nan, FieldCounts.empty(1), terms),
+            (np.ones((2, 8), np.float32), FieldCounts.build_empty(1), terms),
+            (np.ones(8, np.float32), FieldCounts.build_empty(1), terms),
+            (vector, FieldCounts.build_empty(2), terms),
+            (vector, FieldCounts.build_empty(1, len(terms) + 1), terms),
+            (vector, FieldCounts.build_empty(1), terms[:-1]),
+            (vector, FieldCounts.build_empty(1), ["other", *terms[1:]]),
+            (vector * np.nan, FieldCounts.build_empty(1), terms),
         ]:
             with pytest.raises(StoreError):
-                writer.add(node_columns([node]), vectors, counts, vocabulary)
+                writer.add(build_node_table([node]), vectors, counts, vocabulary)
         node.metadata["colour"] = "red"
         with pytest.raises(StoreError, match="colour"):
-            writer.add(node_columns([node]), vector, FieldCounts.empty(1), terms)
+            writer.add(build_node_table([node]), vector, FieldCounts.build_empty(1), terms)
         node.metadata = {"start_line": "one"}
         with pytest.raises(StoreError):
-            writer.add(node_columns([node]), vector, FieldCounts.empty(1), terms)
+            writer.add(build_node_table([node]), vector, FieldCounts.build_empty(1), terms)
         with pytest.raises(StoreError, match="File vectors"):
             writer.commit(world.files(TREE), np.zeros((2, 8)), np.zeros((2, 8)), embedding=world.embedding)
         with pytest.raises(StoreError, match="name of an array"):
             world.commit(writer, TREE, arrays={"../x": np.zeros(1)})
         world.check(world.commit(writer, TREE), TREE)
-    with store.writer() as writer, pytest.raises(StoreError, match="line break"):
-        writer.add(node_columns([world.node("a", 1, "t")]), vector, FieldCounts.empty(1), [*terms, "a\nb"])
+    with store.open_writer() as writer, pytest.raises(StoreError, match="line break"):
+        writer.add(build_node_table([world.node("a", 1, "t")]), vector, FieldCounts.build_empty(1), [*terms, "a\nb"])
         world.commit(writer, TREE)
 
 
 def test_missing_metadata_becomes_empty(store, world):
     node = world.node("a", 1, "t")
     node.metadata = {"path": "a"}
-    with store.writer() as writer:
-        writer.add(node_columns([node]), np.ones((1, 8), np.float32), FieldCounts.empty(1), [])
-        row = world.commit(writer, {"a": ["t"]}).chunks().to_pylist()[0]
+    with store.open_writer() as writer:
+        writer.add(build_node_table([node]), np.ones((1, 8), np.float32), FieldCounts.build_empty(1), [])
+        row = world.commit(writer, {"a": ["t"]}).read_chunks().to_pylist()[0]
     assert row["symbols"] == row["calls"] == []
     assert row["start_line"] == 0
     assert row["summary"] == ""
@@ -446,7 +446,7 @@ def test_awkward_paths_and_texts(store, world):
     world.write(store, tree)
     world.check(store.open(), tree)
     for path in AWKWARD:
-        with store.writer() as writer:
+        with store.open_writer() as writer:
             writer.remove([path])
             del tree[path]
             snapshot = world.commit(writer, tree)
@@ -456,65 +456,65 @@ def test_awkward_paths_and_texts(store, world):
 def test_names_that_are_not_unicode_are_escaped(store, world):
     path = "caf\udce9.py"  # what os.fsdecode makes of b"caf\xe9.py"
     snapshot = world.write(store, {path: ["x"], "b.py": ["y"]})
-    assert snapshot.chunks(["path"])["path"].to_pylist() == ["caf\\udce9.py", "b.py"]
-    assert [file.path for file in snapshot.files()][1] == "caf\\udce9.py"
-    with store.writer() as writer:
+    assert snapshot.read_chunks(["path"])["path"].to_pylist() == ["caf\\udce9.py", "b.py"]
+    assert [file.path for file in snapshot.read_files()][1] == "caf\\udce9.py"
+    with store.open_writer() as writer:
         writer.remove([path])
-        assert world.commit(writer, {"b.py": ["y"]}).texts([0]) == ["y"]
+        assert world.commit(writer, {"b.py": ["y"]}).read_texts([0]) == ["y"]
 
 
 def test_columns_can_be_chosen(store, world):
     snapshot = world.write(store, TREE)
-    assert snapshot.chunks(["text", "path"]).column_names == ["text", "path"]
-    snapshot.chunks()
-    assert snapshot.chunks(["name", "id"]).column_names == ["name", "id"]
+    assert snapshot.read_chunks(["text", "path"]).column_names == ["text", "path"]
+    snapshot.read_chunks()
+    assert snapshot.read_chunks(["name", "id"]).column_names == ["name", "id"]
     with pytest.raises(StoreError):
-        snapshot.chunks(["nonsense"])
+        snapshot.read_chunks(["nonsense"])
 
 
 def test_texts_come_in_the_order_asked_for(store, world):
     snapshot = world.write(store, TREE)
-    assert snapshot.texts([3, 0, 3]) == ["gamma words words", "def alpha beta", "gamma words words"]
-    assert snapshot.texts([]) == []
-    assert snapshot.texts(np.array([2])) == ["beta delta"]
+    assert snapshot.read_texts([3, 0, 3]) == ["gamma words words", "def alpha beta", "gamma words words"]
+    assert snapshot.read_texts([]) == []
+    assert snapshot.read_texts(np.array([2])) == ["beta delta"]
     for wrong in (-1, 4):
         with pytest.raises(IndexError):
-            snapshot.texts([wrong])
+            snapshot.read_texts([wrong])
 
 
 def test_nearest_agrees_with_the_matrix_after_removals(store, world):
     tree = {f"f{number}.py": [f"text {number}", f"more {number}"] for number in range(20)}
     world.write(store, tree)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.remove(["f3.py", "f11.py"])
         world.add(writer, {"z.py": ["last"]})
         snapshot = world.commit(
             writer,
             {path: texts for path, texts in tree.items() if path not in ("f3.py", "f11.py")} | {"z.py": ["last"]},
         )
-    matrix = snapshot.vectors()
+    matrix = snapshot.read_vectors()
     cosines = matrix @ matrix[5]
-    found = snapshot.nearest(matrix[5] * 3, 4)
+    found = snapshot.find_nearest(matrix[5] * 3, 4)
     assert [row for row, _ in found] == np.argsort(-cosines)[:4].tolist()
     np.testing.assert_allclose([cosine for _, cosine in found], np.sort(cosines)[::-1][:4], atol=1e-6)
-    paths = snapshot.chunks()["path"].to_pylist()
-    assert {paths[row] for row, _ in snapshot.nearest(matrix[5], 9, "path = 'f1.py'")} == {"f1.py"}
-    assert snapshot.nearest(matrix[5], 9, "path = 'no'") == []
-    assert snapshot.nearest(np.zeros(8, np.float32), 3) == []
+    paths = snapshot.read_chunks()["path"].to_pylist()
+    assert {paths[row] for row, _ in snapshot.find_nearest(matrix[5], 9, "path = 'f1.py'")} == {"f1.py"}
+    assert snapshot.find_nearest(matrix[5], 9, "path = 'no'") == []
+    assert snapshot.find_nearest(np.zeros(8, np.float32), 3) == []
     with pytest.raises(StoreError):
-        snapshot.nearest(np.ones(3, np.float32), 3)
+        snapshot.find_nearest(np.ones(3, np.float32), 3)
     with pytest.raises(StoreError):
-        snapshot.nearest(matrix[5], 3, "path = ")
+        snapshot.find_nearest(matrix[5], 3, "path = ")
 
 
 def test_a_chunk_without_a_vector_is_near_to_nothing(store, world):
     nodes = world.nodes({"a": ["x", "y"]})
     vectors = world.vectors(nodes)
     vectors[0] = 0
-    with store.writer() as writer:
-        writer.add(node_columns(nodes), vectors, world.counts(nodes), world.terms)
+    with store.open_writer() as writer:
+        writer.add(build_node_table(nodes), vectors, world.counts(nodes), world.terms)
         snapshot = world.commit(writer, {"a": ["x", "y"]})
-    assert [row for row, _ in snapshot.nearest(vectors[1], 2)] == [1]
+    assert [row for row, _ in snapshot.find_nearest(vectors[1], 2)] == [1]
 
 
 def test_vectors_are_read_only(store, world):
@@ -525,16 +525,16 @@ def test_vectors_are_read_only(store, world):
 def test_file_vectors_may_be_given_for_all_files(store, world):
     files = world.files(TREE)
     matrix = np.arange(len(files) * 8, dtype=np.float32).reshape(-1, 8)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         snapshot = writer.commit(files, matrix, matrix, embedding=world.embedding)
-    content, _ = snapshot.file_vectors()
+    content, _ = snapshot.read_file_vectors()
     assert not content[0].any()
     np.testing.assert_array_equal(content[1:], matrix[1:])
 
 
 def test_attached_arrays_belong_to_their_generation(store, world):
     large = np.arange(100_000, dtype=np.int64)
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         first = world.commit(writer, {}, arrays={"graph.indptr": np.array([0, 2]), "large": large})
         second = world.commit(writer, {})
     assert sorted(first.arrays()) == ["graph.indptr", "large"]
@@ -547,14 +547,14 @@ def test_counts_that_are_not_whole_numbers_survive(store, world):
     nodes = world.nodes(TREE)
     counts = world.counts(nodes)
     counts.body.data[:] = np.linspace(0.1, 70_000.5, counts.body.nnz)
-    with store.writer() as writer:
-        writer.add(node_columns(nodes), world.vectors(nodes), counts, world.terms)
-        read = world.commit(writer, TREE).counts()
+    with store.open_writer() as writer:
+        writer.add(build_node_table(nodes), world.vectors(nodes), counts, world.terms)
+        read = world.commit(writer, TREE).read_counts()
     np.testing.assert_array_equal(read.body.toarray(), counts.body.toarray())
     counts.body.data[0] = -1
-    with store.writer() as writer, pytest.raises(StoreError, match="negative"):
+    with store.open_writer() as writer, pytest.raises(StoreError, match="negative"):
         writer.reset()
-        writer.add(node_columns(nodes), world.vectors(nodes), counts, world.terms)
+        writer.add(build_node_table(nodes), world.vectors(nodes), counts, world.terms)
         world.commit(writer, TREE)
 
 
@@ -569,23 +569,23 @@ def test_counts_in_another_order_than_the_chunks_are_joined_by_id(store, world):
     version = lance.write_dataset(rows.take(pa.array([2, 0, 3, 3])), str(path), mode="overwrite").version
     write_pointer(store.directory, replace(moved, tables=moved.tables | {"chunks": version}))
     with pytest.raises(StoreError, match="other chunks"):
-        store.open().counts()
+        store.open().read_counts()
 
 
 def test_old_generations_are_deleted_but_for_the_one_before(store, world, monkeypatch):
-    monkeypatch.setattr(retention, "KEEP_AFTER", timedelta(0))
+    monkeypatch.setattr(retention, "RETENTION_PERIOD", timedelta(0))
     snapshots = [world.write(store, TREE)]
     loaded = snapshots[0]
     world.check(loaded, TREE)
     lazy = store.open()
     for number in range(3):
-        with store.writer() as writer:
+        with store.open_writer() as writer:
             writer.remove(["x"])
             world.add(writer, {"x": [f"n{number}"]})
             world.commit(writer, TREE | {"x": [f"n{number}"]})
     root = store.directory / "v1"
     assert sorted(entry.name for entry in root.glob("lexical-*")) == ["lexical-000003", "lexical-000004"]
-    pointer = store.pointer()
+    pointer = store.read_pointer()
     assert [old.generation for old in pointer.retained] == [3]
     for name in ("chunks", "files"):
         kept = {entry["version"] for entry in lance.dataset(str(root / f"lance/{name}.lance")).versions()}
@@ -595,15 +595,15 @@ def test_old_generations_are_deleted_but_for_the_one_before(store, world, monkey
     with pytest.raises(StoreError, match="replaced by 4") as caught:
         lazy.texts([0])
     assert "Open the index again" in caught.value.hint
-    assert store.open().texts([4]) == ["n2"]
+    assert store.open().read_texts([4]) == ["n2"]
 
 
 def test_a_reader_of_what_a_failed_commit_deleted_is_told_to_open_the_index_again(store, world):
-    lazy = type(world.write(store, TREE))(store.directory, store.pointer())
-    with store.writer() as writer:
+    lazy = type(world.write(store, TREE))(store.directory, store.read_pointer())
+    with store.open_writer() as writer:
         world.commit(writer, {})
     hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
-    pointer = store.pointer()
+    pointer = store.read_pointer()
     write_pointer(
         store.directory, replace(pointer, retained=tuple(replace(old, retired=hour_ago) for old in pointer.retained))
     )
@@ -611,36 +611,36 @@ def test_a_reader_of_what_a_failed_commit_deleted_is_told_to_open_the_index_agai
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), store.writer() as writer:
+    with pytest.raises(KeyboardInterrupt), store.open_writer() as writer:
         world.add(writer, {"x": ["n"]})
         world.commit(writer, {"x": ["n"]}, graph=interrupted)
-    assert store.pointer().generation == 2
+    assert store.read_pointer().generation == 2
     with pytest.raises(StoreError) as caught:
         lazy.counts()
     assert caught.value.hint == "Open the index again."
 
 
 def test_recently_replaced_generations_are_kept_up_to_a_number(store, world, monkeypatch):
-    monkeypatch.setattr(retention, "MOST_RETAINED", 3)
+    monkeypatch.setattr(retention, "MAX_RETAINED", 3)
     for _ in range(6):
-        with store.writer() as writer:
+        with store.open_writer() as writer:
             world.commit(writer, {})
-    assert [old.generation for old in store.pointer().retained] == [5, 4, 3]
+    assert [old.generation for old in store.read_pointer().retained] == [5, 4, 3]
     hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
-    pointer = store.pointer()
+    pointer = store.read_pointer()
     write_pointer(
         store.directory, replace(pointer, retained=tuple(replace(old, retired=hour_ago) for old in pointer.retained))
     )
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         world.commit(writer, {})
-    assert [old.generation for old in store.pointer().retained] == [6]
+    assert [old.generation for old in store.read_pointer().retained] == [6]
 
 
 def test_many_small_commits_are_compacted_and_stay_aligned(store, world, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SMALL_FRAGMENTS", 3)
+    monkeypatch.setattr(tables, "MAX_SMALL_FRAGMENTS", 3)
     tree: dict[str, list[str]] = {}
     for number in range(8):
-        with store.writer() as writer:
+        with store.open_writer() as writer:
             if number % 3 == 2:
                 writer.remove([f"f{number - 1}"])
                 del tree[f"f{number - 1}"]
@@ -666,19 +666,19 @@ def test_a_full_disk_keeps_the_last_generation(store, world, monkeypatch, place,
     target = {
         "write": ("lance.fragment.write_fragments",),
         "commit_changes": ("lance.LanceDataset.commit",),
-        "arrays": ("coderag.stores.lexical_files._write",),
+        "arrays": ("coderag.stores.lexical_files._write_file",),
         "pointer": ("os.fsync",),
     }[place]
     with monkeypatch.context() as patch:
         patch.setattr(target[0], full)
-        with pytest.raises(StorageFullError) as caught, store.writer() as writer:
+        with pytest.raises(StorageFullError) as caught, store.open_writer() as writer:
             world.add(writer, {"new.py": ["more words"]})
             world.commit(writer, TREE | {"new.py": ["more words"]})
     assert "space" in caught.value.hint
-    assert store.pointer() == before.pointer
+    assert store.read_pointer() == before.pointer
     world.check(store.open(), TREE)
     world.terms = []
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         world.add(writer, {"new.py": ["more words"]})
         world.check(world.commit(writer, TREE | {"new.py": ["more words"]}), TREE | {"new.py": ["more words"]})
 
@@ -692,13 +692,13 @@ def test_a_file_system_that_is_really_full(tmp_path, world):
         before = world.write(store, TREE)
         noise = np.random.default_rng(0).integers(33, 127, (40, 100_000), dtype=np.uint8)
         big = {f"{number}.py": [bytes(row).decode("ascii")] for number, row in enumerate(noise)}
-        with pytest.raises(StorageFullError), store.writer() as writer:
+        with pytest.raises(StorageFullError), store.open_writer() as writer:
             world.add(writer, big)
             world.commit(writer, TREE | big)
-        assert store.pointer() == before.pointer
+        assert store.read_pointer() == before.pointer
         world.check(store.open(), TREE)
         world.terms = []
-        with store.writer() as writer:
+        with store.open_writer() as writer:
             world.add(writer, {"small.py": ["fits"]})
             world.check(world.commit(writer, TREE | {"small.py": ["fits"]}), TREE | {"small.py": ["fits"]})
     finally:
@@ -716,7 +716,7 @@ def test_missing_permission_is_reported(store, world, monkeypatch, error):
 
     monkeypatch.setattr("lance.dataset", denied)
     with pytest.raises(StoreError) as caught:
-        store.open().chunks()
+        store.open().read_chunks()
     assert "permission" in caught.value.hint
     with pytest.raises(StoreError) as caught:
         world.write(store, TREE)
@@ -726,8 +726,8 @@ def test_missing_permission_is_reported(store, world, monkeypatch, error):
 def test_a_directory_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
-        IndexStore(tmp_path / "file" / "index").writer().__enter__()
-    assert IndexStore(tmp_path / "file" / "index").pointer() is None
+        IndexStore(tmp_path / "file" / "index").open_writer().__enter__()
+    assert IndexStore(tmp_path / "file" / "index").read_pointer() is None
 
 
 def test_failing_to_clean_up_fails_nothing(store, world, monkeypatch, caplog):
@@ -736,7 +736,7 @@ def test_failing_to_clean_up_fails_nothing(store, world, monkeypatch, caplog):
     def fail(*_: object) -> None:
         raise StoreError("busy")
 
-    monkeypatch.setattr(tables.LanceTable, "keep_only", fail)
+    monkeypatch.setattr(tables.LanceTable, "delete_versions_except", fail)
     world.check(world.write(store, TREE), TREE)
     assert "busy" in caplog.text
 
@@ -771,7 +771,7 @@ def test_any_sequence_of_changes_equals_a_dictionary(new_world, steps):
         store, world = IndexStore(Path(directory) / ".coderag"), new_world()
         committed: dict[str, list[str]] = {}
         current: dict[str, list[str]] = {}
-        writer = store.writer()
+        writer = store.open_writer()
         writer.__enter__()
         for step in steps:
             match step:
@@ -790,7 +790,7 @@ def test_any_sequence_of_changes_equals_a_dictionary(new_world, steps):
                     world.terms, current = [], {}
                 case _:
                     writer.__exit__(None, None, None)
-                    writer, current = store.writer(), dict(committed)
+                    writer, current = store.open_writer(), dict(committed)
                     writer.__enter__()
                     world.terms = []
         writer.__exit__(None, None, None)

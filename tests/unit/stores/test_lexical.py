@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from coderag.integrations.llama_index.bm25_retriever import as_bm25s
-from coderag.stores.lexical import bm25_weights
+from coderag.integrations.llama_index.bm25_retriever import to_bm25s
+from coderag.stores.lexical import compute_bm25_weights
 
 
 def test_one_weight_by_hand():
     counts = sp.csr_matrix(np.array([[2, 0], [0, 1], [1, 3]], np.float32))
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     norm = 1.5 * (1 - 0.75 + 0.75 * 2 / (7 / 3))
-    assert bm25_weights(counts).score([0])[0] == pytest.approx(idf * 2 / (2 + norm))
+    assert compute_bm25_weights(counts).score([0])[0] == pytest.approx(idf * 2 / (2 + norm))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -31,43 +31,43 @@ def test_scores_equal_those_of_bm25s(seed, k1, b):
     for row, document in enumerate(documents):
         for term in document:
             counts[row, ids[term]] += 1
-    ours = bm25_weights(sp.csr_matrix(counts), k1=k1, b=b)
+    ours = compute_bm25_weights(sp.csr_matrix(counts), k1=k1, b=b)
     for _ in range(10):
         query = [str(term) for term in rng.choice(terms, 4)]
         expected = theirs.get_scores(query)
         np.testing.assert_allclose(ours.score([ids[term] for term in query]), expected, rtol=2e-5)
-        np.testing.assert_allclose(as_bm25s(ours, terms).get_scores(query), expected, rtol=2e-5)
+        np.testing.assert_allclose(to_bm25s(ours, terms).get_scores(query), expected, rtol=2e-5)
 
 
 def test_entries_given_twice_are_added_up_without_touching_the_input():
     twice = sp.csr_matrix((np.ones(3, np.float32), [0, 0, 1], [0, 2, 3]), shape=(2, 2))
     once = sp.csr_matrix(np.array([[2, 0], [0, 1]], np.float32))
-    np.testing.assert_array_equal(bm25_weights(twice).score([0, 1]), bm25_weights(once).score([0, 1]))
+    np.testing.assert_array_equal(compute_bm25_weights(twice).score([0, 1]), compute_bm25_weights(once).score([0, 1]))
     assert twice.nnz == 3
 
 
 def test_lengths_may_be_given():
     counts = sp.csr_matrix(np.array([[1.0], [1.0]], np.float32))
-    scores = bm25_weights(counts, lengths=np.array([10, 1000])).score([0])
+    scores = compute_bm25_weights(counts, lengths=np.array([10, 1000])).score([0])
     assert scores[0] > scores[1]
 
 
 def test_weights_scale_a_term_and_repetition_doubles_it():
-    index = bm25_weights(sp.csr_matrix(np.array([[2, 0], [0, 1]], np.float32)))
+    index = compute_bm25_weights(sp.csr_matrix(np.array([[2, 0], [0, 1]], np.float32)))
     np.testing.assert_allclose(index.score([0], [2.0]), index.score([0, 0]))
     assert index.score([0]).dtype == np.float32
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 2)])
 def test_nothing_scores_nothing(shape):
-    index = bm25_weights(sp.csr_matrix(shape, dtype=np.float32))
+    index = compute_bm25_weights(sp.csr_matrix(shape, dtype=np.float32))
     assert index.n_terms == shape[1]
     assert index.score([]).tolist() == [0.0] * shape[0]
     assert not index.score(range(shape[1])).any()
 
 
 def test_unknown_terms_are_refused():
-    index = bm25_weights(sp.csr_matrix((2, 2), dtype=np.float32))
+    index = compute_bm25_weights(sp.csr_matrix((2, 2), dtype=np.float32))
     for term in (-1, 2):
         with pytest.raises(IndexError):
             index.score([term])

@@ -13,8 +13,8 @@ from coderag.app import CodeRAG
 from coderag.errors import StoreError
 from coderag.ingestion.live.edits import ROOT
 from coderag.stores.corpus import Corpus
-from coderag.stores.overlaid import OverlaidSnapshot
-from coderag.stores.overlaid_corpus import OverlaidCorpus
+from coderag.stores.overlaid import OverlaySnapshot
+from coderag.stores.overlaid_corpus import OverlayCorpus
 from tests.support.indexes import assert_same_index
 
 PATHS = ("a.py", "pkg/b.py", "pkg/sub/c.go", "docs/guide.md", "data.txt")
@@ -110,25 +110,25 @@ def test_search_results_are_those_after_indexing(rag):
     rag.flag([ROOT])
     questions = ("third", "who calls third", "how is a value kept", "guide setup")
     before = [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions]
-    assert isinstance(rag._opened.context(rag.settings.search).corpus, OverlaidCorpus)
+    assert isinstance(rag._opened.context(rag.settings.search).corpus, OverlayCorpus)
     rag.index()
-    assert not isinstance(rag._opened.context(rag.settings.search).corpus, OverlaidCorpus)
+    assert not isinstance(rag._opened.context(rag.settings.search).corpus, OverlayCorpus)
     assert [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions] == before
 
 
 def test_resident_arrays_are_those_made_anew(rag):
     below = rag._opened.context(rag.settings.search).corpus
     for name in ("qualified_name", "docstring"):
-        below.column(name)
+        below.get_column(name)
     do(rag.root, "write", "pkg/b.py", "def other(): ...\n")
     do(rag.root, "delete", "docs/guide.md", None)
     snapshot = overlaid(rag)
-    assert isinstance(snapshot, OverlaidSnapshot)
-    mine, anew = OverlaidCorpus(snapshot, below), Corpus(snapshot)
+    assert isinstance(snapshot, OverlaySnapshot)
+    mine, anew = OverlayCorpus(snapshot, below), Corpus(snapshot)
     rows = range(anew.n_chunks)
-    assert mine.texts(rows) == anew.texts(rows)
-    assert mine.column("qualified_name") == anew.column("qualified_name")
-    assert mine.column("docstring") == anew.column("docstring")
+    assert mine.read_texts(rows) == anew.read_texts(rows)
+    assert mine.get_column("qualified_name") == anew.get_column("qualified_name")
+    assert mine.get_column("docstring") == anew.get_column("docstring")
     np.testing.assert_allclose(mine.file_centrality, anew.file_centrality)
     terms = [anew.term_ids[word] for word in ("store", "first", "other")]
     np.testing.assert_array_equal(mine.body.score(terms), anew.body.score(terms))
@@ -137,8 +137,8 @@ def test_resident_arrays_are_those_made_anew(rag):
 def test_the_nearest_chunks_are_those_of_the_files_as_they_are_now(rag):
     do(rag.root, "write", "a.py", "def completely_different_name(): ...\n")
     snapshot = overlaid(rag)
-    row = snapshot.chunks(["path"])["path"].to_pylist().index("a.py")
-    (nearest, cosine), *_ = snapshot.nearest(snapshot.vectors()[row], 3)
+    row = snapshot.read_chunks(["path"])["path"].to_pylist().index("a.py")
+    (nearest, cosine), *_ = snapshot.find_nearest(snapshot.read_vectors()[row], 3)
     assert nearest == row
     assert cosine == pytest.approx(1.0)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.stores.path_index import FLAGS, PathIndex, name_words, question_words
+from coderag.stores.path_index import PATH_FLAG_PATTERNS, PathIndex, split_name, split_question
 
 PATHS = ["auth/session_store.py", "auth/login.py", "web/session.ts", "docs/readme.md", "billing/tax/rates.py"]
 
@@ -18,48 +18,54 @@ def by_path(values):
 
 
 def test_a_question_has_stemmed_words_without_stop_words_and_short_ones():
-    assert question_words("how are the sessionTokens of a DB stored") == ["session", "token", "store"]
+    assert split_question("how are the sessionTokens of a DB stored") == ["session", "token", "store"]
 
 
 def test_a_file_name_has_the_words_of_its_parts():
-    assert name_words("sessionStore_v2") == {"session", "store", "v", "2"}
+    assert split_name("sessionStore_v2") == {"session", "store", "v", "2"}
 
 
 def test_the_share_of_a_files_name_that_is_in_the_question(index):
-    assert by_path(index.stem_coverage(["session"])) == {"auth/session_store.py": 0.5, "web/session.ts": 1.0}
-    assert by_path(index.stem_coverage(["session", "store"]))["auth/session_store.py"] == 1.0
+    assert by_path(index.compute_stem_coverage(["session"])) == {"auth/session_store.py": 0.5, "web/session.ts": 1.0}
+    assert by_path(index.compute_stem_coverage(["session", "store"]))["auth/session_store.py"] == 1.0
 
 
 def test_a_word_of_the_question_that_begins_like_one_of_the_name_counts(index):
-    assert by_path(index.stem_coverage(["sess"])) == {"auth/session_store.py": 0.5, "web/session.ts": 1.0}
-    assert by_path(index.stem_coverage(["sessionless"])) == {"auth/session_store.py": 0.5, "web/session.ts": 1.0}
+    assert by_path(index.compute_stem_coverage(["sess"])) == {"auth/session_store.py": 0.5, "web/session.ts": 1.0}
+    assert by_path(index.compute_stem_coverage(["sessionless"])) == {
+        "auth/session_store.py": 0.5,
+        "web/session.ts": 1.0,
+    }
 
 
 def test_the_same_word_counts_once(index):
-    assert by_path(index.stem_coverage(["session", "sess", "sessio"]))["auth/session_store.py"] == 0.5
+    assert by_path(index.compute_stem_coverage(["session", "sess", "sessio"]))["auth/session_store.py"] == 0.5
 
 
 def test_folders_count_by_the_share_of_the_question_and_not_where_the_name_says_it_already(index):
-    assert by_path(index.folder_share(["auth", "zebra"])) == {"auth/session_store.py": 0.5, "auth/login.py": 0.5}
-    assert PathIndex(["auth/auth.py"]).folder_share(["auth"]).tolist() == [0]
+    assert by_path(index.compute_folder_share(["auth", "zebra"])) == {
+        "auth/session_store.py": 0.5,
+        "auth/login.py": 0.5,
+    }
+    assert PathIndex(["auth/auth.py"]).compute_folder_share(["auth"]).tolist() == [0]
 
 
 def test_only_the_two_nearest_folders_count(index):
-    assert by_path(index.folder_share(["tax"])) == {"billing/tax/rates.py": 1.0}
-    assert not PathIndex(["tax/a/b/c.py"]).folder_share(["tax"]).any()
+    assert by_path(index.compute_folder_share(["tax"])) == {"billing/tax/rates.py": 1.0}
+    assert not PathIndex(["tax/a/b/c.py"]).compute_folder_share(["tax"]).any()
 
 
 @pytest.mark.parametrize("name", ["SessionStore", "session_store", "sessionstore"])
 def test_a_file_may_be_named_like_an_identifier_in_any_spelling(index, name):
-    assert by_path(index.stem_is([name])) == {"auth/session_store.py": 1.0}
+    assert by_path(index.match_stems([name])) == {"auth/session_store.py": 1.0}
 
 
 def test_a_file_may_have_the_plural_of_the_name(index):
-    assert by_path(index.stem_is(["rate"])) == {"billing/tax/rates.py": 1.0}
+    assert by_path(index.match_stems(["rate"])) == {"billing/tax/rates.py": 1.0}
 
 
 def test_a_part_of_the_name_is_not_the_name(index):
-    assert not index.stem_is(["store", "sess"]).any()
+    assert not index.match_stems(["store", "sess"]).any()
 
 
 @pytest.mark.parametrize(
@@ -81,13 +87,13 @@ def test_a_part_of_the_name_is_not_the_name(index):
 )
 def test_a_path_says_how_much_of_the_code_its_file_holds(path, flags):
     index = PathIndex(["other.py", path])
-    assert {flag for flag in FLAGS if 1 in index.flagged[flag]} == flags
-    assert not any(0 in files for files in index.flagged.values())
+    assert {flag for flag in PATH_FLAG_PATTERNS if 1 in index.flagged_files[flag]} == flags
+    assert not any(0 in files for files in index.flagged_files.values())
 
 
 def test_an_index_without_files_answers():
     empty = PathIndex([])
-    for values in (empty.stem_coverage(["a"]), empty.folder_share(["a"]), empty.stem_is(["a"])):
+    for values in (empty.compute_stem_coverage(["a"]), empty.compute_folder_share(["a"]), empty.match_stems(["a"])):
         assert values.shape == (0,)
 
 
@@ -98,5 +104,5 @@ WORDS = st.lists(
 
 @given(WORDS)
 def test_shares_stay_between_0_and_1(index, words):
-    for values in (index.folder_share(words), index.stem_is(words), index.stem_coverage(words)):
+    for values in (index.compute_folder_share(words), index.match_stems(words), index.compute_stem_coverage(words)):
         assert np.all((values >= 0) & (values <= 1))

@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from coderag.config.sections import PrivacySettings
 from coderag.errors import ConfigurationError
-from coderag.stores.path_key import KEY_FILE, path_mask
+from coderag.stores.path_key import KEY_FILE, load_path_mask
 
 ON = PrivacySettings(obfuscate_paths=True)
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
@@ -17,34 +17,34 @@ def given(key):
 
 
 def test_without_the_setting_there_is_no_mask_and_no_key(tmp_path):
-    assert path_mask(PrivacySettings(), tmp_path) is None
+    assert load_path_mask(PrivacySettings(), tmp_path) is None
     assert not list(tmp_path.iterdir())
 
 
 def test_a_key_is_made_once_and_read_again(tmp_path):
-    first, second = path_mask(ON, tmp_path / "index"), path_mask(ON, tmp_path / "index")
+    first, second = load_path_mask(ON, tmp_path / "index"), load_path_mask(ON, tmp_path / "index")
     assert first.mask("src/a.py") == second.mask("src/a.py")
     assert sorted(path.name for path in (tmp_path / "index").iterdir()) == [".gitignore", KEY_FILE]
     assert (tmp_path / "index" / ".gitignore").read_text() == "*\n"
 
 
 def test_each_index_has_its_own_key(tmp_path):
-    assert path_mask(ON, tmp_path / "one").mask("a") != path_mask(ON, tmp_path / "two").mask("a")
+    assert load_path_mask(ON, tmp_path / "one").mask("a") != load_path_mask(ON, tmp_path / "two").mask("a")
 
 
 @posix
 def test_only_its_owner_may_read_the_key(tmp_path):
-    path_mask(ON, tmp_path)
+    load_path_mask(ON, tmp_path)
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
 
 
 @posix
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620])
 def test_a_key_that_others_may_read_is_refused(tmp_path, mode):
-    path_mask(ON, tmp_path)
+    load_path_mask(ON, tmp_path)
     (tmp_path / KEY_FILE).chmod(mode)
     with pytest.raises(ConfigurationError, match="by others") as caught:
-        path_mask(ON, tmp_path)
+        load_path_mask(ON, tmp_path)
     assert "chmod 600" in caught.value.hint
 
 
@@ -53,26 +53,26 @@ def test_a_damaged_key_is_refused_and_not_repeated(tmp_path, content):
     (tmp_path / KEY_FILE).write_bytes(content)
     (tmp_path / KEY_FILE).chmod(0o600)
     with pytest.raises(ConfigurationError, match="damaged") as caught:
-        path_mask(ON, tmp_path)
+        load_path_mask(ON, tmp_path)
     assert "delete it" in caught.value.hint
     assert "0000" not in str(caught.value)
 
 
 def test_a_key_of_the_settings_needs_no_file(tmp_path):
-    mask = path_mask(given("correct horse battery staple"), tmp_path)
-    assert mask.mask("a") == path_mask(given("correct horse battery staple\n"), tmp_path / "elsewhere").mask("a")
-    assert mask.mask("a") != path_mask(given("correct horse battery stable"), tmp_path).mask("a")
+    mask = load_path_mask(given("correct horse battery staple"), tmp_path)
+    assert mask.mask("a") == load_path_mask(given("correct horse battery staple\n"), tmp_path / "elsewhere").mask("a")
+    assert mask.mask("a") != load_path_mask(given("correct horse battery stable"), tmp_path).mask("a")
     assert not list(tmp_path.iterdir())
 
 
 def test_the_key_of_a_file_may_move_into_the_settings(tmp_path):
-    of_file = path_mask(ON, tmp_path)
+    of_file = load_path_mask(ON, tmp_path)
     key = (tmp_path / KEY_FILE).read_text()
     assert re.fullmatch(r"[0-9a-f]{64}\n", key)
-    assert path_mask(given(key), tmp_path / "elsewhere").mask("a") == of_file.mask("a")
+    assert load_path_mask(given(key), tmp_path / "elsewhere").mask("a") == of_file.mask("a")
 
 
 def test_a_key_that_can_be_guessed_is_refused_and_not_repeated(tmp_path):
     with pytest.raises(ConfigurationError, match="shorter than 16 characters") as caught:
-        path_mask(given("sesame"), tmp_path)
+        load_path_mask(given("sesame"), tmp_path)
     assert "sesame" not in str(caught.value) + caught.value.hint

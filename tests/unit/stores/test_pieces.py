@@ -3,7 +3,7 @@ from typing import get_args
 import pytest
 
 from coderag.schema.vocabulary import Relation
-from coderag.stores.pieces import pieces_of_lines, related_pieces, result_pieces
+from coderag.stores.pieces import build_related_snippets, build_result_snippets, find_snippets_at_lines
 from tests.support.candidates import candidate
 from tests.support.corpora import make_corpus, row_named
 from tests.support.pieces import piece
@@ -26,11 +26,11 @@ def corpus():
 
 
 def test_a_result_is_shown_with_its_facts_and_lines(corpus):
-    (shown,) = result_pieces(corpus, [candidate(corpus, row_named(corpus, "Cart"), 0.7)])
+    (shown,) = build_result_snippets(corpus, [candidate(corpus, row_named(corpus, "Cart"), 0.7)])
     assert (shown.name, shown.kind, shown.location) == ("Cart", "class", "shop/cart.py:1-9")
     assert (shown.docstring, shown.signature, shown.score) == ("Holds items.", "class Cart:", 0.7)
     assert shown.text == CART.rstrip("\n")
-    assert (shown.looked_up, shown.relation, shown.phrase) == (False, None, "")
+    assert (shown.is_looked_up, shown.relation, shown.relation_phrase) == (False, None, "")
 
 
 def test_a_member_is_shown_with_its_own_lines_kind_and_signature(corpus):
@@ -39,10 +39,10 @@ def test_a_member_is_shown_with_its_own_lines_kind_and_signature(corpus):
         "start_line": 4,
         "end_line": 6,
     }
-    (shown,) = result_pieces(corpus, [member])
+    (shown,) = build_result_snippets(corpus, [member])
     assert shown.text.startswith("    def total(self):")
     assert shown.text.endswith("return 1")
-    assert (shown.kind, shown.signature, shown.looked_up) == ("method", "def total(self):", True)
+    assert (shown.kind, shown.signature, shown.is_looked_up) == ("method", "def total(self):", True)
     assert "Holds items" not in shown.docstring + shown.summary
 
 
@@ -57,29 +57,29 @@ def test_a_member_is_shown_with_its_own_lines_kind_and_signature(corpus):
 )
 def test_some_lines_of_a_chunk_are_called_like_what_they_declare(lines, name, kind):
     text = "def pay():\n    return 1\n\n\ndef refund():\n    return -1\n"
-    (shown,) = pieces_of_lines(make_corpus({"till.py": text}, merged=True), "till.py", *lines)
+    (shown,) = find_snippets_at_lines(make_corpus({"till.py": text}, merged=True), "till.py", *lines)
     assert (shown.name, shown.kind) == (name, kind)
 
 
 def test_related_code_says_how_it_belongs_to_its_result(corpus):
     related = {
-        "chunk_id": corpus.value("id", row_named(corpus, "Cart")),
+        "chunk_id": corpus.get_value("id", row_named(corpus, "Cart")),
         "relation": "caller",
         "related_to": "checkout",
         "depth": 1,
         "score": 0.4,
         "line": 3,
     }
-    (shown,) = related_pieces(corpus, [related])
-    assert shown.phrase == "`Cart` calls `checkout`"
+    (shown,) = build_related_snippets(corpus, [related])
+    assert shown.relation_phrase == "`Cart` calls `checkout`"
     assert shown.score == 0.4
 
 
 @pytest.mark.parametrize("relation", get_args(Relation))
 def test_every_relation_has_a_phrase_with_both_ends(relation):
     shown = piece(relation=relation, related_to="other_end", name="this_end")
-    assert "other_end" in shown.phrase
-    assert ("src/settings_0.py" if relation in ("imports", "imported_by") else "this_end") in shown.phrase
+    assert "other_end" in shown.relation_phrase
+    assert ("src/settings_0.py" if relation in ("imports", "imported_by") else "this_end") in shown.relation_phrase
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_every_relation_has_a_phrase_with_both_ends(relation):
     ],
 )
 def test_a_phrase_has_the_right_direction(relation, phrase):
-    assert piece(name="near", relation=relation, related_to="result").phrase == phrase
+    assert piece(name="near", relation=relation, related_to="result").relation_phrase == phrase
 
 
 def test_nothing_is_nothing(corpus):
-    assert result_pieces(corpus, []) == related_pieces(corpus, []) == []
+    assert build_result_snippets(corpus, []) == build_related_snippets(corpus, []) == []

@@ -20,28 +20,28 @@ def directory(tmp_path):
 
 def test_results_are_counted_over_processes(directory):
     first = SearchCounts(directory)
-    first.note([LOGIN, TOTAL])
+    first.record_keys([LOGIN, TOTAL])
     del first
     gc.collect()  # as at the end of a process
     second = SearchCounts(directory)
-    second.note([LOGIN])
-    assert second.read() == {LOGIN: 2, TOTAL: 1}
+    second.record_keys([LOGIN])
+    assert second.read_counts() == {LOGIN: 2, TOTAL: 1}
 
 
 def test_no_search_writes_a_line_of_its_own(directory):
     counts = SearchCounts(directory)
     for _ in range(5):
-        counts.note([LOGIN])
+        counts.record_keys([LOGIN])
     assert not list(directory.glob("returned*"))
 
 
 def test_the_file_stays_small_and_recent_searches_count(directory, monkeypatch):
-    monkeypatch.setattr(search_counts, "_LARGEST_BYTES", 2_000)
+    monkeypatch.setattr(search_counts, "_MAX_LOG_BYTES", 2_000)
     counts = SearchCounts(directory)
     for _ in range(400):
-        counts.note([LOGIN])
-    counts.note([TOTAL])
-    found = counts.read()
+        counts.record_keys([LOGIN])
+    counts.record_keys([TOTAL])
+    found = counts.read_counts()
     assert sum(file.stat().st_size for file in directory.iterdir()) < 6_000
     assert found[TOTAL] == 1
     assert 0 < found[LOGIN] < 400
@@ -49,7 +49,7 @@ def test_the_file_stays_small_and_recent_searches_count(directory, monkeypatch):
 
 def test_lines_that_are_none_count_nothing(directory):
     (directory / "returned.jsonl").write_text('{"a": 1}\n[["half\n[[1, 2, 3]]\n[["a.py", "f"]]\n')
-    assert SearchCounts(directory).read() == {("a.py", "f"): 1}
+    assert SearchCounts(directory).read_counts() == {("a.py", "f"): 1}
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the superuser may write anywhere")
@@ -58,8 +58,8 @@ def test_a_folder_that_cannot_be_written_counts_nothing(directory):
     try:
         counts = SearchCounts(directory)
         for _ in range(40):
-            counts.note([LOGIN])
-        assert counts.read() == {}
+            counts.record_keys([LOGIN])
+        assert counts.read_counts() == {}
     finally:
         directory.chmod(0o700)
 
@@ -67,7 +67,7 @@ def test_a_folder_that_cannot_be_written_counts_nothing(directory):
 def test_without_an_index_nothing_is_written(tmp_path):
     counts = SearchCounts(tmp_path / "none")
     for _ in range(40):
-        counts.note([LOGIN])
+        counts.record_keys([LOGIN])
     assert not (tmp_path / "none").exists()
 
 
@@ -75,5 +75,5 @@ def test_a_file_where_the_counts_should_be_counts_nothing(directory):
     (directory / "returned.jsonl").mkdir()
     counts = SearchCounts(directory)
     for _ in range(40):
-        counts.note([LOGIN])
-    assert counts.read() == {}
+        counts.record_keys([LOGIN])
+    assert counts.read_counts() == {}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.stores.spellings import SIMILAR, Spellings
+from coderag.stores.spellings import MIN_SIMILARITY, SpellingIndex
 
 WORDS = [
     "session",
@@ -23,7 +23,7 @@ WORDS = [
 
 @pytest.fixture(scope="module")
 def spellings():
-    return Spellings(WORDS)
+    return SpellingIndex(WORDS)
 
 
 def words(found):
@@ -42,11 +42,11 @@ def words(found):
     ],
 )
 def test_a_misspelt_word_leads_to_the_right_one(spellings, word, near):
-    assert words(spellings.similar(word))[0] == near
+    assert words(spellings.find_similar(word))[0] == near
 
 
 def test_the_nearest_comes_first_and_says_how_near_it_is(spellings):
-    assert [(near.word, round(near.quality, 2)) for near in spellings.similar("session")] == [
+    assert [(near.word, round(near.quality, 2)) for near in spellings.find_similar("session")] == [
         ("session", 1.0),
         ("sessions", 0.93),
     ]
@@ -54,8 +54,8 @@ def test_the_nearest_comes_first_and_says_how_near_it_is(spellings):
 
 @pytest.mark.parametrize("word", ["", "photosynthesis", "xyz"])
 def test_a_word_unlike_all_others_is_near_to_none(spellings, word):
-    assert spellings.similar(word) == []
-    assert spellings.longer(word) == []
+    assert spellings.find_similar(word) == []
+    assert spellings.find_expansions(word) == []
 
 
 @given(
@@ -66,8 +66,8 @@ def test_one_wrong_letter_is_found_as_by_comparing_all(vocabulary, data):
     right = data.draw(st.sampled_from(sorted(vocabulary)) if vocabulary else st.just("abcdefg"))
     place = data.draw(st.integers(0, len(right) - 1))
     wrong = right[:place] + "z" + right[place + 1 :]
-    expected = get_close_matches(wrong, sorted(vocabulary), n=1, cutoff=SIMILAR)
-    assert words(Spellings(vocabulary).similar(wrong))[:1] == expected
+    expected = get_close_matches(wrong, sorted(vocabulary), n=1, cutoff=MIN_SIMILARITY)
+    assert words(SpellingIndex(vocabulary).find_similar(wrong))[:1] == expected
 
 
 @pytest.mark.parametrize(
@@ -82,18 +82,18 @@ def test_one_wrong_letter_is_found_as_by_comparing_all(vocabulary, data):
     ],
 )
 def test_a_cut_off_or_abbreviated_word_leads_to_what_it_is_short_for(spellings, word, longer):
-    assert words(spellings.longer(word)) == longer
+    assert words(spellings.find_expansions(word)) == longer
 
 
 def test_a_beginning_is_surer_than_letters_in_order_and_less_sure_than_a_misspelling():
-    found = Spellings(["carxtotal", "carttotal"]).longer("cart")
+    found = SpellingIndex(["carxtotal", "carttotal"]).find_expansions("cart")
     assert words(found) == ["carttotal", "carxtotal"]
-    assert SIMILAR > found[0].quality > found[1].quality > 0
+    assert MIN_SIMILARITY > found[0].quality > found[1].quality > 0
 
 
 def test_no_words_are_near_to_anything():
-    assert Spellings([]).similar("session") == Spellings([]).longer("session") == []
+    assert SpellingIndex([]).find_similar("session") == SpellingIndex([]).find_expansions("session") == []
 
 
 def test_words_that_cannot_be_told_apart_from_their_ends_are_left_out():
-    assert words(Spellings(["se\0sion", "session"]).similar("sesion")) == ["session"]
+    assert words(SpellingIndex(["se\0sion", "session"]).find_similar("sesion")) == ["session"]

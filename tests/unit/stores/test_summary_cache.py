@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from coderag.errors import StoreError
-from coderag.stores.summary_cache import FILE_NAME, IMPORTED, SummaryCache, Written, maker_name
+from coderag.stores.summary_cache import FILE_NAME, IMPORTED_MAKER_PREFIX, SummaryCache, SummaryEntry, parse_maker_name
 
 
 @pytest.fixture
@@ -16,91 +16,91 @@ def cache(tmp_path):
 
 
 def test_nothing_is_there_and_no_file_is_made_before_something_is_stored(cache, tmp_path):
-    assert cache.latest(["a"]) == {}
-    assert cache.made_by("m", ["a"]) == set()
-    assert cache.failures("m", ["a"]) == {}
-    assert cache.seconds_a_piece("m") is None
+    assert cache.find_latest(["a"]) == {}
+    assert cache.find_subjects_by_maker("m", ["a"]) == set()
+    assert cache.find_failures("m", ["a"]) == {}
+    assert cache.estimate_seconds_per_summary("m") is None
     assert not cache.exists
     assert not (tmp_path / "cache").exists()
 
 
 def test_a_sentence_is_there_for_another_process(cache, tmp_path):
-    cache.put("m", [Written("a", "Does a."), Written("b", "Does b.")])
+    cache.put("m", [SummaryEntry("a", "Does a."), SummaryEntry("b", "Does b.")])
     with SummaryCache(tmp_path / "cache") as other:
-        assert other.latest(["b", "c", "a"]) == {"a": "Does a.", "b": "Does b."}
+        assert other.find_latest(["b", "c", "a"]) == {"a": "Does a.", "b": "Does b."}
 
 
 def test_thousands_of_subjects_are_looked_up_at_once(cache):
-    cache.put("m", [Written(str(number), f"Does {number}.") for number in range(2_500)])
-    assert len(cache.latest(map(str, range(5_000)))) == 2_500
+    cache.put("m", [SummaryEntry(str(number), f"Does {number}.") for number in range(2_500)])
+    assert len(cache.find_latest(map(str, range(5_000)))) == 2_500
 
 
 def test_the_last_sentence_of_several_makers_holds(cache):
-    cache.put("first", [Written("a", "One.")])
-    cache.put("second", [Written("a", "Two.")])
-    assert cache.latest(["a"]) == {"a": "Two."}
-    assert cache.makers(["a"]) == {"a": "second"}
-    cache.prefer("first", ["a"])
-    assert cache.latest(["a"]) == {"a": "One."}
+    cache.put("first", [SummaryEntry("a", "One.")])
+    cache.put("second", [SummaryEntry("a", "Two.")])
+    assert cache.find_latest(["a"]) == {"a": "Two."}
+    assert cache.find_makers(["a"]) == {"a": "second"}
+    cache.prefer_maker("first", ["a"])
+    assert cache.find_latest(["a"]) == {"a": "One."}
 
 
 def test_a_maker_has_written_what_it_wrote_or_what_was_imported(cache):
-    cache.put("m", [Written("a", "One.")])
-    cache.put(f"{IMPORTED}somebody", [Written("b", "Two.")])
-    cache.put("other", [Written("c", "Three.")])
-    assert cache.made_by("m", ["a", "b", "c"]) == {"a", "b"}
+    cache.put("m", [SummaryEntry("a", "One.")])
+    cache.put(f"{IMPORTED_MAKER_PREFIX}somebody", [SummaryEntry("b", "Two.")])
+    cache.put("other", [SummaryEntry("c", "Three.")])
+    assert cache.find_subjects_by_maker("m", ["a", "b", "c"]) == {"a", "b"}
 
 
 def test_failures_are_counted_until_a_sentence_comes(cache):
-    cache.fail("m", {"a": "slow", "b": "refused"})
-    cache.fail("m", {"a": "slower"})
-    found = cache.failures("m", ["a", "b", "c"])
+    cache.record_failures("m", {"a": "slow", "b": "refused"})
+    cache.record_failures("m", {"a": "slower"})
+    found = cache.find_failures("m", ["a", "b", "c"])
     assert {subject: (one.message, one.attempts) for subject, one in found.items()} == {
         "a": ("slower", 2),
         "b": ("refused", 1),
     }
-    assert cache.failures("other", ["a"]) == {}
-    cache.put("m", [Written("a", "One.")])
-    assert cache.failures("m", ["a", "b"]).keys() == {"b"}
+    assert cache.find_failures("other", ["a"]) == {}
+    cache.put("m", [SummaryEntry("a", "One.")])
+    assert cache.find_failures("m", ["a", "b"]).keys() == {"b"}
 
 
 def test_the_speed_of_the_last_run_is_kept(cache):
-    cache.note_speed("m", 10, 50.0)
-    cache.note_speed("m", 10, 20.0)
-    assert cache.seconds_a_piece("m") == 2.0
+    cache.record_speed("m", 10, 50.0)
+    cache.record_speed("m", 10, 20.0)
+    assert cache.estimate_seconds_per_summary("m") == 2.0
 
 
 def test_several_threads_write_at_once(cache, tmp_path):
     def write(thread):
         with SummaryCache(tmp_path / "cache") as own:
             for number in range(20):
-                own.put("m", [Written(f"{thread}-{number}", "Done.")])
+                own.put("m", [SummaryEntry(f"{thread}-{number}", "Done.")])
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(cache.latest(f"{thread}-{number}" for thread in range(4) for number in range(20))) == 80
+    assert len(cache.find_latest(f"{thread}-{number}" for thread in range(4) for number in range(20))) == 80
 
 
 def test_a_damaged_file_is_an_error_that_says_what_to_do(cache, tmp_path):
-    cache.put("m", [Written("a", "One.")])
+    cache.put("m", [SummaryEntry("a", "One.")])
     cache.close()
     (tmp_path / "cache" / FILE_NAME).write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match="Cannot read") as caught:
-        cache.latest(["a"])
+        cache.find_latest(["a"])
     assert "move it away" in caught.value.hint
     with pytest.raises(StoreError, match="Cannot write"):
-        cache.put("m", [Written("a", "One.")])
+        cache.put("m", [SummaryEntry("a", "One.")])
 
 
 def test_nothing_of_a_batch_is_stored_when_a_part_cannot_be(cache):
     with pytest.raises((StoreError, sqlite3.Error)):
-        cache.put("m", [Written("a", "One."), Written("b", None)])
-    assert cache.latest(["a", "b"]) == {}
+        cache.put("m", [SummaryEntry("a", "One."), SummaryEntry("b", None)])
+    assert cache.find_latest(["a", "b"]) == {}
 
 
 def test_the_name_of_a_maker_is_its_model():
-    assert maker_name("summarize-1-abc ollama/qwen") == "ollama/qwen"
-    assert maker_name(f"{IMPORTED}by hand") == "by hand"
+    assert parse_maker_name("summarize-1-abc ollama/qwen") == "ollama/qwen"
+    assert parse_maker_name(f"{IMPORTED_MAKER_PREFIX}by hand") == "by hand"

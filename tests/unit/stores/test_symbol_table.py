@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.stores.arrow import symbol_lists
-from coderag.stores.symbol_table import SymbolTable, fold, split_qualified
+from coderag.stores.arrow import to_symbol_list_array
+from coderag.stores.symbol_table import SymbolTable, fold_name, split_qualified
 
 
 def symbol(qualified_name, kind="function", line=1):
@@ -19,7 +19,7 @@ def symbol(qualified_name, kind="function", line=1):
 @pytest.fixture(scope="module")
 def table():
     return SymbolTable(
-        symbol_lists(
+        to_symbol_list_array(
             [
                 [symbol("Session", "class"), symbol("Session.login", "method", 3)],
                 [symbol("login"), symbol("max_size", "constant", 8)],
@@ -78,7 +78,7 @@ def test_a_suffix_of_the_scopes_is_enough(table, name):
 
 def test_a_file_that_is_named_like_one_of_its_classes_does_not_qualify_the_others():
     members = [symbol("Token.login", "method"), symbol("Session.login", "method", 9)]
-    assert found(SymbolTable(symbol_lists([members]), lambda _: ["net", "session"]), "Session.login") == [
+    assert found(SymbolTable(to_symbol_list_array([members]), lambda _: ["net", "session"]), "Session.login") == [
         ("Session.login", 1.0),
         ("Token.login", 0.8),
     ]
@@ -113,40 +113,42 @@ def test_a_match_knows_its_chunk_kind_and_lines(table):
 
 
 def test_the_kind_of_a_member_is_known(table):
-    assert table.kind_of(0, "Session.login") == "method"
-    assert table.kind_of(1, "Session.login") == ""
-    assert table.kind_of(0, "") == ""
+    assert table.find_kind(0, "Session.login") == "method"
+    assert table.find_kind(1, "Session.login") == ""
+    assert table.find_kind(0, "") == ""
 
 
 @pytest.mark.parametrize(("name", "near"), [("sesion", "Session"), ("Session.logn", "login"), ("maxsiz", "max_size")])
 def test_a_misspelt_name_is_near_to_the_right_one(table, name, near):
-    assert near in table.similar(name)
+    assert near in table.suggest_names(name)
 
 
 def test_beside_a_name_that_is_nearly_so_none_is_a_far_guess():
-    table = SymbolTable(symbol_lists([[symbol("set_art"), symbol("__setattr__"), symbol("start")]]), lambda _: ())
-    assert table.similar("set_artt") == ["set_art", "__setattr__"]
+    table = SymbolTable(
+        to_symbol_list_array([[symbol("set_art"), symbol("__setattr__"), symbol("start")]]), lambda _: ()
+    )
+    assert table.suggest_names("set_artt") == ["set_art", "__setattr__"]
 
 
 @pytest.mark.parametrize(("name", "near"), [("sess", "Session"), ("mxsz", "max_size"), ("Session.logi", "login")])
 def test_a_shortened_name_is_near_to_the_whole_one(table, name, near):
-    assert near in table.similar(name)
+    assert near in table.suggest_names(name)
 
 
 def test_how_near_a_name_is_is_known(table):
-    (near,) = table.near("Sesion")
+    (near,) = table.find_spellings("Sesion")
     assert near.word == "Session"
     assert 0.8 <= near.quality < 1
 
 
 @pytest.mark.parametrize("name", ["", "photosynthesis"])
 def test_a_name_unlike_all_others_is_near_to_none(table, name):
-    assert table.similar(name) == []
+    assert table.suggest_names(name) == []
 
 
 def test_the_table_counts_declarations(table):
     assert len(table) == 6
-    assert len(SymbolTable(symbol_lists([]), lambda _: [])) == 0
+    assert len(SymbolTable(to_symbol_list_array([]), lambda _: [])) == 0
 
 
 NAMES = st.text(st.sampled_from("abcXYZ_"), min_size=1, max_size=8).filter(lambda name: name.strip("_"))
@@ -154,7 +156,7 @@ NAMES = st.text(st.sampled_from("abcXYZ_"), min_size=1, max_size=8).filter(lambd
 
 @given(st.lists(NAMES, min_size=1, max_size=6, unique=True))
 def test_every_declared_name_is_found_with_certainty(names):
-    table = SymbolTable(symbol_lists([[symbol(name) for name in names]]), lambda _: [])
+    table = SymbolTable(to_symbol_list_array([[symbol(name) for name in names]]), lambda _: [])
     for name in names:
         assert [match.qualified_name for match in table.find(name)] == [name]
 
@@ -162,12 +164,12 @@ def test_every_declared_name_is_found_with_certainty(names):
 @given(NAMES, st.randoms())
 def test_folding_ignores_case_and_underscores(name, random):
     respelt = "_".join(random.choice([letter.upper(), letter.lower()]) for letter in name)
-    assert fold(respelt) == fold(name)
+    assert fold_name(respelt) == fold_name(name)
 
 
 def test_a_type_comes_before_what_is_implemented_for_it():
     implementations = [symbol("Lock", "impl", 5), symbol("Lock", "impl", 9)]
-    table = SymbolTable(symbol_lists([implementations, [symbol("Lock", "struct", 20)]]), lambda row: ())
+    table = SymbolTable(to_symbol_list_array([implementations, [symbol("Lock", "struct", 20)]]), lambda row: ())
     assert [(match.kind, match.quality) for match in table.find("Lock")] == [
         ("struct", 1.0),
         ("impl", 0.9),

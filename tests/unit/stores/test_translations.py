@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.stores.translations import translated
+from coderag.stores.translations import find_translations
 
 ENGLISH = ["docs/config/README.md", "README.md", "guide/en/intro.md", "site/faq.en.md"]
 
@@ -19,15 +19,15 @@ ENGLISH = ["docs/config/README.md", "README.md", "guide/en/intro.md", "site/faq.
     ],
 )
 def test_a_document_beside_the_same_one_in_english_is_its_translation(path):
-    assert translated([*ENGLISH, path]) == [len(ENGLISH)]
+    assert find_translations([*ENGLISH, path]) == [len(ENGLISH)]
 
 
 @pytest.mark.parametrize(
     "path", ["docs/zh-CN/only.md", "docs/go/config/README.md", "docs/guide.md", "README.rst", "de/other.md"]
 )
 def test_other_documents_are_none(path):
-    assert translated([*ENGLISH, path]) == []
+    assert find_translations([*ENGLISH, path]) == []
 
 
 def test_the_documents_themselves_are_none():
-    assert translated(ENGLISH) == []
+    assert find_translations(ENGLISH) == []

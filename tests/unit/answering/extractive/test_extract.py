@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from coderag.answering.extractive.extract import extract
 from coderag.schema.chunks import FileRecord
-from coderag.stores.pieces import result_pieces
+from coderag.stores.pieces import build_result_snippets
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, cited, extracted, places, state_of
 
@@ -55,7 +55,7 @@ def test_every_place_in_an_answer_is_cited_and_every_citation_is_in_it(chunked, 
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_cited_lines_are_those_of_the_file(shop, query):
-    cited = [lines for claim in extracted(shop, query).claims for lines in claim.cited]
+    cited = [lines for claim in extracted(shop, query).claims for lines in claim.cited_lines]
     assert cited
     for lines in cited:
         of_file = FILES[lines.path].split("\n")[lines.start_line - 1 : lines.end_line]
@@ -275,7 +275,7 @@ class TestNotFound:
     def test_says_what_is_not_in_the_index_and_why(self):
         context = make_context({"a.py": "def one():\n    return 1\n"})
         skipped = [FileRecord(f"data/{number}.bin", "skipped", reason="binary file") for number in range(3)]
-        context.corpus.snapshot.files().extend(skipped)
+        context.corpus.snapshot.read_files().extend(skipped)
         assert "- 3 files: binary file" in _of(context, "kubernetes deployment manifests")
         assert "`data/1.bin` (binary file)" in _of(context, "what does data/1.bin say about quantum flux")
         state = state_of(context, "what does data/1.bin say about quantum flux")
@@ -343,7 +343,7 @@ def test_fences_in_the_source_do_not_break_the_answer(fence):
 
 
 def _pieces(context, state):
-    return result_pieces(context.corpus, state["results"])
+    return build_result_snippets(context.corpus, state["results"])
 
 
 def _of(context, query, **given_values):

@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.answering.extractive.extract import extract
-from coderag.stores.pieces import result_pieces
+from coderag.stores.pieces import build_result_snippets
 from tests.support.corpora import make_context
 from tests.support.extracted import cited, extracted, places, state_of
 
@@ -93,6 +93,6 @@ def test_words_that_begin_no_literal_of_the_code_are_no_message(question):
 @pytest.mark.parametrize("evidence", ["weak", "not_found"])
 def test_what_a_message_makes_sure_is_not_said_to_be_weak(shop, evidence):
     state = {**state_of(shop, 'why do I get "refund of 1234 is not possible any more"'), "evidence": evidence}
-    draft = extract(shop, state, result_pieces(shop.corpus, state["results"]), [])
+    draft = extract(shop, state, build_result_snippets(shop.corpus, state["results"]), [])
     assert draft.text.startswith("The message is written in `shop/pay.py:15`")
     assert draft.shape == "explanation"

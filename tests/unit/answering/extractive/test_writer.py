@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from coderag.answering.draft import Lines
+from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.writer import (
     Writer,
     cell,
@@ -16,7 +16,7 @@ from coderag.answering.extractive.writer import (
     prose,
 )
 
-LINES = Lines("a.py", 3, 4, "x = 1\ny = 2")
+LINES = CitedLines("a.py", 3, 4, "x = 1\ny = 2")
 
 
 def spans(text):
@@ -31,13 +31,13 @@ def test_a_statement_has_the_lines_that_were_cited_for_it():
     writer.say(f"- it is so — {writer.cite(LINES)}")
     draft = writer.draft("explanation")
     assert draft.text == "nothing is cited here\n- it is so — `a.py:3-4`\n"
-    assert [(claim.text, list(claim.cited)) for claim in draft.claims] == [("it is so — `a.py:3-4`", [LINES])]
+    assert [(claim.text, list(claim.cited_lines)) for claim in draft.claims] == [("it is so — `a.py:3-4`", [LINES])]
 
 
 def test_lines_cited_twice_in_a_statement_are_cited_once():
     writer = Writer()
     writer.say(f"{writer.cite(LINES)} and {writer.cite(LINES)}")
-    assert writer.draft("explanation").claims[0].cited == (LINES,)
+    assert writer.draft("explanation").claims[0].cited_lines == (LINES,)
 
 
 @pytest.mark.parametrize("text", ["a", "a`b", "``", "`a`", "a\nb", "operator|", "[]T", "a  b", "\x1b[0m"])

@@ -217,4 +217,4 @@ def test_however_a_reply_is_cut_its_parts_are_the_same_and_nothing_of_it_is_lost
     assert units(*reply) == whole
     splitter = ClaimSplitter()
     fed = [*splitter.feed(reply), *splitter.close()]
-    assert "".join(unit.written for unit in fed) + splitter.pending == reply.replace("\r", "")
+    assert "".join(unit.markdown for unit in fed) + splitter.pending == reply.replace("\r", "")

@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.answering.generated.quantities import unfounded_number
+from coderag.answering.generated.quantities import find_unsupported_number
 
 CODE = "timeout = 30_000\nsize = 4 * 1024 * 1024\nmask = 1 << 20\nlimit = 2 ** 16\nratio = 0.25\nwait = 60 * 60\nflag = 0xFF\n"
 
@@ -41,7 +41,7 @@ CODE = "timeout = 30_000\nsize = 4 * 1024 * 1024\nmask = 1 << 20\nlimit = 2 ** 1
     ],
 )
 def test_a_number_that_the_code_has_in_any_unit_or_that_is_no_fact_is_founded(said):
-    assert unfounded_number(said, CODE) == ""
+    assert find_unsupported_number(said, CODE) == ""
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_number_that_the_code_has_in_any_unit_or_that_is_no_fact_is_founded(sa
     ],
 )
 def test_a_number_that_the_code_does_not_have_is_told(said, number):
-    assert unfounded_number(said, CODE) == number
+    assert find_unsupported_number(said, CODE) == number
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_number_that_the_code_does_not_have_is_told(said, number):
     ["0x" + "f" * 400, "9" * 400, "9 ** 9 ** 9 ** 9", "1024 ** 64 ** 64", "1 << 64 << 64 << 64", "10 * " * 400 + "1"],
 )
 def test_no_number_is_too_large(code):
-    assert unfounded_number("It is 77 or 7777.", code) == "77"
+    assert find_unsupported_number("It is 77 or 7777.", code) == "77"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coderag.answering.citations import CitationChecker
-from coderag.answering.generated.evidence_text import Evidence
+from coderag.answering.generated.evidence_text import NumberedEvidence
 from coderag.answering.generated.reply import ReplyChecker
 from coderag.answering.generated.verification import ClaimChecker
 from coderag.schema.chunks import FileRecord
@@ -24,7 +24,7 @@ def checker(tmp_path_factory) -> ClaimChecker:
         (root / "src").mkdir(exist_ok=True)
         (root / piece.path).write_text(piece.text, encoding="utf-8")
     records = [FileRecord(piece.path, "indexed", encoding="utf-8") for piece in PIECES]
-    evidence = [Evidence(piece, f"see https://known.example/page\n{piece.text}") for piece in PIECES]
+    evidence = [NumberedEvidence(piece, f"see https://known.example/page\n{piece.text}") for piece in PIECES]
     return ClaimChecker(evidence, CitationChecker(root, records), [piece.path for piece in PIECES])
 
 
@@ -96,13 +96,13 @@ def test_courtesy_is_left_out_and_is_no_claim(read, said):
 def test_citations_are_numbered_in_the_order_of_the_text(read):
     reply = read("Last is `short_3` [3]. First is `short_1` [1, 3].")
     assert reply.text == "Last is `short_3` [1]. First is `short_1` [2][1]."
-    assert reply.numbering.sources == "**Sources**\n\n- [1] `src/settings_3.py:1-2`\n- [2] `src/settings_1.py:1-2`"
+    assert reply.numbering.source_list == "**Sources**\n\n- [1] `src/settings_3.py:1-2`\n- [2] `src/settings_1.py:1-2`"
     assert [claim.citations for claim in reply.claims] == [[0], [1, 0]]
 
 
 def test_what_only_a_claim_that_was_left_out_cites_comes_behind_the_numbers_of_the_text(read):
     reply = read("It is `nothing` [2]. It is `short_3` [3].")
-    assert [one.path for one in reply.numbering.citations()] == ["src/settings_3.py", "src/settings_2.py"]
+    assert [one.path for one in reply.numbering.list_citations()] == ["src/settings_3.py", "src/settings_2.py"]
     assert [claim.citations for claim in reply.claims] == [[1], [0]]
 
 
@@ -110,7 +110,7 @@ def test_what_only_a_claim_that_was_left_out_cites_comes_behind_the_numbers_of_t
     "mark", ["[1-3]", "[1, 2; 3]", "[1][2] [3]", "【1】【2】【3】", "[^1][^2][^3]", "[1](#a)[2][3]"]
 )
 def test_all_ways_to_cite_are_read(read, mark):
-    assert read(f"All are `short_1`, `short_2`, `short_3` {mark}.").numbering.sources.count("\n- ") == 3
+    assert read(f"All are `short_1`, `short_2`, `short_3` {mark}.").numbering.source_list.count("\n- ") == 3
 
 
 # What was left out leaves nothing behind
@@ -252,7 +252,7 @@ THEIRS = "```mermaid\nflowchart TD\n  short_1 --> invented\n```"
 def test_a_diagram_of_the_model_is_replaced_by_ours_once(read):
     reply = read(f"It is `short_1` [1].\n\n{THEIRS}\n\nAgain:\n\n{THEIRS}", OURS)
     assert reply.text == f"It is `short_1` [1].\n\n{OURS}"
-    assert reply.draw() == ""
+    assert reply.append_diagram() == ""
 
 
 def test_a_diagram_of_the_model_is_left_out_if_there_is_none_of_ours(read):
@@ -337,7 +337,7 @@ def test_however_the_reply_comes_the_answer_is_the_same(checker, reply, size):
         made = ReplyChecker(checker, "", lambda: OURS)
         added = "".join(made.feed(piece) or "" for piece in pieces) + made.close()
         assert added == made.text
-        return made.text, made.claims, made.missing, made.numbering.citations()
+        return made.text, made.claims, made.missing, made.numbering.list_citations()
 
     whole = read([reply])
     assert read([reply[start : start + size] for start in range(0, len(reply), size)]) == whole

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from coderag.answering.citations import CitationChecker
-from coderag.answering.generated.evidence_text import Evidence
+from coderag.answering.generated.evidence_text import NumberedEvidence
 from coderag.answering.generated.statements import Statement
 from coderag.answering.generated.verification import ClaimChecker
 from coderag.schema.chunks import FileRecord
@@ -46,7 +46,7 @@ class Repository:
             for path, text in self.files.items()
         ]
         evidence = [
-            Evidence(
+            NumberedEvidence(
                 replace(EXAMPLE, path=path, name=names[path], start_line=1, end_line=text.count("\n"), text=text), ""
             )
             for path, text in self.files.items()
@@ -158,8 +158,10 @@ def test_a_claim_with_something_that_is_not_in_the_cited_lines_is_unsupported(re
 def test_a_claim_that_cites_nearly_everything_rests_on_nothing(repository):
     piece = replace(EXAMPLE, path="src/money.py", end_line=5, text=MONEY)
     records = [FileRecord("src/money.py", "indexed", encoding="utf-8")]
-    checker = ClaimChecker([Evidence(piece, "")] * 20, CitationChecker(repository.root, records), [])
-    assert checker.check(Statement("`round_up` rounds [1-20].")).reason == "it cites 20 pieces of evidence at once"
+    checker = ClaimChecker([NumberedEvidence(piece, "")] * 20, CitationChecker(repository.root, records), [])
+    assert (
+        checker.check_claim(Statement("`round_up` rounds [1-20].")).reason == "it cites 20 pieces of evidence at once"
+    )
 
 
 def test_an_invented_number_alone_is_no_citation(repository):
@@ -192,17 +194,17 @@ def test_brackets_in_code_are_no_citations(repository):
 def test_a_path_with_blanks_and_without_extension_is_one(repository, claim, status):
     text = "one\ntwo\n"
     repository.write("my docs/read me", text)
-    named = Evidence(replace(EXAMPLE, path="my docs/read me", name="read", end_line=2, text=text), "")
+    named = NumberedEvidence(replace(EXAMPLE, path="my docs/read me", name="read", end_line=2, text=text), "")
     records = [FileRecord("my docs/read me", "indexed", encoding="utf-8")]
     checker = ClaimChecker([named], CitationChecker(repository.root, records), ["my docs/read me"])
-    assert checker.check(Statement(claim)).status == status
+    assert checker.check_claim(Statement(claim)).status == status
 
 
 def test_a_place_in_an_import_is_known_by_its_words(repository):
     repository.write("src/other.py", "from src.money import round_up\nfrom auth import session\n")
     checker = ClaimChecker(
         [
-            Evidence(
+            NumberedEvidence(
                 replace(
                     EXAMPLE, path="src/other.py", name="src/other", end_line=2, text=repository.files["src/other.py"]
                 ),
@@ -212,7 +214,7 @@ def test_a_place_in_an_import_is_known_by_its_words(repository):
         CitationChecker(repository.root, [FileRecord("src/other.py", "indexed", encoding="utf-8")]),
         ["src/other.py", "src/money.py"],
     )
-    assert checker.check(Statement("It imports `src/money.py` [1].")).status == "verified"
+    assert checker.check_claim(Statement("It imports `src/money.py` [1].")).status == "verified"
 
 
 # What is on disk
@@ -236,7 +238,7 @@ def test_lines_that_moved_are_cited_where_they_are(repository):
     repository.write("src/money.py", "# new\n\n" + MONEY)
     checker = repository.checker()
     assert checker.check(Statement("`round_up` rounds, see src/money.py:6 [2].")).status == "verified"
-    assert (checker.citation(2).start_line, checker.citation(2).moved_from) == (3, 1)
+    assert (checker.check_citation(2).start_line, checker.check_citation(2).moved_from) == (3, 1)
 
 
 # Blocks of code

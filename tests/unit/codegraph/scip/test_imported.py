@@ -4,7 +4,7 @@ import pytest
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
 from coderag.codegraph.scip.importing import import_edges
 from coderag.errors import StoreError
-from coderag.stores.graph_tables import edge_schema
+from coderag.stores.graph_tables import build_edge_schema
 from tests.support.graph_tables import make_tables
 from tests.support.scip_index import DEFINITION, ScipDocument, ScipIndex, symbol
 
@@ -81,14 +81,14 @@ def test_imported_edges_take_the_place_of_linked_ones(imported):
         ("main", "tests", "Child", 9, "scope", 0.5),
         ("late", "calls", "main", 2, "scope", 0.5),  # of a file that the index does not cover
     ]
-    assert applied.edges.schema == edge_schema()
+    assert applied.edges.schema == build_edge_schema()
     assert (applied.stale, applied.lost) == ((), 0)
 
 
 def test_to_apply_them_twice_changes_nothing(imported):
     tables = tables_of()
     once = apply_edges(tables, imported, HASHES).edges
-    assert apply_edges(tables._replace(edges=once), imported, HASHES).edges.to_pylist() == once.to_pylist()
+    assert apply_edges(tables._replace_table(edges=once), imported, HASHES).edges.to_pylist() == once.to_pylist()
 
 
 def test_a_file_that_changed_has_its_linked_edges_and_is_told(imported):

@@ -5,7 +5,7 @@ from coderag.codegraph.scip.importing import import_edges
 from coderag.errors import InvalidQueryError, StoreError
 from coderag.schema.facts import Base, Definition, FileFacts, Import, Reference
 from coderag.stores.facts_bytes import pack_facts
-from coderag.stores.graph_tables import facts_schema
+from coderag.stores.graph_tables import build_facts_schema
 from tests.support.graph_tables import make_tables
 from tests.support.scip_index import DEFINITION, IMPORT, ScipDocument, ScipIndex, message, symbol
 
@@ -123,7 +123,7 @@ def facts_table(facts):
         interface, body, digest = pack_facts(one)
         common = {"language": one.language, "role": "source", "lines": 20, "consulted": [], "names": []}
         rows.append({"path": path, "interface": interface, "body": body, "digest": digest, **common})
-    return pa.Table.from_pylist(rows, facts_schema())
+    return pa.Table.from_pylist(rows, build_facts_schema())
 
 
 @pytest.fixture

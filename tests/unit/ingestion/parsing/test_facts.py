@@ -61,7 +61,7 @@ def _facts(text: str, language: str) -> FileFacts:
     body = unpack_body(packed.body)
     return FileFacts(
         interface.language, interface.package, interface.definitions, interface.imports, interface.bases,
-        interface.bindings, body.bindings, body.references(), body.mentions, interface.settings,
+        interface.bindings, body.bindings, body.build_references(), body.mentions, interface.settings,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from coderag.ingestion.summaries.asking import Guard, SentenceWriter
 from coderag.ingestion.summaries.subjects import Piece
 from coderag.models.llms.scripted import ScriptedModel
 from coderag.prompting import PACKAGED
-from coderag.stores.summary_cache import Written
+from coderag.stores.summary_cache import SummaryEntry
 from tests.support.summaries import sentence_on, write_sentences
 
 
@@ -67,7 +67,9 @@ def test_sentences_carry_their_share_of_the_tokens():
     one = writer(model)
     outcome = asyncio.run(one.write(one.batch([piece(1), piece(2)])))
     share = outcome.input_tokens // 2, outcome.output_tokens // 2
-    assert outcome.written == [Written(f"s{number}", sentence_on(f"function f{number}"), *share) for number in (1, 2)]
+    assert outcome.written == [
+        SummaryEntry(f"s{number}", sentence_on(f"function f{number}"), *share) for number in (1, 2)
+    ]
 
 
 def test_an_error_of_the_model_is_the_fault_of_all():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coderag.integrations.llama_index.bm25_retriever import LexicalRetriever
-from coderag.stores.lexical import bm25_weights
+from coderag.stores.lexical import compute_bm25_weights
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def test_the_retriever_returns_nothing_for_unknown_words_and_obeys_limit_and_mas
 
 
 def test_the_retriever_takes_other_weights_and_an_empty_index(snapshot, store, world):
-    names = bm25_weights(snapshot.counts().names)
+    names = compute_bm25_weights(snapshot.read_counts().names)
     assert LexicalRetriever(snapshot, index=names).retrieve("password")[0].node.text == "user password"
-    with store.writer() as writer:
+    with store.open_writer() as writer:
         writer.reset()
         empty = world.commit(writer, {})
     assert LexicalRetriever(empty).retrieve("password") == []

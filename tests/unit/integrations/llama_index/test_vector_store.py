@@ -13,7 +13,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from coderag.errors import IndexModelError, StoreError
-from coderag.integrations.llama_index.vector_store import ChunkVectorStore, filter_clause
+from coderag.integrations.llama_index.vector_store import ChunkVectorStore, build_filter_clause
 from coderag.stores import sql
 
 TREE = {
@@ -152,7 +152,7 @@ def test_conditions_nest(vectors, nodes):
     assert texts(ask(vectors, nodes, either, line_2)) == {"beta"}
     none_of = MetadataFilters(filters=[beta, gamma], condition=FilterCondition.NOT)
     assert texts(ask(vectors, nodes, none_of, line_2)) == {"epsilon"}
-    assert filter_clause(MetadataFilters(filters=[MetadataFilters(filters=[])])) is None
+    assert build_filter_clause(MetadataFilters(filters=[MetadataFilters(filters=[])])) is None
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_filters_that_make_no_sense_are_refused(vectors, nodes, parts):
 def test_a_filter_may_be_given_as_sql(vectors, nodes):
     query = VectorStoreQuery(query_embedding=nodes[0].embedding, similarity_top_k=9, node_ids=[nodes[1].node_id])
     assert texts(vectors.query(query, where="start_line = 2")) == {"beta"}
-    assert texts(vectors.query(query, where=sql.in_list("start_line", []))) == set()
+    assert texts(vectors.query(query, where=sql.build_in_filter("start_line", []))) == set()
     with pytest.raises(StoreError):
         vectors.query(query, where="start_line = ")
 
@@ -230,8 +230,8 @@ def test_a_generation_is_read_only_and_stays_what_it_was(store, world):
     world.write(store, {"z": ["later"]})
     vectors = ChunkVectorStore.from_snapshot(snapshot)
     assert {node.text for node in vectors.get_nodes()} == {text for members in TREE.values() for text in members}
-    query = VectorStoreQuery(query_embedding=snapshot.vectors()[1].tolist(), similarity_top_k=1)
-    assert vectors.query(query).ids == snapshot.chunks(["id"])["id"].to_pylist()[1:2]
+    query = VectorStoreQuery(query_embedding=snapshot.read_vectors()[1].tolist(), similarity_top_k=1)
+    assert vectors.query(query).ids == snapshot.read_chunks(["id"])["id"].to_pylist()[1:2]
     for change in (lambda: vectors.delete("it's.py"), vectors.clear, lambda: vectors.add([TextNode()])):
         with pytest.raises(StoreError, match="one generation"):
             change()
@@ -245,4 +245,4 @@ def test_a_missing_table_of_a_generation_is_reported(tmp_path):
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_that_compare_with_nothing_are_refused(value):
     with pytest.raises(ValueError, match="cannot be compared"):
-        sql.literal(value)
+        sql.quote_literal(value)
