@@ -26,12 +26,12 @@ from coderag.models.protocols import LanguageModel
 from coderag.models.providers import make_dense_model
 from coderag.models.redacting import without_secrets
 from coderag.question.places import parse_location_paths
-from coderag.retrieval.files_behind import source_paths
+from coderag.retrieval.context.shown_lines import merge_keys
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
-from coderag.retrieval.shown import merge_keys
-from coderag.retrieval.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
+from coderag.retrieval.source_paths import source_paths
+from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphNeighbour
@@ -43,7 +43,7 @@ from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.vocabulary import ContextFormat
 from coderag.stores.chat_memory import ChatMemory
 from coderag.stores.context_sessions import ContextSessions
-from coderag.stores.index_folder import find_index_folder
+from coderag.stores.index_locations import find_index_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
 from coderag.system.event_loop import run_anywhere
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from coderag.ingestion.indexer import Indexer
     from coderag.ingestion.summaries.results import EnrichProgress, EnrichReport
     from coderag.retrieval.explanation import Explanation
-    from coderag.retrieval.text_matches import TextMatches
+    from coderag.retrieval.text_search.text_matches import TextMatches
 
 Progress = Callable[[IndexProgress], None]
 
@@ -360,7 +360,7 @@ class CodeRAG:
         Raises:
             InvalidQueryError: A file is not in the index, is gone, or has no such lines.
         """
-        from coderag.retrieval.packing import pack_locations  # noqa: PLC0415  # only contexts need it
+        from coderag.retrieval.context.packing import pack_locations  # noqa: PLC0415  # only contexts need it
 
         budget = (
             check_range("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS) if token_budget is not None else None

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from coderag import CodeRAG
 from coderag.errors import IngestionError
-from coderag.retrieval.evidence import Calibration
+from coderag.retrieval.verdict.judgement import Calibration
 from coderag.schema.vocabulary import Evidence
 
 from .golden import load_golden

@@ -9,8 +9,8 @@ from typing import Final
 from coderag.answering.citations import CitationChecker
 from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.extract import extract
-from coderag.answering.generated.evidence_text import NumberedEvidence, number_evidence
-from coderag.answering.generated.generate import EmitText, generate_text
+from coderag.answering.generated.generator import EmitText, generate_text
+from coderag.answering.generated.numbered_evidence import NumberedEvidence, number_evidence
 from coderag.answering.generated.statements import replace_places
 from coderag.answering.shapes import shape_of
 from coderag.models.protocols import LanguageModel
@@ -18,7 +18,7 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerClaim, Citation
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import AnswerShape
-from coderag.stores.pieces import build_related_snippets, build_result_snippets, gather_snippets
+from coderag.stores.snippets import build_related_snippets, build_result_snippets, gather_snippets
 
 _CHANGED_NOTE: Final = " *(not verified: changed since it was indexed)*"
 

@@ -11,7 +11,7 @@ from coderag.answering.shapes import Ends, flow_ends
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 from coderag.text.mermaid import label
 
 _MAX_MEETING_DEPTH = 3  # calls from what leads to both ends to either

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coderag.schema.chunks import FileRecord
 from coderag.stores.disk import map_storage_errors, replace_file
-from coderag.stores.facts_bytes import PackedFacts
+from coderag.stores.facts_codec import PackedFacts
 from coderag.stores.graph_tables import GraphTables
 from coderag.system.gc_tuning import collector_paused
 from coderag.system.process_messages import Helpers

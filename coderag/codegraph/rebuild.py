@@ -9,7 +9,7 @@ from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
 from coderag.codegraph.staleness import Stale, stale_files
 from coderag.schema.chunks import FileRecord
 from coderag.schema.facts import FileFacts
-from coderag.stores.facts_bytes import PackedFacts, pack_facts, unpack_interface
+from coderag.stores.facts_codec import PackedFacts, pack_facts, unpack_interface
 from coderag.stores.graph_tables import GraphTables
 from coderag.system.process_messages import Helpers
 

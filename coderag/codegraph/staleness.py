@@ -11,7 +11,7 @@ from coderag.codegraph.interface_change import InterfaceChange, interface_change
 from coderag.codegraph.linking.overloads import bare
 from coderag.codegraph.linking.program import FactsRow, Program
 from coderag.schema.facts import Base, Definition
-from coderag.stores.facts_bytes import PackedFacts, unpack_interface
+from coderag.stores.facts_codec import PackedFacts, unpack_interface
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,13 +14,13 @@ from coderag.models.rerankers.providers import make_reranker
 from coderag.prompting import Prompts
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.chunks import FileRecord
-from coderag.stores.index_folder import find_prompts_folder
+from coderag.stores.index_locations import find_prompts_folder
 from coderag.stores.snapshot import Snapshot
 from coderag.text.path_masking import MaskedPaths, PathMask
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
-    from coderag.stores.overlaid import OverlaySnapshot
+    from coderag.stores.overlay import OverlaySnapshot
 
 _logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def build_overlay_context(base: QueryContext, snapshot: "OverlaySnapshot", graph
         graph: Its code graph.
     """
     from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
-    from coderag.stores.overlaid_corpus import OverlayCorpus  # noqa: PLC0415
+    from coderag.stores.overlay_corpus import OverlayCorpus  # noqa: PLC0415
 
     corpus = OverlayCorpus(snapshot, base.corpus)
     context = replace(base, corpus=corpus, graph=graph, neighbours=Neighbours(corpus, graph))

@@ -21,7 +21,7 @@ from coderag.models.dense import DenseModel
 from coderag.models.llms.chosen import LanguageModels
 from coderag.models.llms.providers import side_by_side
 from coderag.prompting import Prompts
-from coderag.stores.index_folder import find_prompts_folder
+from coderag.stores.index_locations import find_prompts_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
 from coderag.stores.summary_cache import SummaryCache

@@ -29,8 +29,8 @@ from coderag.text.path_masking import PathMask
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
-    from coderag.retrieval.exact import TextSearch
-    from coderag.stores.overlaid import OverlaySnapshot
+    from coderag.retrieval.text_search.search import TextSearch
+    from coderag.stores.overlay import OverlaySnapshot
     from coderag.stores.protocols import GraphBuilder, IndexSnapshot
 
 
@@ -321,7 +321,7 @@ class OpenIndex:
         )
 
     def _build_text_search(self, snapshot: "IndexSnapshot") -> "TextSearch":
-        from coderag.retrieval.exact import TextSearch  # noqa: PLC0415  # only `search_text` needs it
+        from coderag.retrieval.text_search.search import TextSearch  # noqa: PLC0415  # only `search_text` needs it
 
         return TextSearch(self._root, snapshot, max_file_bytes=self._settings.ingestion.max_file_bytes)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from coderag.engine.telemetry import NullTracer, QueryTracer
 from coderag.errors import StoreError
-from coderag.retrieval.files_behind import source_paths
 from coderag.retrieval.hits import build_hits
 from coderag.retrieval.query_context import QueryContext
+from coderag.retrieval.source_paths import source_paths
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
 from coderag.schema.records import to_answer

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from coderag.ingestion.workers.jobs import JobResult
     from coderag.ingestion.workers.vocabulary import Vocabulary
     from coderag.stores.content_cache import ContentCache
-    from coderag.stores.facts_bytes import PackedFacts
+    from coderag.stores.facts_codec import PackedFacts
 
     Embedder = tuple[Callable[[JobResult], EmbeddedChunks], Vocabulary]
 

@@ -11,7 +11,7 @@ from coderag.schema.records import to_record
 def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Assemble the context."""
     from coderag.codegraph.excerpt import graph_excerpt  # noqa: PLC0415  # a search ends before
-    from coderag.retrieval.packing import pack_context  # noqa: PLC0415
+    from coderag.retrieval.context.packing import pack_context  # noqa: PLC0415
 
     context = runtime.context
     with NodeTimer("budget") as step:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from coderag.nodes.trace import NodeTimer
-from coderag.retrieval.evidence import judge
-from coderag.retrieval.explaining import add_channel_ranks
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.retrieval.query_context import QueryRuntime
-from coderag.retrieval.ranking import narrow_to_kinds, rank_candidates
-from coderag.retrieval.reranking import rerank_results
+from coderag.retrieval.ranking.channel_ranks import add_channel_ranks
+from coderag.retrieval.ranking.ranker import narrow_to_kinds, rank_candidates
+from coderag.retrieval.ranking.reranking import rerank_results
+from coderag.retrieval.verdict.judgement import judge
 from coderag.schema.query import Candidate, QueryState, QueryUpdate
 
 _MIN_CONTEXT_CANDIDATES = 40  # ten results are often too small to fill a context

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from langgraph.runtime import Runtime
 
-from coderag.answering.chat.shown import build_cited_lines_answer, build_remark_answer, extend_to_declaration
+from coderag.answering.chat.cited_lines import build_cited_lines_answer, build_remark_answer, extend_to_declaration
 from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
 from coderag.answering.citations import CitationChecker
 from coderag.question.places import parse_location
-from coderag.retrieval.packing import pack_locations
+from coderag.retrieval.context.packing import pack_locations
 from coderag.schema.records import to_record
-from coderag.stores.pieces import find_snippets_at_lines
+from coderag.stores.snippets import find_snippets_at_lines
 
 
 def show(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:

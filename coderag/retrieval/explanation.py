@@ -9,7 +9,7 @@ from coderag.schema.query import Candidate, QueryOutput, RelatedChunk
 from coderag.schema.records import to_context
 from coderag.schema.vocabulary import Evidence, Intent
 from coderag.stores.corpus import Corpus
-from coderag.stores.pieces import Snippet, build_related_snippets, build_result_snippets
+from coderag.stores.snippets import Snippet, build_related_snippets, build_result_snippets
 
 
 @dataclass(frozen=True, slots=True)

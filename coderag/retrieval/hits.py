@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from coderag.schema.query import Candidate
 from coderag.schema.search import SearchHit
 from coderag.stores.corpus import Corpus
-from coderag.stores.pieces import build_result_snippets
+from coderag.stores.snippets import build_result_snippets
 
 
 def build_hits(corpus: Corpus, results: Sequence[Candidate]) -> list[SearchHit]:

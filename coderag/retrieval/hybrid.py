@@ -10,9 +10,9 @@ from coderag.config.sections import SearchSettings
 from coderag.retrieval.channels import Channel, find_symbols, score_channels, score_symbols
 from coderag.retrieval.filters import build_chunk_mask
 from coderag.retrieval.fusion import FusedScores, fuse_ranks, fuse_scores
+from coderag.retrieval.literal_names import literal_name_scores
 from coderag.retrieval.report_retrieval import fuse_report, report_channels
 from coderag.retrieval.shapes import shape_of
-from coderag.retrieval.written_names import literal_name_scores
 from coderag.schema.query import Analysis, Candidate, FilterValues
 from coderag.stores.corpus import Corpus
 from coderag.stores.path_index import split_question

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from coderag.retrieval.ranking.signals import compute_file_factors
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.shapes import REPORT, Scored
-from coderag.retrieval.signals import compute_file_factors
 from coderag.schema.query import Analysis, Candidate, ReportQuery
 from coderag.stores.corpus import Corpus
 

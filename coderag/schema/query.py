@@ -141,7 +141,7 @@ class Judgement(TypedDict):
 
     Attributes:
         confidence: Probability that the repository answers the question, were half of all questions answerable.
-        features: By name, see `coderag.retrieval.evidence.compute_features`.
+        features: By name, see `coderag.retrieval.verdict.judgement.compute_features`.
         not_indexed: Files that the question may be about and that are not in the index, as ``path: reason``.
     """
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from coderag.retrieval.text_matches import TextMatch, TextMatches
+from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry

@@ -14,7 +14,7 @@ from coderag.errors import (
     ModelAuthenticationError,
     ServiceError,
 )
-from coderag.retrieval.text_matches import DEFAULT_MAX_MATCHES
+from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.context import AssembledContext
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
@@ -26,7 +26,7 @@ from coderag.service.remote_graph import RemoteGraph
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
-    from coderag.retrieval.text_matches import TextMatches
+    from coderag.retrieval.text_search.text_matches import TextMatches
 
 UNSERVED: Final = (ServiceError, ConfigurationError, ModelAuthenticationError, IngestionError)
 """Errors of the service that may be its own: it cannot be reached or has too much to do, it may not open the folder, lacks a

@@ -19,7 +19,7 @@ from coderag.stores.lexical import DOCS_WEIGHT, NAMES_WEIGHT, LexicalIndex, comp
 from coderag.stores.overviews import unpack_overviews
 from coderag.stores.path_index import PathIndex
 from coderag.stores.protocols import IndexSnapshot
-from coderag.stores.spellings import SpellingIndex
+from coderag.stores.spelling_index import SpellingIndex
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 from coderag.stores.translations import find_translations
 from coderag.text.tokenizer import expand, path_terms, text_terms

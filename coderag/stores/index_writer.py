@@ -21,6 +21,7 @@ from coderag.stores.disk import create_index_directory, map_storage_errors, sync
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.generation_files import check_files, fingerprint_files
 from coderag.stores.graph_tables import GRAPH_TABLES, GraphTables
+from coderag.stores.lance_table import LanceTable
 from coderag.stores.lexical_files import remove_generation_arrays, write_generation_arrays
 from coderag.stores.pending_chunks import PendingChunks
 from coderag.stores.pointer import (
@@ -34,7 +35,6 @@ from coderag.stores.pointer import (
 )
 from coderag.stores.retention import compute_next_generation, find_unused_arrays, format_arrays_name, list_retained
 from coderag.stores.snapshot import Snapshot, build_table_path
-from coderag.stores.tables import LanceTable
 from coderag.stores.writer_lock import WriterLock
 from coderag.text.tokenizer import TOKENIZER_VERSION
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.schema.chunks import FileRecord
-from coderag.stores.facts_bytes import PackedFacts
+from coderag.stores.facts_codec import PackedFacts
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.graph_tables import GraphTables
 from coderag.stores.pointer import Pointer

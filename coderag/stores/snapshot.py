@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coderag.errors import StoreError
 from coderag.schema.chunks import FileRecord
-from coderag.stores import arrow, lexical_files, tables
+from coderag.stores import arrow, lance_table, lexical_files
 from coderag.stores.disk import map_storage_errors
 from coderag.stores.field_counts import FieldCounts
 from coderag.stores.generation_files import check_files
@@ -127,7 +127,7 @@ class Snapshot:
         if not len(self) or k <= 0 or not query.any():
             return []
         with self._map_read_errors("nearest chunks"):
-            return tables.find_nearest_rows(self._chunk_dataset, self._addresses, query, k, where)
+            return lance_table.find_nearest_rows(self._chunk_dataset, self._addresses, query, k, where)
 
     def read_graph(self) -> GraphTables:
         """Return the code graph without its facts; an empty one of a generation that was committed without."""
@@ -186,11 +186,11 @@ class Snapshot:
     def _open_table(self, name: str) -> "lance.LanceDataset":
         """Open a table whose files Lance can trust."""
         check_files(self._directory, self.pointer, subdirectory=f"lance/{name}.lance", check_checksums=True)
-        return tables.LanceTable(build_table_path(self._directory, name)).open(self.pointer.tables[name])
+        return lance_table.LanceTable(build_table_path(self._directory, name)).open(self.pointer.tables[name])
 
     @cached_property
     def _addresses(self) -> NDArray[np.uint64]:
-        return tables.read_row_addresses(self._chunk_dataset)
+        return lance_table.read_row_addresses(self._chunk_dataset)
 
     @cached_property
     def _metadata(self) -> "pa.Table":
@@ -200,7 +200,7 @@ class Snapshot:
     @cached_property
     def _vectors(self) -> FloatArray:
         with self._map_read_errors("the vectors"):
-            matrix = tables.scan_vectors(self._chunk_dataset, self.pointer.embedding.dimension)
+            matrix = lance_table.scan_vectors(self._chunk_dataset, self.pointer.embedding.dimension)
         matrix.setflags(write=False)
         return matrix
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.schema.chunks import SymbolRecord
-from coderag.stores.spellings import MIN_SIMILARITY, Spelling, SpellingIndex
+from coderag.stores.spelling_index import MIN_SIMILARITY, Spelling, SpellingIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from coderag.config.file_names import FILE_NAMES
 from coderag.config.index_origin import came_with_repository
 from coderag.config.repository_root import INDEX_FOLDER
-from coderag.stores.index_folder import find_index_folder
+from coderag.stores.index_locations import find_index_folder
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from coderag.config.sections import IngestionSettings, ServiceSettings, StorageSettings
 from coderag.errors import IndexLockedError, IndexNotFoundError, InvalidQueryError, ModelError
 from coderag.retrieval.explanation import ExplainedSnippet, Explanation
-from coderag.retrieval.text_matches import TextMatch, TextMatches
+from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 from coderag.schema.answers import Answer, AnswerEvent, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection, Omission
 from coderag.schema.index_plan import EmbeddingPlan, Estimate, Exclusion, FileTotals, IndexPlan

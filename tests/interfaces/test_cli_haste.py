@@ -9,7 +9,7 @@ import pytest
 from coderag.config.sections import IngestionSettings
 from coderag.config.settings import Settings
 from coderag.interfaces.cli import _haste
-from coderag.stores import no_pandas
+from coderag.stores import pandas_guard
 from coderag.system import gc_tuning
 
 
@@ -24,7 +24,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done in haste."""
     done: list[str] = []
     monkeypatch.setattr(gc_tuning, "collect_seldom", lambda: done.append("collector"))
-    monkeypatch.setattr(no_pandas, "avoid_pandas_import", lambda: done.append("pandas"))
+    monkeypatch.setattr(pandas_guard, "avoid_pandas_import", lambda: done.append("pandas"))
     return done
 
 
@@ -63,7 +63,7 @@ def test_the_collector_looks_seldom_and_not_at_the_end(monkeypatch: pytest.Monke
 def test_without_pandas_pyarrow_still_makes_frames_and_others_import_it() -> None:
     script = """
 import sys
-from coderag.stores.no_pandas import spare_pandas
+from coderag.stores.pandas_guard import spare_pandas
 spare_pandas()
 import lance, pyarrow as pa
 table = pa.table({"a": pa.array([1, None])})

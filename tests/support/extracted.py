@@ -7,7 +7,7 @@ from coderag.answering.draft import Draft
 from coderag.answering.extractive.extract import extract
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import build_related_snippets, build_result_snippets
+from coderag.stores.snippets import build_related_snippets, build_result_snippets
 from tests.support.graphs import run
 
 PLACE = re.compile(r"`([^`\n]+?):(\d+)(?:-(\d+))?`")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 
 BODY = "\n".join(
     [

@@ -8,7 +8,7 @@ from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
 from coderag.schema.chunks import FileRecord
-from coderag.stores.facts_bytes import PackedFacts
+from coderag.stores.facts_codec import PackedFacts
 from coderag.stores.graph_tables import GraphTables
 
 Program = Mapping[str, str]

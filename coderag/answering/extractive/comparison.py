@@ -22,7 +22,7 @@ from coderag.answering.extractive.writer import (
 from coderag.answering.shapes import Ends, compared
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 
 _MOST_NAMES, _MOST_ALL = 4, 8
 _DEPTH = 9  # bases of bases

@@ -22,7 +22,7 @@ from coderag.answering.extractive.writer import (
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import NAMED_BY_FILE
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 from coderag.stores.symbol_table import fold_name, split_qualified
 
 _LONGEST, _LONGEST_OF_SEVERAL = 30, 12  # lines of code

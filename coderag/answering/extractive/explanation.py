@@ -9,7 +9,7 @@ from coderag.answering.extractive.pieces import also, reason, relations, show, w
 from coderag.answering.extractive.writer import Writer, code, code_line, joined, kind_name, lines_of, shown_name
 from coderag.answering.shapes import asks_of_failure
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 
 _MAIN, _MOST_ALSO, _MOST_RELATIONS = 3, 5, 6
 _LONGEST, _LONGEST_OF_OTHERS = 30, 8  # lines of code

@@ -22,8 +22,8 @@ from coderag.answering.shapes import shape_of
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Analysis, QueryState
 from coderag.schema.vocabulary import AnswerShape
-from coderag.stores.pieces import Snippet, find_snippets_at_lines
-from coderag.stores.spellings import MIN_SIMILARITY
+from coderag.stores.snippets import Snippet, find_snippets_at_lines
+from coderag.stores.spelling_index import MIN_SIMILARITY
 
 _OPTION: Final = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*\w")
 _MOST_SAID = 2  # names of settings and options

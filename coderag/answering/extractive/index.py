@@ -18,7 +18,7 @@ from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuestion, ask_graph
 from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, EdgeRelation, Kind
 from coderag.stores.corpus import Corpus
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import query_terms, raw_tokens, text_terms
 
 CALLABLE: Final = frozenset({"function", "method", "macro"})

@@ -8,7 +8,7 @@ from coderag.answering.extractive.index import Index
 from coderag.answering.extractive.pieces import also
 from coderag.answering.extractive.writer import Writer, code, counted, joined, prose
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import content_words, query_terms
 
 _MOST_NEAR, _MOST_REASONS, _MOST_NAMES = 3, 4, 3

@@ -22,7 +22,7 @@ from coderag.answering.extractive.writer import (
 )
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import NAMED_BY_FILE, EdgeRelation
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 
 _LONGEST_DOCUMENTATION = 600  # characters
 _LONGEST_SECTION = 16  # lines of a document

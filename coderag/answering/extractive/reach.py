@@ -7,7 +7,7 @@ from typing import Final
 from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import CALLABLE, Call, Declared, Index
 from coderag.schema.query import QueryState
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import text_terms
 
 MOST_NODES: Final = 14

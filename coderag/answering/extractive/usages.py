@@ -30,7 +30,7 @@ from coderag.answering.extractive.writer import (
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, VALUES, Intent
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
 _MOST_UNSURE = 5

@@ -8,7 +8,7 @@ from typing import Final
 
 from coderag.answering.draft import CitedLines, Draft, DraftClaim
 from coderag.schema.vocabulary import NAMED_BY_FILE, AnswerShape
-from coderag.stores.pieces import Snippet
+from coderag.stores.snippets import Snippet
 from coderag.text.code_fences import fence_for
 
 _SPACES: Final = re.compile(r"\s+")

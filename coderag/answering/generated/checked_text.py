@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from coderag.answering.generated.claims import ReplyUnit
+from coderag.answering.generated.claim_splitter import ReplyUnit
 
 _MAX_LEVEL = 7  # below all levels of headings
 _LEFT_OUT_NOTE = "*(left out: not verified)*"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from coderag.answering.generated.citation_marks import CITATION_MARK, parse_mark
+from coderag.answering.generated.claim_checker import ClaimChecker
 from coderag.answering.generated.statements import INLINE_CODE, replace_places
-from coderag.answering.generated.verification import ClaimChecker
 from coderag.schema.answers import Citation
 
 _CODE_OR_CITATION = re.compile(

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from coderag.codegraph.linking.overloads import bare
 from coderag.schema.facts import MODULE_SCOPE, TEST, Base, Binding, Definition, FileFacts, Import
-from coderag.stores.facts_bytes import FactsBody, unpack_body, unpack_interface
+from coderag.stores.facts_codec import FactsBody, unpack_body, unpack_interface
 
 Made = TypeVar("Made")
 

@@ -9,7 +9,7 @@ import numpy as np
 from coderag.codegraph.scip.messages import DEFINITION, Document, Occurrence, descriptor_of
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.schema.facts import MODULE_SCOPE, Base, FileFacts, Reference
-from coderag.stores.facts_bytes import unpack_body, unpack_interface
+from coderag.stores.facts_codec import unpack_body, unpack_interface
 from coderag.stores.graph_tables import GraphTables
 
 Placed = TypeVar("Placed", Reference, Base)

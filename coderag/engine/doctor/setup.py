@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from coderag.config.settings import Settings
 from coderag.prompting import Prompts
-from coderag.stores.index_folder import find_index_folder, find_prompts_folder
+from coderag.stores.index_locations import find_index_folder, find_prompts_folder
 
 if TYPE_CHECKING:
     from coderag.stores.index_store import IndexStore

@@ -14,7 +14,7 @@ from coderag.ingestion.live.disk_files import DiskFiles, Status, status_of
 from coderag.ingestion.live.edits import Edits, Generation
 from coderag.models.dense import DenseModel
 from coderag.schema.chunks import FileRecord
-from coderag.stores.overlaid import FreshFile, OverlaySnapshot
+from coderag.stores.overlay import FreshFile, OverlaySnapshot
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
 from coderag.system.gc_tuning import collector_paused

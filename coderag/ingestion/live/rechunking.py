@@ -25,7 +25,7 @@ from coderag.ingestion.workers.vocabulary import Vocabulary
 from coderag.ingestion.workers.worker_pool import number_of_workers
 from coderag.models.dense import Batch, BatchVectors, DenseModel, ProviderDense
 from coderag.stores.content_cache import FILE_NAME, ContentCache
-from coderag.stores.overlaid import FreshChunks, FreshFile, FreshFiles
+from coderag.stores.overlay import FreshChunks, FreshFile, FreshFiles
 from coderag.stores.pointer import EmbeddingInfo
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache

@@ -25,7 +25,7 @@ from coderag.ingestion.parsing.text_facts import read_text_facts
 from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts
 from coderag.schema.facts import FileFacts
 from coderag.schema.vocabulary import ChunkStrategy
-from coderag.stores.facts_bytes import pack_facts
+from coderag.stores.facts_codec import pack_facts
 from coderag.system.gc_tuning import collector_paused
 
 MAX_TOKENS: Final = 800

@@ -11,7 +11,7 @@ from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.strategies import Strategy
 from coderag.schema.chunks import ChunkMetadata, module_of
-from coderag.stores.facts_bytes import PackedFacts
+from coderag.stores.facts_codec import PackedFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

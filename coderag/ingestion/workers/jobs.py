@@ -24,7 +24,7 @@ from coderag.ingestion.workers.term_counter import TermCounter
 from coderag.schema.chunks import FileRecord
 from coderag.stores.arrow import build_chunk_table
 from coderag.stores.content_cache import ContentCache
-from coderag.stores.facts_bytes import PackedFacts
+from coderag.stores.facts_codec import PackedFacts
 from coderag.stores.field_counts import FieldCounts
 from coderag.system.gc_tuning import collector_paused
 

@@ -11,7 +11,7 @@ import orjson
 
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, ParsedFile
 from coderag.schema.chunks import ChunkMetadata, SymbolRecord
-from coderag.stores.facts_bytes import PackedFacts, unpack_body, unpack_interface
+from coderag.stores.facts_codec import PackedFacts, unpack_body, unpack_interface
 
 NAMESPACE: Final = "parsed"
 """Where parsed files lie in the content cache."""

@@ -15,7 +15,7 @@ from typing import IO
 
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
 from coderag.ingestion.workers.messages import Errand, Fault
-from coderag.stores.no_pandas import avoid_pandas_import
+from coderag.stores.pandas_guard import avoid_pandas_import
 from coderag.system.process_memory import give_back
 from coderag.system.process_messages import read_message, write_message
 from coderag.text.token_counts import count_tokens

@@ -103,7 +103,7 @@ def _print_lines(talk: "Talk", path: str, cited_from: int, cited_to: int) -> Non
     from rich.syntax import Syntax
     from rich.text import Text
 
-    from coderag.answering.chat.shown import extend_to_declaration
+    from coderag.answering.chat.cited_lines import extend_to_declaration
 
     _, start_line, end_line = extend_to_declaration(talk.context.query.corpus, path, cited_from, cited_to)
     file = talk.rag.root / path

@@ -17,7 +17,7 @@ from prompt_toolkit.styles import Style
 from coderag.interfaces.cli._chat_completion import ChatCompleter
 from coderag.interfaces.cli._chat_threads import turns_text
 from coderag.interfaces.cli._streams import visible
-from coderag.stores.index_folder import find_index_folder
+from coderag.stores.index_locations import find_index_folder
 
 if TYPE_CHECKING:
     from coderag.interfaces.cli._chat_talk import Talk

@@ -32,6 +32,6 @@ def before_loading() -> None:
 def before_reading(settings: "Settings") -> None:
     """Prepare for an index that is read or written."""
     if _Process.is_own and not settings.ingestion.transformations:  # which may give pyarrow what is pandas'
-        from coderag.stores.no_pandas import avoid_pandas_import
+        from coderag.stores.pandas_guard import avoid_pandas_import
 
         avoid_pandas_import()

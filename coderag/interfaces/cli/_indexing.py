@@ -60,7 +60,7 @@ def _first_index(rag: "_app.Engine", output: Output) -> "IndexReport":
 
 
 def _note(rag: "CodeRAG") -> None:
-    from coderag.stores.index_folder import find_index_folder
+    from coderag.stores.index_locations import find_index_folder
     from coderag.workspace.registry import note_repository
 
     note_repository(rag.root, find_index_folder(rag.root, rag.settings.storage))

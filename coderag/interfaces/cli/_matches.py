@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from coderag.retrieval.text_matches import TextMatch, TextMatches
+    from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 
 _LONGEST_LINE = 240
 """Characters of a line shown around a match; minified code has lines of a megabyte."""

@@ -178,7 +178,7 @@ def _prompts_of(repo: Path | None) -> "Prompts":
     from coderag.config.settings import Settings
     from coderag.config.trust import is_trusted
     from coderag.prompting import Prompts
-    from coderag.stores.index_folder import find_prompts_folder
+    from coderag.stores.index_locations import find_prompts_folder
 
     root = existing_folder(find_root(repo))
     return Prompts(find_prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))

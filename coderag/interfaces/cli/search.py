@@ -22,12 +22,12 @@ from coderag.interfaces.cli._options import (
     read_query,
 )
 from coderag.interfaces.cli._streams import Output
-from coderag.retrieval.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES
+from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.interfaces.cli._app import Engine
-    from coderag.retrieval.text_matches import TextMatches
+    from coderag.retrieval.text_search.text_matches import TextMatches
     from coderag.schema.search import Filters
 
 TopKOption = Annotated[

@@ -7,7 +7,7 @@ from coderag.interfaces.mcp.cleaning import Cleaner, span
 from coderag.interfaces.mcp.places import advice, verdict_facts, verdict_line
 from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
-from coderag.retrieval.context_parts import format_relation
+from coderag.retrieval.context.parts import format_relation
 from coderag.schema.chunks import location_of
 from coderag.schema.context import AssembledContext, ContextItem, Omission
 

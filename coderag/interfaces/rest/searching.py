@@ -11,7 +11,7 @@ from coderag.interfaces.rest.replies import DefinitionReply, ForgottenReply, Sea
 from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import Work, WorkOf
 from coderag.retrieval.explanation import Explanation
-from coderag.retrieval.text_matches import TextMatches
+from coderag.retrieval.text_search.text_matches import TextMatches
 from coderag.schema.context import AssembledContext
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])

@@ -6,7 +6,7 @@ import pytest
 from coderag.answering.draft import CitedLines
 from coderag.answering.extractive.index import Declared, Index
 from coderag.answering.flow import Flow, FlowStep, _to_steps, draw_mermaid, format_mermaid
-from coderag.stores.pieces import build_related_snippets, build_result_snippets
+from coderag.stores.snippets import build_related_snippets, build_result_snippets
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, extracted, state_of
 

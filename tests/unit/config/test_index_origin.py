@@ -10,7 +10,7 @@ from coderag.config.index_origin import MARK, came_with_repository, claim, folde
 from coderag.config.settings import Settings
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.stores.disk import create_index_directory
-from coderag.stores.index_folder import find_index_folder, find_prompts_folder
+from coderag.stores.index_locations import find_index_folder, find_prompts_folder
 
 
 def git(root, *arguments) -> None:

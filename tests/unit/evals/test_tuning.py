@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from coderag.config.sections import WEIGHTED, SearchSettings
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.channels import CHANNEL_WEIGHTS
-from coderag.retrieval.signals import SIGNALS
+from coderag.retrieval.ranking.signals import SIGNALS
 from evals.golden import GoldenSet, Question, Target
 from evals.repository import Repository
 from evals.tuning import split, tune

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from coderag.errors import StoreError
+from coderag.stores.lance_table import LanceTable
 from coderag.stores.pointer import read_pointer
-from coderag.stores.tables import LanceTable
 
 TREE = {"src/a.py": ["def alpha beta", "alpha alpha gamma"], "src/b.py": ["beta delta"], "c.md": ["gamma words words"]}
 

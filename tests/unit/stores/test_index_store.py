@@ -27,7 +27,7 @@ from coderag.errors import (
     StoreError,
 )
 from coderag.schema.chunks import FileRecord
-from coderag.stores import index_writer, retention, tables
+from coderag.stores import index_writer, lance_table, retention
 from coderag.stores.arrow import build_node_table
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore
 from coderag.stores.pointer import read_pointer, write_pointer
@@ -637,7 +637,7 @@ def test_recently_replaced_generations_are_kept_up_to_a_number(store, world, mon
 
 
 def test_many_small_commits_are_compacted_and_stay_aligned(store, world, monkeypatch):
-    monkeypatch.setattr(tables, "MAX_SMALL_FRAGMENTS", 3)
+    monkeypatch.setattr(lance_table, "MAX_SMALL_FRAGMENTS", 3)
     tree: dict[str, list[str]] = {}
     for number in range(8):
         with store.open_writer() as writer:
@@ -736,7 +736,7 @@ def test_failing_to_clean_up_fails_nothing(store, world, monkeypatch, caplog):
     def fail(*_: object) -> None:
         raise StoreError("busy")
 
-    monkeypatch.setattr(tables.LanceTable, "delete_versions_except", fail)
+    monkeypatch.setattr(lance_table.LanceTable, "delete_versions_except", fail)
     world.check(world.write(store, TREE), TREE)
     assert "busy" in caplog.text
 

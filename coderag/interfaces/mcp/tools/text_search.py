@@ -9,7 +9,7 @@ from coderag.interfaces.mcp.replies import Part, Reply
 from coderag.interfaces.mcp.repositories import Opened
 
 if TYPE_CHECKING:
-    from coderag.retrieval.text_matches import TextMatch, TextMatches
+    from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 
 _MOST_UNREAD = 3
 

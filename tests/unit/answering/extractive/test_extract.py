@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from coderag.answering.extractive.extract import extract
 from coderag.schema.chunks import FileRecord
-from coderag.stores.pieces import build_result_snippets
+from coderag.stores.snippets import build_result_snippets
 from tests.support.corpora import make_context
 from tests.support.extracted import FILES, cited, extracted, places, state_of
 

@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.answering.extractive.extract import extract
-from coderag.stores.pieces import build_result_snippets
+from coderag.stores.snippets import build_result_snippets
 from tests.support.corpora import make_context
 from tests.support.extracted import cited, extracted, places, state_of
 

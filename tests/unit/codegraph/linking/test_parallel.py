@@ -14,7 +14,7 @@ from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.rebuild import _read_row
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_pool import WorkerPool
-from coderag.stores.facts_bytes import unpack_interface
+from coderag.stores.facts_codec import unpack_interface
 from coderag.system.process_messages import Helpers, pack_message, read_message
 from tests.support.programs import assert_same_graph, facts_of
 

@@ -4,7 +4,7 @@ import pytest
 from coderag.codegraph.scip.importing import import_edges
 from coderag.errors import InvalidQueryError, StoreError
 from coderag.schema.facts import Base, Definition, FileFacts, Import, Reference
-from coderag.stores.facts_bytes import pack_facts
+from coderag.stores.facts_codec import pack_facts
 from coderag.stores.graph_tables import build_facts_schema
 from tests.support.graph_tables import make_tables
 from tests.support.scip_index import DEFINITION, IMPORT, ScipDocument, ScipIndex, message, symbol

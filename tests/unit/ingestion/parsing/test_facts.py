@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import LANGUAGES
 from coderag.schema.facts import MODULE_SCOPE, Base, Binding, FileFacts, Import, Reference
-from coderag.stores.facts_bytes import unpack_body, unpack_interface
+from coderag.stores.facts_codec import unpack_body, unpack_interface
 
 _LONGEST_CHAIN = 200
 _SAMPLES = {

@@ -1,0 +1,85 @@
+"""Answers of a conversation that show what was cited, as it is, or say kindly why not."""
+
+from collections.abc import Iterator, Sequence
+
+from coderag.answering.chat.focus import declaration_at
+from coderag.answering.citations import CitationChecker
+from coderag.answering.draft import CitedLines
+from coderag.schema.answers import Answer, Citation
+from coderag.schema.chunks import SymbolRecord, location_of
+from coderag.schema.context import AssembledContext, ContextItem
+from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.stores.corpus import Corpus
+from coderag.stores.snippets import Snippet
+from coderag.text.code_fences import fence_for
+
+_MAX_WHOLE_DECLARATION_LINES = 80  # lines of a declaration that is shown whole where a part of it was cited
+
+
+def extend_to_declaration(corpus: Corpus, path: str, start_line: int, end_line: int) -> tuple[str, int, int]:
+    """Return the lines of the declaration that some lines are in, or those lines if it is long or ends before them."""
+    declared = declaration_at(corpus, path, start_line)
+    if declared is None or declared["kind"] in NAMED_BY_FILE or end_line > declared["end_line"]:
+        return path, start_line, end_line
+    if declared["end_line"] - declared["start_line"] >= _MAX_WHOLE_DECLARATION_LINES:
+        return path, start_line, end_line
+    return path, declared["start_line"], declared["end_line"]
+
+
+def build_cited_lines_answer(
+    corpus: Corpus, query: str, context: AssembledContext, snippets: Sequence[Snippet], checker: CitationChecker
+) -> Answer:
+    """Return the lines of a context as an answer.
+
+    Args:
+        corpus: The index.
+        query: As typed.
+        context: Made of the places.
+        pieces: All lines of the places as the index has them, to compare with the files on disk.
+        checker: Compares them.
+    """
+    citations = [
+        checker.check(CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text))
+        for snippet in snippets
+    ]
+    items = [item for section in context.sections for item in section.items]
+    blocks = [_format_item(item, declaration_at(corpus, item.path, item.start_line)) for item in items]
+    left_out = [
+        f"- `{location_of(omission.path, omission.start_line, omission.end_line)}` did not fit: `{omission.fetch}`"
+        for omission in context.omitted
+    ]
+    text = "\n\n".join([*blocks, *(["\n".join(left_out)] if left_out else []), *_format_warnings(citations)])
+    return _build_answer(query, f"{text}\n", citations)
+
+
+def build_remark_answer(query: str, remark: str) -> Answer:
+    """Return an answer that says why nothing can be shown."""
+    return _build_answer(query, f"{remark}\n", [])
+
+
+def _build_answer(query: str, text: str, citations: Sequence[Citation]) -> Answer:
+    return Answer(
+        query=query,
+        intent="find_definition",
+        text=text,
+        citations=citations,
+        verified=sum(citation.verified for citation in citations),
+        total=len(citations),
+        evidence="found" if citations else "not_found",
+        hits=[],
+        shape="definition" if citations else "not_found",
+    )
+
+
+def _format_item(item: ContextItem, declared: SymbolRecord | None) -> str:
+    fence = fence_for(item.text)
+    place = f"`{location_of(item.path, item.start_line, item.end_line)}`"
+    title = f"**`{declared['qualified_name']}`** ({declared['kind'].replace('_', ' ')}), " if declared else ""
+    heading = f"{title}{place}"
+    return f"{heading}\n\n{fence}{item.language}\n{item.text}\n{fence}"
+
+
+def _format_warnings(citations: Sequence[Citation]) -> Iterator[str]:
+    """Yield a sentence for each file that is not as it was indexed."""
+    for path, reason in {citation.path: citation.reason for citation in citations if citation.reason}.items():
+        yield f"*This is `{path}` as it was indexed: {reason}.*"

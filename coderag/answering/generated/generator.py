@@ -1,0 +1,121 @@
+"""An answer by a language model from numbered evidence: each claim is checked as soon as it is written."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from coderag.answering.citations import CitationChecker
+from coderag.answering.flow import draw_mermaid
+from coderag.answering.generated.claim_checker import ClaimChecker
+from coderag.answering.generated.masked_stream import unmask_stream
+from coderag.answering.generated.numbered_evidence import NumberedEvidence
+from coderag.answering.generated.reply_checker import ReplyChecker
+from coderag.models.protocols import LanguageModel
+from coderag.models.redaction import RedactingModel
+from coderag.retrieval.query_context import QueryContext
+from coderag.schema.answers import AnswerClaim, Citation
+from coderag.schema.prompts import CutOff, ModelPrompt
+from coderag.schema.query import QueryState
+from coderag.schema.vocabulary import AnswerShape
+
+_CUT_OFF_NOTE = "*The model's reply reached the limit of its length, `llm.max_output_tokens`, and ends here.*"
+
+EmitText = Callable[[Literal["draft", "text"], str], None]
+"""Takes what is written, as `coderag.schema.answers.AnswerEvent` has it; all that it gets as text, joined, is the answer's."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    """A checked answer of a language model.
+
+    Attributes:
+        answers: Whether any of its claims is in the text.
+        redacted: Number of secrets that the model was not shown.
+    """
+
+    text: str
+    claims: Sequence[AnswerClaim]
+    citations: Sequence[Citation]
+    missing: Sequence[str]
+    has_claims: bool
+    redacted: int
+
+
+async def generate_text(
+    model: LanguageModel,
+    context: QueryContext,
+    state: QueryState,
+    shape: AnswerShape,
+    evidence: Sequence[NumberedEvidence],
+    checker: CitationChecker,
+    emit: EmitText,
+) -> GeneratedText:
+    """Return the answer; what was checked is emitted as text, the words under way as drafts.
+
+    Args:
+        model: The language model.
+        context: Of the query.
+        state: Of the query.
+        shape: Of the answer.
+        evidence: At least one piece.
+        checker: Reads the cited lines from disk.
+        emit: Takes what is written.
+
+    Raises:
+        ModelError: The model failed.
+    """
+    snippets = [entry.snippet for entry in evidence]
+    evidence_text = "\n\n".join(entry.block for entry in evidence)
+    prompt = _build_prompt(context, state, shape, evidence_text)
+    redacted = model.redact_prompt(prompt)[1] if isinstance(model, RedactingModel) else 0
+
+    @cache
+    def diagram() -> str:
+        flow_chart = draw_mermaid(context, state, snippets) if shape == "flow" else ""
+        return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
+
+    reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, diagram)
+    is_cut_off = False
+    async for delta in _stream_reply(model, prompt, context):
+        if isinstance(delta, CutOff):
+            is_cut_off = True
+            break
+        added = reply.feed(delta)
+        if added is None:
+            emit("draft", delta)
+        else:
+            emit("text", added)
+            emit("draft", reply.pending)
+    emit("text", reply.close())
+    if reply.has_shown_claims:
+        emit("text", reply.append_diagram())
+        emit("text", reply.append(_CUT_OFF_NOTE if is_cut_off else ""))
+        emit("text", reply.append(reply.numbering.source_list))
+    return GeneratedText(
+        text=reply.text,
+        claims=reply.claims,
+        citations=reply.numbering.list_citations(),
+        missing=reply.missing,
+        has_claims=reply.has_shown_claims,
+        redacted=redacted,
+    )
+
+
+def _build_prompt(context: QueryContext, state: QueryState, shape: AnswerShape, evidence: str) -> ModelPrompt:
+    hide = context.masked_paths.hide if context.masked_paths else str
+    load, history = context.prompts.load, state.get("history", "")
+    return load("answer").render(
+        shape=load(f"answer_{shape}").render().user.strip(),
+        history=load("answer_history").render(history=hide(history)).user.strip() if history else "",
+        question=hide(state["query"]),
+        evidence=evidence,
+    )
+
+
+async def _stream_reply(model: LanguageModel, prompt: ModelPrompt, context: QueryContext) -> AsyncIterator[str]:
+    """Yield the reply in pieces, none of them empty but a `CutOff`, with the real names of masked paths."""
+    deltas = model.stream(prompt)
+    async for delta in unmask_stream(deltas, context.masked_paths) if context.masked_paths else deltas:
+        if delta or isinstance(delta, CutOff):
+            yield delta

@@ -1,0 +1,163 @@
+"""Pack results into a token budget: 60 % results, 30 % related code, 10 % a map of relations.
+
+What one section leaves goes to the others. How much is shown of each piece is chosen by value per token: all of it, an elided
+body, its signature, one line, or nothing. What was left out is listed with the call that fetches it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from coderag.question.places import format_fetch_command
+from coderag.retrieval.context.formats import WRITERS
+from coderag.retrieval.context.packable_snippets import PackableSnippet, build_packable_snippets
+from coderag.retrieval.context.parts import EVIDENCE_NOTES, ContextParts, truncate_question
+from coderag.retrieval.context.selection import ContextSelection
+from coderag.retrieval.context.shown_lines import ShownLines, build_shown_keys, merge_keys
+from coderag.schema.context import AssembledContext, ContextSection, Omission
+from coderag.schema.vocabulary import ContextFormat, Evidence, Intent
+from coderag.stores.snippets import Snippet
+from coderag.text.token_counts import estimate_tokens
+
+_EMPTY_SECTIONS: Final = tuple(ContextSection(name, (), 0) for name in ("primary", "related", "graph"))
+_LIST_LENGTHS: Final = (10, 5, 3, 1, 0)  # of what is not shown, tried in turn until the list fits
+_MAX_LIST_SHARE: Final = 0.06  # of the budget, at most, for that list
+
+TokenCounter = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """What a context is to be packed from.
+
+    Attributes:
+        results: Primary results, best first.
+        related: Related code, best first.
+        relations: Lines of the map, best first.
+        rarity: How telling each term of the question is, above 0.
+        token_budget: Size of the text, in tokens.
+        reserve: Further results, for what is left of the budget.
+        shown: Keys of what earlier contexts showed.
+        format: Of the text.
+    """
+
+    query: str
+    intent: Intent
+    evidence: Evidence
+    results: Sequence[Snippet]
+    related: Sequence[Snippet]
+    relations: Sequence[str]
+    term_idf: Mapping[str, float]
+    token_budget: int
+    reserve: Sequence[Snippet] = ()
+    shown: Sequence[str] = ()
+    format: ContextFormat = "markdown"
+
+
+def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> AssembledContext:
+    """Return the context for a question; its text never has more tokens than the budget.
+
+    Args:
+        request: What there is.
+        count_tokens: Returns the number of tokens of a text.
+
+    Raises:
+        InvalidQueryError: A key of what was shown is none.
+    """
+    writer, note, budget = WRITERS[request.format], EVIDENCE_NOTES[request.evidence], request.token_budget
+
+    def count_parts(context_parts: ContextParts) -> int:
+        return sum(map(count_tokens, writer.write(context_parts)))
+
+    shown_lines = ShownLines(request.shown)
+    packable, shown_before = build_packable_snippets(
+        request.results, request.reserve, request.related, request.term_idf, shown_lines
+    )
+    selection = ContextSelection(packable, request.relations, lambda item: count_tokens(writer.format_item(item)))
+    frame = ContextParts(truncate_question(request.query, lambda text: count_parts(ContextParts(text, note))), note)
+    overhead_tokens = count_parts(replace(frame, sections=_EMPTY_SECTIONS))
+    selection.fill(budget - overhead_tokens - int(budget * _MAX_LIST_SHARE))
+    listing, listed_tokens = _fit_longest_list(
+        _OmissionList(_build_omissions(selection.list_hidden(), count_tokens), shown_before),
+        frame,
+        count_parts,
+        int(budget * _MAX_LIST_SHARE),
+    )
+    selection.fill(budget - overhead_tokens - listed_tokens)
+    while True:
+        listing = replace(listing, omitted=_build_omissions(selection.list_hidden(), count_tokens))
+        context_parts = replace(listing.add_to_parts(frame), sections=selection.build_sections())
+        tokens = count_parts(context_parts)
+        if tokens <= budget:
+            break
+        if listing.limit:  # the list has become longer, or the frame alone is too large
+            listing = replace(listing, limit=0)
+        elif not selection.drop_least_valuable():
+            break
+    new_keys = (key for path, lines in selection.iter_source() for key in build_shown_keys(path, lines))
+    return AssembledContext(
+        query=request.query,
+        intent=request.intent,
+        text="".join(writer.write(context_parts)),
+        sections=context_parts.sections,
+        tokens=tokens,
+        token_budget=budget,
+        omitted=listing.omitted,
+        evidence=request.evidence,
+        format=request.format,
+        shown=merge_keys(request.shown, new_keys),
+        shown_before=[snippet.location for snippet in shown_before],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OmissionList:
+    """What is not shown: what was left out, and what was shown before; the first `most` of each are told."""
+
+    omitted: Sequence[Omission]
+    shown_before: Sequence[Snippet]
+    limit: int = 0
+
+    def add_to_parts(self, frame: ContextParts) -> ContextParts:
+        """Return the parts with the list; what takes more to tell than to show is only counted."""
+        listed = [
+            omission
+            for omission in self.omitted
+            if estimate_tokens(f"{omission.fetch}{omission.title}".encode()) < omission.tokens
+        ][: self.limit]
+        listed_before = [snippet.location for snippet in self.shown_before[: self.limit]]
+        return replace(
+            frame,
+            omitted=listed,
+            unlisted_omitted=len(self.omitted) - len(listed),
+            shown_before=listed_before,
+            unlisted_before=len(self.shown_before) - len(listed_before),
+        )
+
+
+def _fit_longest_list(
+    listing: _OmissionList, frame: ContextParts, count_parts: Callable[[ContextParts], int], max_tokens: int
+) -> tuple[_OmissionList, int]:
+    """Return the longest list that fits, and its tokens."""
+    frame_tokens = count_parts(frame)
+    for limit in _LIST_LENGTHS:
+        candidate = replace(listing, limit=limit)
+        tokens = count_parts(candidate.add_to_parts(frame)) - frame_tokens
+        if tokens <= max_tokens:
+            break
+    return candidate, max(tokens, 0)
+
+
+def _build_omissions(hidden: Sequence[PackableSnippet], count_tokens: TokenCounter) -> list[Omission]:
+    snippets = (packable.snippet for packable in hidden)
+    return [
+        Omission(
+            snippet.path,
+            snippet.start_line,
+            snippet.end_line,
+            snippet.name,
+            count_tokens(snippet.text),
+            format_fetch_command(snippet.path, snippet.start_line, snippet.end_line),
+        )
+        for snippet in snippets
+    ]

@@ -1,0 +1,69 @@
+"""Write an assembled context as XML: documents in tags, as models are used to read them.
+
+The text is well-formed whatever the repository has in it: source can neither close a tag nor the section that it is in.
+"""
+
+import re
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from coderag.retrieval.context.parts import SECTION_NAMES, ContextParts, item_attributes, to_single_line
+from coderag.schema.context import ContextItem
+
+_INVALID_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RESERVED_TAGS: Final = re.compile(
+    r"\]\]>|</?(?:context|note|results|related|relations|relation|document|left_out|omission|shown_before|place)\b",
+    re.IGNORECASE,
+)
+"""What may end the section around source, for a parser or for a model that reads it."""
+
+
+class XmlContextWriter:
+    """A tag for each section and, in it, for each piece of code."""
+
+    def format_item(self, item: ContextItem) -> str:
+        """Return one item."""
+        if not item.path:
+            return f"<relation>{_format_text(item.text)}</relation>\n"
+        tag = f"document{_format_attributes(item_attributes(item))}"
+        return f"<{tag}>\n{_format_source(item.text)}\n</document>\n" if item.text.strip() else f"<{tag}/>\n"
+
+    def write(self, parts: ContextParts) -> list[str]:
+        """Return the whole text, in parts."""
+        lines = [f"<context{_format_attributes({'question': parts.question})}>\n"]
+        if parts.note:
+            lines.append(f"<note>{_format_text(parts.note)}</note>\n")
+        for section in parts.sections:
+            name = SECTION_NAMES[section.name]
+            lines += [f"<{name}>\n", *map(self.format_item, section.items), f"</{name}>\n"]
+        if parts.omitted:
+            lines.append(f"<left_out{_format_attributes({'more': str(parts.unlisted_omitted or '')})}>\n")
+            lines += [
+                f"<omission{_format_attributes({'name': omission.title, 'tokens': str(omission.tokens), 'fetch': omission.fetch})}/>\n"
+                for omission in parts.omitted
+            ]
+            lines.append("</left_out>\n")
+        if parts.shown_before:
+            more = _format_attributes({"more": str(parts.unlisted_before or "")})
+            lines.append(f"<shown_before{more}>{_format_text(', '.join(parts.shown_before))}</shown_before>\n")
+        return [*lines, "</context>\n"]
+
+
+def _format_attributes(values: dict[str, str]) -> str:
+    return "".join(
+        f" {name}={quoteattr(_replace_invalid(to_single_line(value)))}" for name, value in values.items() if value
+    )
+
+
+def _format_source(text: str) -> str:
+    """Return source as it is, but escaped sign by sign where it has what looks like one of our tags."""
+    clean = _replace_invalid(text)
+    return escape(clean) if _RESERVED_TAGS.search(clean) else f"<![CDATA[{clean}]]>"
+
+
+def _format_text(text: str) -> str:
+    return escape(_replace_invalid(to_single_line(text)))
+
+
+def _replace_invalid(text: str) -> str:
+    return _INVALID_XML.sub("\ufffd", text)

@@ -1,0 +1,1 @@
+"""Ranking: signals over files, the choice of results, merging, model rerankers."""

@@ -1,0 +1,195 @@
+"""Rank candidates by the named signals and choose the results: which declarations, and how many of one file."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.config.sections import SearchSettings
+from coderag.retrieval.ranking.merging import POOL_FACTOR, merge_results
+from coderag.retrieval.ranking.signals import RankingQuery, score_files
+from coderag.retrieval.report_ranking import report_scores
+from coderag.retrieval.shapes import REPORT, Scored, Shape, shape_of
+from coderag.schema.query import Analysis, Candidate
+from coderag.stores.corpus import Corpus
+
+FloatArray = NDArray[np.float32]
+
+_MAX_COHERENCE_CHUNKS = 50
+_MIN_RESOLVED_CONFIDENCE = 0.5  # confidence from which the code graph's word is taken
+_RESOLVED_BONUS = 30.0  # what is known comes before what is alike, and what is nearer before what is better named
+_EXACT_LOOKUP_SCORE = 1.0  # the declaration of exactly the name that was asked for
+_EXACT_DECLARATION_BONUS = 0.5  # so much it counts more, lest a file that is only named like it come first
+# A context may show much of one file: what answers is often there, and its further results are the next best place.
+_CONTEXT_SAME_FILE_DECAY, _CONTEXT_MAX_PER_FILE_FACTOR = 0.85, 4
+_RESOLVED_SAME_FILE_DECAY = (
+    0.99  # for each further one of a file: of equally near ones, those of other files come first
+)
+
+
+KIND_FACTORS = {"module": 0.8}
+"""How far chunks step back within their file: imports have many of its words and explain none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates by their scores, from which results are chosen.
+
+    Attributes:
+        scored: Best first.
+        shares: What each signal added to each file's score.
+        shape: How results are chosen.
+        max_per_file: Results of one file in a list, at most.
+    """
+
+    corpus: Corpus
+    scored: list[Scored]
+    shares: dict[str, FloatArray]
+    shape: Shape
+    max_per_file: int
+
+    def select_results(self, top_k: int) -> list[Candidate]:
+        """Return a list of results, best first: few of one file."""
+        return self._select(self.shape, self.shape.max_per_file or self.max_per_file, top_k)
+
+    def select_for_context(self, top_k: int) -> list[Candidate]:
+        """Return what a context shows first: as many of one file as are good."""
+        max_per_file = self.shape.max_per_file or _CONTEXT_MAX_PER_FILE_FACTOR * self.max_per_file
+        decay = max(self.shape.same_file_decay, _CONTEXT_SAME_FILE_DECAY)
+        return self._select(replace(self.shape, same_file_decay=decay), max_per_file, top_k)
+
+    def _select(self, shape: Shape, max_per_file: int, top_k: int) -> list[Candidate]:
+        chosen = diversify_by_file(self.corpus, self.scored, shape, max_per_file, POOL_FACTOR * top_k)
+        pool = [entry.candidate for entry in self.scored[: POOL_FACTOR * top_k]]
+        merged = merge_results(self.corpus, chosen, pool, top_k)
+        return [_add_signals(self.corpus, result, self.shares) for result in merged]
+
+
+def rank_candidates(
+    corpus: Corpus, query: str, analysis: Analysis, candidates: Sequence[Candidate], settings: SearchSettings
+) -> Ranking:
+    """Return the ranking of candidates.
+
+    Args:
+        corpus: The open index.
+        query: The question as asked.
+        analysis: What it asks for.
+        candidates: From `retrieve` and from the look-up.
+        settings: Which signals are off, and how many results one file may have.
+    """
+    if not candidates:
+        return Ranking(corpus, [], {}, REPORT, settings.max_per_file)
+    if report := analysis["report"]:
+        shape = REPORT
+        scored, shares = report_scores(corpus, analysis, report, candidates, settings.disabled_signals)
+    else:
+        shape = shape_of(analysis["intent"])
+        scored, shares = _score_candidates(corpus, query, analysis, candidates, settings, shape)
+    return Ranking(corpus, scored, shares, shape, settings.max_per_file)
+
+
+def _score_candidates(
+    corpus: Corpus,
+    query: str,
+    analysis: Analysis,
+    candidates: Sequence[Candidate],
+    settings: SearchSettings,
+    shape: Shape,
+) -> tuple[list[Scored], dict[str, FloatArray]]:
+    """Return the candidates with their scores, best first, and what each signal added to each file's score."""
+    rows = [corpus.rows_by_id[candidate["chunk_id"]] for candidate in candidates]
+    ranking_query = RankingQuery.build(corpus, query, analysis, _find_best_lexical_rows(candidates, rows))
+    fused = np.zeros(corpus.n_files, np.float32)
+    np.maximum.at(fused, corpus.chunk_files[rows], [candidate["file_score"] for candidate in candidates])
+    by_file, shares = score_files(corpus, ranking_query, fused, settings.disabled_signals, settings.weights)
+    kinds = corpus.get_column("kind")
+    looked_up = np.array([candidate["channels"].get("lookup", 0.0) for candidate in candidates])
+    candidate_rows = zip(candidates, rows, strict=True)
+    own_scores = np.array([candidate["score"] * KIND_FACTORS.get(kinds[row], 1.0) for candidate, row in candidate_rows])
+    own_scores += looked_up + shape.chunk_scores(corpus, settings, rows)
+    if "definition" not in settings.disabled_signals:
+        own_scores += ranking_query.literal_scores[rows]
+        if shape.wants_definition:
+            own_scores += ranking_query.definition_scores[rows]
+            own_scores += np.where(looked_up >= _EXACT_LOOKUP_SCORE, _EXACT_DECLARATION_BONUS, 0)
+    files = corpus.chunk_files[rows]
+    own_scores *= shape.chunk_share * shares["factor"][files]
+    if not shape.wants_definition:  # the places asked for are known
+        own_scores += np.where(looked_up >= _MIN_RESOLVED_CONFIDENCE, _RESOLVED_BONUS * looked_up, 0)
+    totals = own_scores + (1 - shape.chunk_share) * by_file[files]
+    scored = [
+        Scored(total, own_score, row, candidate)
+        for total, own_score, row, candidate in zip(totals.tolist(), own_scores.tolist(), rows, candidates, strict=True)
+        if candidate["chunk_id"] != analysis["similar_to"]
+    ]
+    scored.sort(key=lambda entry: (-entry.score, entry.row))
+    return scored, shares
+
+
+def _find_best_lexical_rows(candidates: Sequence[Candidate], rows: Sequence[int]) -> list[int]:
+    scored_rows = [
+        (-candidate["channels"].get("lexical", 0.0), row)
+        for candidate, row in zip(candidates, rows, strict=True)
+        if candidate["channels"].get("lexical", 0.0) > 0
+    ]
+    return [row for _, row in sorted(scored_rows)[:_MAX_COHERENCE_CHUNKS]]
+
+
+def _is_resolved_answer(candidate: Candidate, shape: Shape) -> bool:
+    """Whether a candidate is one of the places asked for, and not only like them."""
+    return candidate["channels"].get("lookup", 0.0) >= _MIN_RESOLVED_CONFIDENCE and not shape.wants_definition
+
+
+def diversify_by_file(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_k: int) -> list[Candidate]:
+    """Return the best, where each further result of one file counts less and no file has more than `limit`.
+
+    What is known to be asked for is all there, however much of it one file has.
+    """
+    file_counts: Counter[int] = Counter()
+    seen_declarations: set[tuple[int, str, int]] = set()
+    decayed = []
+    for entry in scored:
+        row, candidate = entry.row, entry.candidate
+        file = int(corpus.chunk_files[row])
+        name = candidate["symbol"] or corpus.get_value("qualified_name", row)
+        line = candidate["start_line"] if "lookup" in candidate["channels"] else 0  # tells overloads apart
+        if (file, name, line) in seen_declarations:
+            continue  # a further part of a long declaration, or the same one found twice
+        seen_declarations.update(((file, name, line), (file, name, 0)))
+        is_resolved = _is_resolved_answer(candidate, shape)
+        if is_resolved or file_counts[file] < limit:
+            decayed_score = (
+                entry.score * _RESOLVED_SAME_FILE_DECAY ** file_counts[file]
+                if is_resolved
+                else entry.as_further(file_counts[file], shape.same_file_decay)
+            )
+            decayed.append((decayed_score, candidate))
+            file_counts[file] += 1
+    decayed.sort(key=lambda decayed_entry: -decayed_entry[0])
+    return [{**candidate, "score": score} for score, candidate in decayed[:top_k]]
+
+
+def _add_signals(corpus: Corpus, result: Candidate, shares: dict[str, FloatArray]) -> Candidate:
+    """Return the result with what each signal added to its score."""
+    row = corpus.rows_by_id[result["chunk_id"]]
+    file = corpus.chunk_files[row]
+    signals = {name: round(float(values[file]), 4) for name, values in shares.items() if values[file]}
+    return {**result, "signals": signals, "symbol": result["symbol"] or corpus.get_value("qualified_name", row)}
+
+
+def narrow_to_kinds(corpus: Corpus, results: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:
+    """Return the results, each with the lines of a declaration of one of the kinds, if any: chunks may hold several."""
+    return [_narrow_result(corpus, result, kinds) for result in results] if kinds else list(results)
+
+
+def _narrow_result(corpus: Corpus, result: Candidate, kinds: Sequence[str]) -> Candidate:
+    row = corpus.rows_by_id[result["chunk_id"]]
+    qualified_name = result["symbol"] or corpus.get_value("qualified_name", row)
+    members = [member for member in corpus.chunk_symbols[row] if member["kind"] in kinds]
+    if not members or any(member["qualified_name"] == qualified_name for member in members):
+        return result
+    best = members[0]
+    end_line = min(best["end_line"], int(corpus.end_lines[row]))
+    return {**result, "start_line": best["start_line"], "end_line": end_line, "symbol": best["qualified_name"]}

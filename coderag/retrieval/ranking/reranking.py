@@ -1,0 +1,54 @@
+"""The slot for model rerankers: a model's scores order the first results anew."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from coderag.models.protocols import Reranker
+from coderag.schema.query import Candidate
+from coderag.stores.corpus import Corpus
+from coderag.stores.snippets import Snippet, build_result_snippets
+from coderag.text.path_masking import MaskedPaths
+
+
+def rerank_results(
+    reranker: Reranker, corpus: Corpus, query: str, results: Sequence[Candidate], paths: MaskedPaths | None = None
+) -> tuple[list[Candidate], dict[str, Any]]:
+    """Return the results in the order of a model's scores, and what the trace is to tell.
+
+    The places' scores stay, so that they fall from the first result to the last; each result notes the model's own score as
+    the signal ``reranker``. Where the model gives none, all stays as it is.
+
+    Args:
+        reranker: The model.
+        corpus: The open index.
+        query: The question as asked.
+        results: Best first; those behind the first `Reranker.candidates` keep their places.
+        paths: How a model outside of this process sees paths; None shows them as they are.
+    """
+    leading, remaining = results[: reranker.candidates], results[reranker.candidates :]
+    details: dict[str, Any] = {"reranker": reranker.name, "reranked": 0}
+    if len(leading) < 2:
+        return list(results), details
+    masked = paths if reranker.remote else None
+    texts = [_format_text(snippet, masked) for snippet in build_result_snippets(corpus, leading)]
+    rescored = reranker.rerank(masked.hide(query) if masked else query, texts)
+    if rescored.scores is None:
+        return list(results), {**details, "order_stands": rescored.note}
+    scores = rescored.scores
+    order = sorted(range(len(leading)), key=lambda position: -scores[position])
+    ranked_scores = sorted((result["score"] for result in leading), reverse=True)
+    ordered: list[Candidate] = [
+        {
+            **leading[position],
+            "score": score,
+            "signals": {**leading[position]["signals"], "reranker": float(scores[position])},
+        }
+        for score, position in zip(ranked_scores, order, strict=True)
+    ]
+    return [*ordered, *remaining], {**details, "reranked": len(leading)}
+
+
+def _format_text(snippet: Snippet, paths: MaskedPaths | None) -> str:
+    """Return what the model reads of a result."""
+    path = paths.mask.mask(snippet.path) if paths else snippet.path
+    return f"{path}\n{snippet.text}"

@@ -1,0 +1,1 @@
+"""Search for exact text and regular expressions in the files on disk."""

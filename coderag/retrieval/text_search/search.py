@@ -1,0 +1,351 @@
+"""Find exact text and regular expressions in the indexed files as they are on disk now.
+
+The index says which files there are and what they declare; what stands in them is read anew, so that no match is stale.
+Reading all files takes about as long as finding out which of them need not be read. A file is decoded and searched only
+if its bytes have a text that a match must contain.
+"""
+
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, islice
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from coderag.errors import InvalidQueryError, RetrievalError
+from coderag.retrieval.filters import NO_FILTERS, build_path_matcher, check_values_present
+from coderag.retrieval.text_search.file_declarations import FileDeclarations, find_enclosing
+from coderag.retrieval.text_search.live_files import LiveFile, read_live_file
+from coderag.retrieval.text_search.text_matches import MAX_COUNTED_MATCHES, TextMatch, TextMatches, TextMode
+from coderag.retrieval.text_search.text_pattern import (
+    TextPattern,
+    compile_literal,
+    compile_regex,
+    compile_spaced_literal,
+    find_matches,
+    split_words,
+    starts_with_word,
+)
+from coderag.schema.chunks import FileRecord, SymbolRecord
+from coderag.schema.query import FilterValues
+from coderag.stores.protocols import IndexSnapshot
+
+MAX_QUERY_CHARS: Final = 100_000
+"""Characters of the text or pattern."""
+
+DEFAULT_TIMEOUT_S: Final = 10.0
+
+_ROLE_RANKS = {
+    role: rank for rank, role in enumerate(("source", "config", "docs", "example", "test", "generated", "vendored"))
+}
+_NON_CODE_KINDS = frozenset({"key", "rule", "section"})
+_PRE_NAME_PREFIXES = ("@", "#", "[", "//", "/*", "*", "--", '"""')
+"""What lines of a declaration begin with that stand before its name: decorators, attributes, comments."""
+
+_MAX_HEAD_LINES = 20
+"""Lines of a declaration in which its name is looked for; decorators may take some."""
+
+_MAX_DISTINCT_TEXTS = 8
+_MAX_RANKED_MATCHES = 10_000
+"""Matches up to which files with definitions come first; of more, nobody looks for one."""
+
+
+@dataclass(frozen=True)
+class _FileMatches:
+    """The matches of one file, as offsets into its text."""
+
+    file: LiveFile
+    text: str
+    spans: list[tuple[int, int]]
+    file_declarations: FileDeclarations
+
+    @cached_property
+    def declarations(self) -> list[SymbolRecord]:
+        """What the file declares; nothing if its lines are no longer those that were indexed."""
+        return [] if self.file.is_changed else self.file_declarations.get_declarations(self.file.record.path)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        return [0, *accumulate(map((1).__add__, map(len, self.text.split("\n"))))]
+
+    def find_line_number(self, offset: int) -> int:
+        """Return the 1-based line of an offset."""
+        return bisect_right(self.line_starts, offset)
+
+    def get_lines(self, first: int, last: int) -> list[str]:
+        """Return some lines, those that there are; both ends are included."""
+        first, last = max(first, 1), min(last, len(self.line_starts) - 1)
+        if last < first:
+            return []
+        return self.text[self.line_starts[first - 1] : self.line_starts[last] - 1].split("\n")
+
+    @cached_property
+    def defining_spans(self) -> frozenset[tuple[int, int]]:
+        """The matches that are at the name of a declaration."""
+        starts = [start for start, _ in self.spans]
+        ends = [_find_outer_words(text) for text in {self.text[start:end] for start, end in self.spans}]
+        spans = set()
+        for declaration in self.declarations:
+            name = declaration["name"]
+            if declaration["kind"] in _NON_CODE_KINDS or not name:
+                continue
+            if not self._has_match_in_head(starts, declaration["start_line"]):
+                continue
+            if (
+                name.isidentifier()
+                and len(ends) <= _MAX_DISTINCT_TEXTS
+                and not any(_can_overlap_name(*end, name) for end in ends)
+            ):
+                continue
+            start, end = self._find_name_span(declaration)
+            last = bisect_left(starts, end)
+            if start < end and last and self.spans[last - 1][1] > start:
+                spans.add(self.spans[last - 1])
+        return frozenset(spans)
+
+    def _has_match_in_head(self, starts: Sequence[int], line: int) -> bool:
+        """Whether a match is in the first lines of a declaration, in which its name is."""
+        if line >= len(self.line_starts):
+            return False
+        begin, end = (
+            self.line_starts[line - 1],
+            self.line_starts[min(line - 1 + _MAX_HEAD_LINES, len(self.line_starts) - 1)],
+        )
+        last = bisect_left(starts, end)
+        return last > 0 and self.spans[last - 1][1] > begin
+
+    def _find_name_span(self, declaration: SymbolRecord) -> tuple[int, int]:
+        """Return where the name of a declaration stands; an empty range if that is not seen."""
+        name = declaration["name"]
+        first = declaration["start_line"]
+        for line in range(first, min(declaration["end_line"] + 1, first + _MAX_HEAD_LINES, len(self.line_starts))):
+            start, end = self.line_starts[line - 1], self.line_starts[line]
+            if not self.text[start:end].lstrip().startswith(_PRE_NAME_PREFIXES):
+                position = _find_word(self.text, name, start, end)
+                return position, position + len(name) if position >= 0 else position
+        return -1, -1
+
+
+def _find_outer_words(text: str) -> tuple[str, str, str]:
+    """Return a text with its first and its last word."""
+    words = split_words(text) or [""]
+    return text, words[0], words[-1]
+
+
+def _can_overlap_name(text: str, first_word: str, last_word: str, name: str) -> bool:
+    """Whether a match may be at a name: it has all of it or a part, or ends in its beginning, or begins with its end."""
+    return name in text or text in name or name.startswith(last_word) or name.endswith(first_word)
+
+
+def _find_word(text: str, word: str, start: int, end: int) -> int:
+    """Return where a word stands that is no part of a longer one; -1 if nowhere."""
+    while (start := text.find(word, start, end)) >= 0:
+        if not (
+            starts_with_word(text[start - 1 : start])
+            or starts_with_word(text[start + len(word) : start + len(word) + 1])
+        ):
+            return start
+        start += 1
+    return -1
+
+
+class TextSearch:
+    """Searches the files of one generation.
+
+    Args:
+        root: Folder of the repository.
+        snapshot: The generation.
+        max_file_bytes: Larger files are not read.
+        time_limit_s: Seconds that one search may take.
+    """
+
+    def __init__(
+        self, root: Path, snapshot: IndexSnapshot, *, max_file_bytes: int, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        self._root = str(root)
+        self._snapshot = snapshot
+        self._max_file_bytes = max_file_bytes
+        self._timeout_s = timeout_s
+
+    @cached_property
+    def _records(self) -> list[FileRecord]:
+        records = [record for record in self._snapshot.read_files() if record.outcome == "indexed"]
+        return sorted(records, key=lambda record: (_rank_role(record), record.path))
+
+    @cached_property
+    def _file_declarations(self) -> FileDeclarations:
+        return FileDeclarations(self._snapshot)
+
+    def find(
+        self,
+        text: str,
+        mode: TextMode,
+        *,
+        ignore_case: bool = False,
+        filters: FilterValues = NO_FILTERS,
+        limit: int,
+        context_lines: int = 0,
+    ) -> TextMatches:
+        """Return where a text or a regular expression stands.
+
+        Args:
+            text: The text or the pattern.
+            mode: Which of them it is.
+            ignore_case: Whether ``a`` is ``A`` as well.
+            filters: Which files; of kinds and complexity, which declarations around a match.
+            limit: Number of matches, at most; all are counted.
+            context_lines: Lines around each match.
+
+        Raises:
+            InvalidQueryError: The text is empty or too long, the pattern is none, or nothing indexed has a filter's value.
+            RetrievalError: It takes too long.
+        """
+        if not text.strip("\r\n"):
+            raise InvalidQueryError("there is no text to search for")
+        if len(text) > MAX_QUERY_CHARS:
+            raise InvalidQueryError(f"the text has {len(text):,} characters; {MAX_QUERY_CHARS:,} are the most")
+        records = self._filter_records(filters)
+        pattern = (compile_literal if mode == "exact" else compile_regex)(text, ignore_case=ignore_case)
+        matching_files, unread, complete = self._search_records(records, pattern, filters)
+        spaced_pattern = None
+        if not matching_files and mode == "exact":
+            spaced_pattern = compile_spaced_literal(text, ignore_case=ignore_case)
+        if spaced_pattern:
+            matching_files, unread, complete = self._search_records(records, spaced_pattern, filters)
+        total = sum(len(file_matches.spans) for file_matches in matching_files)
+        if total <= _MAX_RANKED_MATCHES:
+            matching_files.sort(
+                key=lambda file_matches: (_rank_role(file_matches.file.record), not file_matches.defining_spans)
+            )
+        return TextMatches(
+            query=text,
+            mode=mode,
+            matches=list(_iter_matches(matching_files, limit, context_lines)),
+            total=total,
+            files={file_matches.file.record.path: len(file_matches.spans) for file_matches in matching_files},
+            complete=complete,
+            whitespace_ignored=bool(spaced_pattern and matching_files),
+            stale=[file_matches.file.record.path for file_matches in matching_files if file_matches.file.is_changed],
+            unread=unread,
+        )
+
+    def _filter_records(self, filters: FilterValues) -> list[FileRecord]:
+        """Return the files that filters leave."""
+        records = self._records
+        for name, wanted in (("language", filters["languages"]), ("role", filters["roles"])):
+            if wanted:
+                check_values_present(name, wanted, {getattr(record, name) for record in self._records})
+                records = [record for record in records if getattr(record, name) in wanted]
+        if filters["paths"]:
+            matches = build_path_matcher(tuple(filters["paths"]))
+            records = [record for record in records if matches(record.path)]
+        if (changed := filters.get("changed")) is not None:
+            changed_paths = frozenset(changed)
+            records = [record for record in records if record.path in changed_paths]
+        return records
+
+    def _search_records(
+        self, records: Sequence[FileRecord], pattern: TextPattern, filters: FilterValues
+    ) -> tuple[list[_FileMatches], list[tuple[str, str]], bool]:
+        """Return the files with matches, those that could not be read with the reason, and whether all were counted."""
+        deadline = time.monotonic() + self._timeout_s
+        matching_files: list[_FileMatches] = []
+        unread: list[tuple[str, str]] = []
+        remaining = MAX_COUNTED_MATCHES
+        for record in records:
+            try:
+                file = read_live_file(self._root, record, self._max_file_bytes)
+            except OSError as error:
+                unread.append((record.path, (error.strerror or str(error)).lower()))
+                continue
+            if not pattern.can_match_file(file):
+                continue
+            text = file.decode_text()
+            text = text if pattern.keeps_line_ends else text.replace("\r\n", "\n")
+            spans = list(_iter_spans(pattern, text, remaining, lambda: deadline - time.monotonic(), record.path))
+            if spans:
+                file_matches = _FileMatches(file, text, spans, self._file_declarations)
+                if filters["kinds"] or filters.get("complexity"):
+                    file_matches.spans[:] = [
+                        span for span in spans if self._passes_filters(file_matches, span, filters)
+                    ]
+                if file_matches.spans:
+                    matching_files.append(file_matches)
+                remaining -= len(file_matches.spans)
+            if remaining <= 0:
+                return matching_files, unread, False
+        return matching_files, unread, True
+
+    def _passes_filters(self, file_matches: _FileMatches, span: tuple[int, int], filters: FilterValues) -> bool:
+        """Whether the declarations around a match have the kinds and the complexity that are wanted."""
+        line = file_matches.find_line_number(span[0])
+        kinds, bounds = filters["kinds"], filters.get("complexity")
+        if kinds and not any(
+            declaration["kind"] in kinds for declaration in find_enclosing(file_matches.declarations, line)
+        ):
+            return False
+        if not bounds:
+            return True
+        complexity = (
+            0
+            if file_matches.file.is_changed
+            else self._file_declarations.get_complexity(file_matches.file.record.path, line)
+        )
+        return bounds[0] <= complexity <= (bounds[1] if len(bounds) > 1 else complexity)
+
+
+def _rank_role(record: FileRecord) -> int:
+    return _ROLE_RANKS.get(record.role, len(_ROLE_RANKS))
+
+
+def _iter_spans(
+    pattern: TextPattern, text: str, limit: int, seconds_left: Callable[[], float], path: str
+) -> Iterator[tuple[int, int]]:
+    """Yield the first matches of a file's text.
+
+    Raises:
+        RetrievalError: Time is up.
+    """
+    seconds = seconds_left()
+    try:
+        if seconds <= 0:
+            raise TimeoutError
+        yield from islice(find_matches(pattern, text, seconds), limit)
+    except TimeoutError as error:
+        hint = (
+            "Make the pattern simpler (no repetition in a repetition), name a word in it, or choose files with --path."
+        )
+        raise RetrievalError(f"the search took too long and was stopped in {path}", hint=hint) from error
+
+
+def _iter_matches(matching_files: Sequence[_FileMatches], limit: int, context_lines: int) -> Iterator[TextMatch]:
+    """Yield the first matches, with all that is told of each."""
+    for file_matches in matching_files:
+        for span in file_matches.spans[: max(limit, 0)]:
+            yield _build_match(file_matches, span, context_lines)
+        limit -= len(file_matches.spans)
+        if limit <= 0:
+            return
+
+
+def _build_match(file_matches: _FileMatches, span: tuple[int, int], context_lines: int) -> TextMatch:
+    start, end = span
+    first, last = file_matches.find_line_number(start), file_matches.find_line_number(max(end - 1, start))
+    enclosing = find_enclosing(file_matches.declarations, first)
+    return TextMatch(
+        path=PurePosixPath(file_matches.file.record.path),
+        start_line=first,
+        start_column=start - file_matches.line_starts[first - 1] + 1,
+        end_line=last,
+        end_column=end - file_matches.line_starts[last - 1] + 1,
+        text="\n".join(file_matches.get_lines(first, last)),
+        before=file_matches.get_lines(first - context_lines, first - 1),
+        after=file_matches.get_lines(last + 1, last + context_lines),
+        symbol=enclosing[-1]["qualified_name"] if enclosing else "",
+        kind=enclosing[-1]["kind"] if enclosing else "",
+        definition=span in file_matches.defining_spans,
+        language=file_matches.file.record.language,
+        role=file_matches.file.record.role,
+    )

@@ -1,0 +1,160 @@
+"""What a search for text looks for, compiled, and where it is in a text."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import regex  # type: ignore[import-untyped]
+
+from coderag.errors import InvalidQueryError
+from coderag.retrieval.text_search.live_files import LiveFile
+from coderag.retrieval.text_search.required_literals import find_required_literals, matches_within_lines
+
+_FLAGS = regex.VERSION0 | regex.MULTILINE
+_WORD_OR_SIGN = regex.compile(r"\w+|[^\w\s]")
+_MAX_LITERAL_LINE_SHARE = 0.2
+"""Share of the lines with a literal from which on searching a file as a whole is faster than line by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPattern:
+    r"""What is searched for.
+
+    Attributes:
+        pattern: Compiled.
+        literals: Every match contains one of them; empty if that is not known. In lower case if case does not count.
+        any_case: Whether case does not count.
+        line_ends: Whether the ends of lines are taken as they are; else ``\r\n`` is read as ``\n``.
+        within_lines: Whether a match is within a line, so that only lines with one of the literals need to be tried.
+        text: What is searched for as it is; empty if it is a pattern.
+    """
+
+    pattern: "regex.Pattern[str]"
+    literals: tuple[bytes, ...]
+    ignores_case: bool
+    keeps_line_ends: bool
+    stays_within_lines: bool
+    literal_text: str
+
+    def can_match_file(self, file: LiveFile) -> bool:
+        """Whether a file has to be searched."""
+        if not self.literals or not file.is_plain_utf8:
+            return True
+        if not self.ignores_case:
+            return any(literal in file.data for literal in self.literals)
+        if not file.data.isascii():  # letters outside ASCII have other cases in ASCII, such as the sign of Kelvin
+            return True
+        data = file.data.lower()
+        return any(literal in data for literal in self.literals)
+
+
+def compile_literal(text: str, *, ignore_case: bool) -> TextPattern:
+    """Return what finds a text as it is; line ends do not count."""
+    text = text.replace("\r\n", "\n")
+    pattern = _compile_pattern(
+        regex.escape(text, special_only=True), [max(text.split("\n"), key=len)], ignore_case=ignore_case
+    )
+    return pattern if ignore_case else replace(pattern, literal_text=text)
+
+
+def compile_spaced_literal(text: str, *, ignore_case: bool) -> TextPattern | None:
+    """Return what finds a text whatever the white space between its words and signs; None if it is one word."""
+    words = split_words(text)
+    if len(words) < 2:
+        return None
+    pattern = regex.escape(words[0], special_only=True)
+    for previous, word in pairwise(words):
+        separator = r"\s+" if starts_with_word(previous) and starts_with_word(word) else r"\s*"
+        pattern += separator + regex.escape(word, special_only=True)
+    return _compile_pattern(pattern, [max(words, key=len)], ignore_case=ignore_case)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words and signs of a text."""
+    words: list[str] = _WORD_OR_SIGN.findall(text)
+    return words
+
+
+def starts_with_word(text: str) -> bool:
+    """Whether a text begins with a letter, a digit or an underscore."""
+    return text[:1].isalnum() or text[:1] == "_"
+
+
+def compile_regex(pattern: str, *, ignore_case: bool) -> TextPattern:
+    """Return what finds a regular expression.
+
+    Raises:
+        InvalidQueryError: It is none; the message says where.
+    """
+    return _compile_pattern(
+        pattern, find_required_literals(pattern), ignore_case=ignore_case, keeps_line_ends="\\r" in pattern
+    )
+
+
+def _compile_pattern(
+    pattern: str, literals: Sequence[str], *, ignore_case: bool, keeps_line_ends: bool = False
+) -> TextPattern:
+    try:
+        compiled = regex.compile(pattern, _FLAGS | regex.IGNORECASE if ignore_case else _FLAGS)
+    except regex.error as error:
+        position = f" at position {error.pos + 1}" if error.pos is not None else ""
+        hint = "Use --exact for text that is no regular expression." if position else ""
+        raise InvalidQueryError(f"not a regular expression: {error.msg}{position} of {pattern!r}", hint=hint) from error
+    if ignore_case:
+        literals = [literal.lower() for literal in literals] if all(map(str.isascii, literals)) else []
+    return TextPattern(
+        pattern=compiled,
+        literals=tuple(literal.encode() for literal in literals if literal),
+        ignores_case=ignore_case,
+        keeps_line_ends=keeps_line_ends,
+        stays_within_lines=matches_within_lines(pattern),
+        literal_text="",
+    )
+
+
+def find_matches(pattern: TextPattern, text: str, seconds: float) -> Iterator[tuple[int, int]]:
+    """Yield the matches of a text, of empty ones the first of each line.
+
+    Raises:
+        TimeoutError: Trying the pattern took longer than `seconds`.
+    """
+    if pattern.literal_text:
+        position = -len(pattern.literal_text)
+        while (position := text.find(pattern.literal_text, position + len(pattern.literal_text))) >= 0:
+            yield position, position + len(pattern.literal_text)
+        return
+    line_end = -1
+    deadline = time.monotonic() + seconds
+    for first, last in _find_search_ranges(pattern, text):
+        remaining_s = deadline - time.monotonic()
+        if remaining_s <= 0:
+            raise TimeoutError
+        for match in pattern.pattern.finditer(text, first, last, timeout=remaining_s):
+            start, end = match.span()
+            if start == end:
+                if start <= line_end:
+                    continue
+                line_end = text.find("\n", start)
+                line_end = len(text) if line_end < 0 else line_end
+            yield start, end
+
+
+def _find_search_ranges(pattern: TextPattern, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that matches may be in: the lines with a literal, if that is enough, else all of it."""
+    literals = [literal.decode() for literal in pattern.literals]
+    can_narrow = pattern.stays_within_lines and literals and not pattern.ignores_case
+    if not can_narrow or sum(map(text.count, literals)) > _MAX_LITERAL_LINE_SHARE * text.count("\n"):
+        yield 0, len(text)
+        return
+    lines = set()
+    for literal in literals:
+        position = -1
+        while (position := text.find(literal, position + 1)) >= 0:
+            lines.add(text.rfind("\n", 0, position) + 1)
+            position = text.find("\n", position)
+            if position < 0:
+                break
+    for start in sorted(lines):
+        end = text.find("\n", start)
+        yield start, len(text) if end < 0 else end

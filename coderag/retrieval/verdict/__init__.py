@@ -1,0 +1,1 @@
+"""Verdict: how well results answer a question, and the files that are not indexed."""

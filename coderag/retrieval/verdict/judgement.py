@@ -1,0 +1,163 @@
+"""Judge whether the results answer the question: found, weak, not found, or unknown because files were not indexed.
+
+A logistic model over a few readable features; its weights and thresholds are data (``calibration.toml``), how they were
+fitted and how well they do is in ``docs/calibration.md``.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from math import exp, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coderag.retrieval.channels import find_symbols
+from coderag.retrieval.report_places import Places
+from coderag.retrieval.verdict.unindexed_files import find_unindexed_files
+from coderag.schema.query import Analysis, Candidate, Judgement
+from coderag.schema.vocabulary import RESOLVED, Evidence
+from coderag.stores.corpus import Corpus
+
+FEATURE_NAMES = ("words_in_files", "words_in_results", "likeness", "unknown_words", "smallness")
+
+_MAX_JUDGED_RESULTS = 5
+_MIN_EXACT_SCORE = 0.99
+_MIN_MATCHED_FRAMES = 2  # calls of a stack trace
+_LARGE_REPOSITORY_CHUNKS = 1_000  # chunks, from which on a repository has most words that its questions use
+_GRAPH_INTENTS = frozenset({"find_usage", "hierarchy", "find_tests"})
+_WHOLE_IDENTIFIER_PREFIX = "="  # begins the term of a whole identifier, whose parts are terms too
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A fitted model.
+
+    Attributes:
+        weights: Of the features, by name.
+        weak_below, not_found_below: Probabilities.
+    """
+
+    bias: float
+    weights: Mapping[str, float]
+    weak_below: float
+    not_found_below: float
+
+    def compute_probability(self, features: Mapping[str, float]) -> float:
+        """Return how likely the repository answers the question, were half of all questions answerable."""
+        return 1 / (1 + exp(-(self.bias + sum(weight * features[name] for name, weight in self.weights.items()))))
+
+    def classify(self, probability: float) -> Evidence:
+        """Return what to call it."""
+        if probability < self.not_found_below:
+            return "not_found"
+        return "weak" if probability < self.weak_below else "found"
+
+
+@cache
+def load_calibrations() -> Mapping[str, Calibration]:
+    """Return the shipped models: ``embedded``, and ``other`` for all other embedding models."""
+    text = (resources.files("coderag.retrieval") / "calibration.toml").read_text(encoding="utf-8")
+    return {
+        name: Calibration(
+            bias=table["bias"],
+            weights={feature: table[feature] for feature in FEATURE_NAMES if feature in table},
+            weak_below=table["weak_below"],
+            not_found_below=table["not_found_below"],
+        )
+        for name, table in tomllib.loads(text).items()
+    }
+
+
+def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vector: NDArray[np.float32]) -> Judgement:
+    """Return how well the results answer the question.
+
+    Args:
+        corpus: The open index.
+        analysis: What the question asks for.
+        results: Ranked results, best first.
+        vector: float32 (dimension,), the question's dense vector, normalised or zero.
+    """
+    features = compute_features(corpus, analysis, results, vector)
+    if _has_lookup_answer(analysis, results) or _matches_stack_trace(corpus, analysis, results):
+        return Judgement(verdict="found", confidence=1.0, features=features, not_indexed=[])
+    is_embedded = corpus.snapshot.pointer.embedding.provider == "embedded"
+    calibration = load_calibrations()["embedded" if is_embedded else "other"]
+    has_no_answer = not results or _asks_for_location(analysis)  # a place that was not looked up is none
+    confidence = 0.0 if has_no_answer else calibration.compute_probability(features)
+    verdict = "not_found" if has_no_answer else calibration.classify(confidence)
+    if verdict == "not_found" and not has_no_answer and _has_similar_name(corpus, analysis, results):
+        verdict = "weak"
+    not_indexed = find_unindexed_files(corpus, analysis) if verdict != "found" else []
+    return Judgement(
+        verdict="unknown" if not_indexed else verdict,
+        confidence=round(confidence, 3),
+        features={name: round(value, 3) for name, value in features.items()},
+        not_indexed=not_indexed,
+    )
+
+
+def _has_lookup_answer(analysis: Analysis, results: Sequence[Candidate]) -> bool:
+    """Whether the symbol table or the code graph knows the answer."""
+    min_score = RESOLVED if analysis["intent"] in _GRAPH_INTENTS else _MIN_EXACT_SCORE
+    return any(result["channels"].get("lookup", 0.0) >= min_score for result in results)
+
+
+def _matches_stack_trace(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
+    """Whether the stack trace of a report ran through declarations of the repository, of which one is among the first results.
+
+    All calls of the trace are that surely, or several: one among others may be in a file of the same name elsewhere.
+    """
+    frames = analysis["report"]["frames"] if analysis["report"] else []
+    called_rows = [call.row for call in Places(corpus).called(frames) if call.row is not None] if frames else []
+    result_rows = {corpus.rows_by_id[result["chunk_id"]] for result in results[:_MAX_JUDGED_RESULTS]}
+    return len(called_rows) >= min(len(frames), _MIN_MATCHED_FRAMES) and not result_rows.isdisjoint(called_rows)
+
+
+def _asks_for_location(analysis: Analysis) -> bool:
+    """Whether nothing but a place is asked for, as in ``path:line``."""
+    kinds = {entity["kind"] for entity in analysis["entities"]}
+    return analysis["intent"] == "find_definition" and bool(kinds) and kinds <= {"location", "path"}
+
+
+def _has_similar_name(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
+    """Whether the first result declares a name that may be meant by one that the question has."""
+    rows = {match.row for match in find_symbols(corpus, analysis)}
+    return bool(results) and corpus.rows_by_id[results[0]["chunk_id"]] in rows
+
+
+def compute_features(
+    corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vector: NDArray[np.float32]
+) -> dict[str, float]:
+    """Return what the verdict is told from, by name, each from 0 to 1; all 0 without results.
+
+    ``words_in_files``: share of the question's words, each weighted by its rarity, that the files of the first results have
+    between them; ``words_in_results``: that the results themselves have, on average; ``unknown_words``: that the repository
+    does not have at all. ``likeness``: cosine of the question with the result that is most like it. ``smallness``: of the
+    repository; one with few words lacks many of a question that it answers.
+    """
+    rows = np.asarray([corpus.rows_by_id[result["chunk_id"]] for result in results[:_MAX_JUDGED_RESULTS]], np.int64)
+    if not len(rows):
+        return dict.fromkeys(FEATURE_NAMES, 0.0)
+    files = np.unique(corpus.chunk_files[rows])
+    spans = np.asarray([(span.start, span.stop) for span in map(corpus.get_chunk_rows, files.tolist())]).T
+    total_idf = known_idf = unknown_idf = file_idf = result_idf = 0.0
+    for term in dict.fromkeys(analysis["terms"]):
+        holders, idf = corpus.find_chunks_with_term(term), corpus.idf(term)
+        total_idf += idf
+        if not term.startswith(_WHOLE_IDENTIFIER_PREFIX):
+            known_idf += idf if len(holders) else 0.0
+            unknown_idf += 0.0 if len(holders) else idf
+        if len(holders):
+            span_starts, span_ends = np.searchsorted(holders, spans)
+            file_idf += idf * bool((span_ends > span_starts).any())
+            result_idf += idf * float((holders.take(np.searchsorted(holders, rows), mode="clip") == rows).mean())
+    return {
+        "words_in_files": file_idf / total_idf if total_idf else 0.0,
+        "words_in_results": result_idf / total_idf if total_idf else 0.0,
+        "likeness": max(0.0, float((corpus.vectors[rows] @ vector).max())),
+        "unknown_words": unknown_idf / (known_idf + unknown_idf) if known_idf + unknown_idf else 0.0,
+        "smallness": max(0.0, 1 - log(corpus.n_chunks, _LARGE_REPOSITORY_CHUNKS)),
+    }

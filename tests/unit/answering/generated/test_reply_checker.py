@@ -1,0 +1,345 @@
+"""What of a reply reaches the reader."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coderag.answering.citations import CitationChecker
+from coderag.answering.generated.claim_checker import ClaimChecker
+from coderag.answering.generated.numbered_evidence import NumberedEvidence
+from coderag.answering.generated.reply_checker import ReplyChecker
+from coderag.schema.chunks import FileRecord
+from tests.support.pieces import short_piece
+
+PIECES = [short_piece(number) for number in (1, 2, 3)]
+OURS = "```mermaid\nflowchart TD\n    n0 --> n1\n```"
+NOT_VERIFIED = "*(not verified)*"
+
+
+@pytest.fixture(scope="module")
+def checker(tmp_path_factory) -> ClaimChecker:
+    """Evidence [1], [2] and [3]: functions short_1 to short_3 in files that are as they were indexed."""
+    root = tmp_path_factory.mktemp("repository")
+    for piece in PIECES:
+        (root / "src").mkdir(exist_ok=True)
+        (root / piece.path).write_text(piece.text, encoding="utf-8")
+    records = [FileRecord(piece.path, "indexed", encoding="utf-8") for piece in PIECES]
+    evidence = [NumberedEvidence(piece, f"see https://known.example/page\n{piece.text}") for piece in PIECES]
+    return ClaimChecker(evidence, CitationChecker(root, records), [piece.path for piece in PIECES])
+
+
+@pytest.fixture(scope="module")
+def read(checker):
+    """Return a function that gives the checked answer for a reply."""
+
+    def read(reply: str, diagram: str = "") -> ReplyChecker:
+        made = ReplyChecker(checker, "see https://known.example/page", lambda: diagram)
+        made.added = (made.feed(reply) or "") + made.close()  # type: ignore[attr-defined]
+        assert made.added == made.text  # type: ignore[attr-defined]
+        return made
+
+    return read
+
+
+def verdicts(reply: ReplyChecker) -> list[tuple[str, bool]]:
+    return [(claim.status, claim.shown) for claim in reply.claims]
+
+
+# Claims
+
+
+def test_a_verified_claim_is_shown(read):
+    reply = read("It is `short_1` [1].")
+    assert reply.text == "It is `short_1` [1]."
+    assert verdicts(reply) == [("verified", True)]
+
+
+def test_a_wrong_name_is_left_out_and_the_rest_stays(read):
+    reply = read("It is `short_1` [1]. It is `short_9` [1]. It is `short_2` [2].")
+    assert reply.text == "It is `short_1` [1]. It is `short_2` [2]."
+    assert verdicts(reply) == [("verified", True), ("unsupported", False), ("verified", True)]
+    assert reply.claims[1].text == "It is `short_9` [1]."
+    assert reply.claims[1].citations == [0]
+
+
+def test_an_invented_citation_is_taken_out_and_a_claim_with_no_other_left_out(read):
+    reply = read("It is `short_1` [1][9]. Then it ends [42, 7].")
+    assert reply.text == "It is `short_1` [1]."
+    assert verdicts(reply) == [("verified", True), ("unsupported", False)]
+
+
+def test_a_claim_without_citation_is_marked(read):
+    reply = read("It returns a number. It is `short_1` [1].")
+    assert reply.text == f"It returns a number. {NOT_VERIFIED} It is `short_1` [1]."
+    assert verdicts(reply) == [("uncited", True), ("verified", True)]
+
+
+def test_a_claim_without_citation_about_nothing_known_is_left_out(read):
+    reply = read("It calls `invented`. It is `short_1` [1].")
+    assert reply.text == "It is `short_1` [1]."
+
+
+@pytest.mark.parametrize("said", ["Yes.", "In short:", "Is that so?"])
+def test_what_says_nothing_of_the_code_is_no_claim(read, said):
+    reply = read(f"{said} It is `short_1` [1].")
+    assert reply.text == f"{said} It is `short_1` [1]."
+    assert len(reply.claims) == 1
+
+
+@pytest.mark.parametrize("said", ["Let me know if you need more details!", "I hope this helps.", "Certainly!"])
+def test_courtesy_is_left_out_and_is_no_claim(read, said):
+    reply = read(f"It is `short_1` [1].\n\n{said}")
+    assert reply.text == "It is `short_1` [1]."
+    assert len(reply.claims) == 1
+
+
+def test_citations_are_numbered_in_the_order_of_the_text(read):
+    reply = read("Last is `short_3` [3]. First is `short_1` [1, 3].")
+    assert reply.text == "Last is `short_3` [1]. First is `short_1` [2][1]."
+    assert reply.numbering.source_list == "**Sources**\n\n- [1] `src/settings_3.py:1-2`\n- [2] `src/settings_1.py:1-2`"
+    assert [claim.citations for claim in reply.claims] == [[0], [1, 0]]
+
+
+def test_what_only_a_claim_that_was_left_out_cites_comes_behind_the_numbers_of_the_text(read):
+    reply = read("It is `nothing` [2]. It is `short_3` [3].")
+    assert [one.path for one in reply.numbering.list_citations()] == ["src/settings_3.py", "src/settings_2.py"]
+    assert [claim.citations for claim in reply.claims] == [[1], [0]]
+
+
+@pytest.mark.parametrize(
+    "mark", ["[1-3]", "[1, 2; 3]", "[1][2] [3]", "【1】【2】【3】", "[^1][^2][^3]", "[1](#a)[2][3]"]
+)
+def test_all_ways_to_cite_are_read(read, mark):
+    assert read(f"All are `short_1`, `short_2`, `short_3` {mark}.").numbering.source_list.count("\n- ") == 3
+
+
+# What was left out leaves nothing behind
+
+
+def test_an_entry_that_was_left_out_takes_its_bullet_along(read):
+    assert read("Parts:\n\n- `bad` [1].\n- `short_1` [1].\n- `worse` [1].").text == "Parts:\n\n- `short_1` [1]."
+
+
+def test_a_bullet_stays_if_only_its_first_sentence_goes(read):
+    assert read("- `bad` [1]. It is `short_1` [1].").text == "- It is `short_1` [1]."
+
+
+def test_an_entry_with_others_below_it_leaves_a_placeholder(read):
+    reply = read("- `short_1` [1].\n- `bad` [1].\n  - `short_2` [2].")
+    assert reply.text == "- `short_1` [1].\n- *(left out: not verified)*\n  - `short_2` [2]."
+
+
+def test_a_heading_or_lead_in_without_anything_left_goes_too(read):
+    reply = read("# All\n\n## One\n\n`bad` [1].\n\n## Two\n\n`short_1` [1].\n\nThese are more:\n\n- `bad` [1].\n\nEnd.")
+    assert reply.text == "# All\n\n## Two\n\n`short_1` [1].\n\nEnd."
+
+
+def test_headings_and_lead_ins_stay_where_nothing_was_left_out(read):
+    text = "# All\n\nThe parts are:\n\n## One\n\n`short_1` [1].\n\n---\n\n## Empty"
+    assert read(text).text == text
+
+
+def test_a_table_loses_rows_and_goes_if_it_loses_all(read):
+    head = "| name | what |\n|---|---|\n"
+    kept = read(f"{head}| `bad` | x [1] |\n| `short_1` | x [1] |\n\nEnd.")
+    assert kept.text == f"{head}| `short_1` | x [1] |\n\nEnd."
+    assert read(f"Before.\n\n{head}| `bad` | x [1] |\n\nEnd.").text == "Before.\n\nEnd."
+
+
+def test_a_row_without_citation_is_marked_inside_its_last_cell(read):
+    assert read("| a | b |\n|---|---|\n| `short_1` | is old |").text.endswith(f"| is old {NOT_VERIFIED} |")
+
+
+def test_the_next_paragraph_stays_one_if_the_one_before_it_goes(read):
+    assert read("`short_1` [1].\n\n`bad` [1].\n\n`short_2` [2].").text == "`short_1` [1].\n\n`short_2` [2]."
+
+
+def test_a_heading_that_is_a_claim_is_checked_as_one(read):
+    assert read("## `short_1` deletes `everything` [1]\n\nIt is `short_2` [2].").text == "It is `short_2` [1]."
+
+
+def test_a_heading_or_lead_in_with_an_unknown_name_is_left_out(read):
+    reply = read("## The `invented` class\n\nThe `made_up` steps:\n\n- `short_1` [1].")
+    assert reply.text == "- `short_1` [1]."
+    assert verdicts(reply) == [("uncited", False), ("uncited", False), ("verified", True)]
+
+
+def test_a_list_of_sources_by_the_model_is_not_shown(read):
+    reply = read("It is `short_1` [1].\n\n## Sources\n\n- [1] `src/settings_1.py:1-2`\n- [2]: src/gone.py\n[3]\n")
+    assert reply.text == "It is `short_1` [1]."
+    assert len(reply.claims) == 1
+
+
+# What is missing
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"),
+    [
+        ("NOT FOUND: how it is rounded.", "how it is rounded."),
+        ("**NOT FOUND:** how it is rounded.", "how it is rounded."),
+        ("The evidence does not show how it is rounded.", "The evidence does not show how it is rounded."),
+        ("There is nothing about rounding in the evidence.", "There is nothing about rounding in the evidence."),
+        ("I cannot help with that.", "I cannot help with that."),
+        ("Rounding is not mentioned.", "Rounding is not mentioned."),
+        (
+            "The evidence does not show `round_up`, the `Money` class, or where `exchange` gets its rates from.",
+            "The evidence does not show `round_up`, the `Money` class, or where `exchange` gets its rates from.",
+        ),
+        ("Wie gerundet wird, steht nicht in den Belegen.", "Wie gerundet wird, steht nicht in den Belegen."),
+        ("Le contexte ne montre pas comment.", "Le contexte ne montre pas comment."),
+        ("证据中没有说明如何取整。", "证据中没有说明如何取整。"),
+    ],
+)
+def test_what_the_model_did_not_find_is_no_claim(read, said, missing):
+    reply = read(f"It is `short_1` [1].\n\n{said}")
+    assert reply.missing == [missing]
+    assert said in reply.text
+    assert len(reply.claims) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No information is leaked.",
+        "The loader cannot find it.",
+        "It does not know the context manager.",
+        "Nobody can see it.",
+    ],
+)
+def test_a_claim_that_something_is_not_so_is_a_claim(read, said):
+    assert read(said).missing == []
+    assert read(said).text == f"{said} {NOT_VERIFIED}"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The evidence does not show it, but `invented` does it.",
+        "The evidence does not show everything, `invented` deletes all users.",
+        "Nothing in the evidence contradicts that `invented` deletes all users.",
+        "Did you know that `invented` deletes all users?",
+    ],
+)
+def test_a_claim_behind_a_gap_or_in_a_question_is_checked_all_the_same(read, said):
+    reply = read(said)
+    assert (reply.text, reply.missing) == ("", [])
+
+
+# Code
+
+
+def test_code_of_the_evidence_is_cited_and_other_code_is_marked(read):
+    reply = read("```python\ndef short_1():\n    return 1\n```\n\nText.\n\n```\nfoo()\n```")
+    assert reply.text.startswith("```python\ndef short_1():\n    return 1\n```\n\n[1]\n\nText.")
+    assert reply.text.endswith("```\nfoo()\n```\n\n*(code that the model suggests; it is not in the evidence)*")
+    assert verdicts(reply) == [("verified", True), ("uncited", True)]
+
+
+def test_code_that_was_cut_off_is_closed(read):
+    assert "```python\ndef short_1():\n```\n\n[1]" in read("```python\ndef short_1():").text
+
+
+def test_an_empty_block_of_code_is_left_out(read):
+    assert read("It is `short_1` [1].\n\n```\n\n```\n").text == "It is `short_1` [1]."
+
+
+# Diagrams
+
+THEIRS = "```mermaid\nflowchart TD\n  short_1 --> invented\n```"
+
+
+def test_a_diagram_of_the_model_is_replaced_by_ours_once(read):
+    reply = read(f"It is `short_1` [1].\n\n{THEIRS}\n\nAgain:\n\n{THEIRS}", OURS)
+    assert reply.text == f"It is `short_1` [1].\n\n{OURS}"
+    assert reply.append_diagram() == ""
+
+
+def test_a_diagram_of_the_model_is_left_out_if_there_is_none_of_ours(read):
+    assert read(f"It is `short_1` [1].\n\n{THEIRS}").text == "It is `short_1` [1]."
+
+
+def test_our_diagram_is_added_where_the_model_drew_none(read):
+    assert read("It is `short_1` [1].", OURS).draw() == f"\n\n{OURS}"
+
+
+# Attacks and damage
+
+
+def test_an_image_is_taken_apart_and_a_link_only_goes_where_the_evidence_does(read):
+    reply = read(
+        "See ![x. Y](https://evil.example/?q=1) and [here](https://known.example/page) or [there](http://e.vil/x)."
+    )
+    assert "![" not in reply.text
+    assert "[here](https://known.example/page)" in reply.text
+    assert "](http://e.vil" not in reply.text
+
+
+def test_control_characters_are_removed(read):
+    assert read("It is\x1b[2J `short_1`\u200b [1].").text.isprintable()
+
+
+@pytest.mark.parametrize("end", ["It is `short", "It is [1", "**bo", "| a |", "- ", "> ", "#", "``", "```mermaid\nx"])
+def test_a_reply_that_is_cut_off_keeps_what_was_checked(read, end):
+    assert read(f"It is `short_1` [1].\n\n{end}").text.startswith("It is `short_1` [1].")
+
+
+def test_a_very_long_reply_is_checked_to_its_end(read):
+    reply = read("\n".join(f"- It is `short_{number % 4}` [{number % 4}]." for number in range(4_000)))
+    assert reply.text.count("\n") == 2_999
+    assert len(reply.claims) == 4_000
+
+
+def test_nothing_makes_nothing(read):
+    reply = read(" \n")
+    assert (reply.text, reply.claims, reply.missing) == ("", [], [])
+
+
+PARTS = st.sampled_from(
+    [
+        *(
+            "`short_1` ",
+            "[1]",
+            "[9]",
+            ". ",
+            "\n",
+            "\n\n",
+            "- ",
+            "  - ",
+            "1. ",
+            "> ",
+            "# ",
+            "## T\n",
+            "| a |\n|---|\n",
+            "| b [1] |\n",
+        ),
+        *(
+            "```\n",
+            "short_2",
+            "`bad`",
+            "Words are said",
+            ":",
+            '"',
+            "**",
+            "NOT FOUND: x",
+            "![a](b)",
+            "?",
+            "```mermaid\nx\n```\n",
+        ),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PARTS, max_size=30).map("".join), st.integers(1, 7))
+def test_however_the_reply_comes_the_answer_is_the_same(checker, reply, size):
+    def read(pieces):
+        made = ReplyChecker(checker, "", lambda: OURS)
+        added = "".join(made.feed(piece) or "" for piece in pieces) + made.close()
+        assert added == made.text
+        return made.text, made.claims, made.missing, made.numbering.list_citations()
+
+    whole = read([reply])
+    assert read([reply[start : start + size] for start in range(0, len(reply), size)]) == whole
+    assert all(claim.status != "unsupported" for claim in whole[1] if claim.shown)
+    assert "`bad`" not in whole[0] or "```" in whole[0] or "NOT FOUND" in whole[0] or "?" in whole[0]

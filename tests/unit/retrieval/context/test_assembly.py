@@ -1,0 +1,378 @@
+import json
+import shlex
+from dataclasses import replace
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from coderag.question.places import parse_location
+from coderag.retrieval.context.assembly import ContextRequest, assemble_context
+from coderag.text.token_counts import count_tokens
+from tests.support.pieces import BODY, piece, short_piece
+
+DETAILS = ["full", "elided", "signature", "line", None]
+
+
+def packed(results=(), related=(), relations=(), *, budget=8_000, query="how are settings loaded", **changes):
+    request = ContextRequest(
+        **{
+            "query": query,
+            "intent": "general",
+            "evidence": "found",
+            "results": list(results),
+            "related": list(related),
+            "relations": list(relations),
+            "rarity": {"set": 1.0},
+            "token_budget": budget,
+            **changes,
+        }
+    )
+    return assemble_context(request, count_tokens)
+
+
+def section(context, name):
+    return next((section for section in context.sections if section.name == name), None)
+
+
+def shown(context):
+    return [(item.chunk_id, item.start_line) for section in context.sections for item in section.items if item.path]
+
+
+def detail_of(context):
+    return next((item.detail for section in context.sections for item in section.items), None)
+
+
+def fences(markdown):
+    return [token.content for token in MarkdownIt().parse(markdown) if token.type == "fence"]
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "def load(path):",
+            "    return fallback",
+            "",
+            "```",
+            "````python",
+            "~~~",
+            "    数据库 = 🙂",
+            f"x = '{'aF3+' * 40}'",
+        ]
+    ),
+    min_size=1,
+    max_size=40,
+)
+NAMES = st.sampled_from(["load", "Session.load", "", "a" * 120, "Übung.größe"])
+
+
+@st.composite
+def pieces(draw, first, most):
+    texts = draw(st.lists(LINES, max_size=most))
+    return [
+        piece(
+            first + number,
+            text="\n".join(lines),
+            name=draw(NAMES),
+            signature=draw(st.sampled_from(["", "def load(path):"])),
+            summary=draw(st.sampled_from(["", "Load it."])),
+            start_line=draw(st.sampled_from([1, 7])),
+            relation=draw(st.sampled_from(["callee", "caller"])) if first else None,
+            related_to="load" if first else "",
+        )
+        for number, lines in enumerate(texts)
+    ]
+
+
+FORMATS = st.sampled_from(["markdown", "xml", "json"])
+QUERIES = st.one_of(st.text(min_size=1, max_size=300), st.just("🙂" * 300), st.just("数" * 300), st.just("how"))
+
+
+@settings(max_examples=60)
+@given(
+    results=pieces(first=0, most=8),
+    related=pieces(first=100, most=6),
+    relations=st.lists(st.sampled_from(["`a` calls `b` — a.py:1-2", "`c` extends `d` — c.py:3-4"]), max_size=4),
+    budget=st.integers(200, 3_000),
+    query=QUERIES,
+    evidence=st.sampled_from(["found", "weak", "not_found", "unknown"]),
+    text_format=FORMATS,
+)
+def test_whatever_there_is_fits_and_is_accounted_for(  # one parameter a part
+    results, related, relations, budget, query, evidence, text_format
+):
+    context = packed(results, related, relations, budget=budget, query=query, evidence=evidence, format=text_format)
+    assert context.tokens == count_tokens(context.text) <= budget == context.token_budget
+    places = shown(context)
+    assert len(places) == len(set(places))
+    omitted = [(one.path, one.start_line) for one in context.omitted]
+    given_places = [one.key for one in (*results, *related)]
+    assert sorted(places + [(f"c{path[13:-3]}", line) for path, line in omitted]) == sorted(given_places)
+
+
+@settings(max_examples=30)
+@given(results=pieces(first=0, most=5))
+def test_no_source_breaks_the_markdown_around_it(results):
+    results = [one for one in results if one.text.strip()]
+    context = packed(results, budget=20_000)
+    expected = [one.text.strip("\n") for one in results]
+    assert [content.rstrip("\n") for content in fences(context.text) if content.strip("\n")] == [
+        text.rstrip("\n") for text in expected
+    ]
+
+
+def test_detail_degrades_with_the_budget_from_all_to_one_line_to_nothing():
+    details = [detail_of(packed([piece()], budget=budget)) for budget in range(1_200, 19, -5)]
+    places = [DETAILS.index(detail) for detail in details]
+    assert places == sorted(places)
+    assert set(details) == set(DETAILS)
+
+
+def test_an_elided_body_keeps_the_lines_with_the_questions_words():
+    marked = BODY.replace("value_17 =", "needle =")
+    context = packed([piece(text=marked)], budget=400, rarity={"needl": 1.0})
+    assert detail_of(context) == "elided"
+    assert "needle = transform" in context.text
+    assert "… " in context.text
+
+
+def test_a_name_alone_has_no_fence_of_its_own():
+    made = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
+    context = packed([made], budget=130, query="how", rarity={})
+    assert detail_of(context) == "line"
+    assert "`Guide > Limits` (section)" in context.text
+    assert fences(context.text) == []
+
+
+def test_a_signature_is_shown_with_its_documentation():
+    context = packed([piece()], budget=130, query="how", rarity={})
+    assert detail_of(context) == "signature"
+    assert fences(context.text) == ["def load_settings(path):\n    Read the settings of a repository from its file.\n"]
+
+
+def test_related_code_and_the_map_have_at_most_their_share_where_there_is_enough_of_all():
+    results, related = (
+        [piece(number) for number in range(20)],
+        [piece(number, relation="callee") for number in range(50, 70)],
+    )
+    relations = [f"`a{number}` calls `b{number}` — src/a.py:{number}-{number}" for number in range(400)]
+    context = packed(results, related, relations, budget=8_000)
+    spent = {one.name: one.tokens / 8_000 for one in context.sections}
+    assert 0.55 < spent["primary"] <= 0.9
+    assert 0.15 < spent["related"] <= 0.3
+    assert 0.05 < spent["graph"] <= 0.1
+
+
+def test_what_results_leave_goes_to_related_code():
+    related = [piece(number, relation="callee") for number in range(50, 70)]
+    many = packed([piece(number) for number in range(20)], related, budget=6_000)
+    few = packed([short_piece()], related, budget=6_000)
+    assert section(few, "related").tokens > 1.5 * section(many, "related").tokens
+
+
+def test_what_related_code_leaves_goes_to_the_map():
+    relations = [f"`a{number}` calls `b{number}` — src/a.py:{number}-{number}" for number in range(400)]
+    context = packed([short_piece()], [short_piece(50, relation="callee")], relations, budget=2_000)
+    assert section(context, "graph").tokens > 0.7 * 2_000
+
+
+def test_what_everything_leaves_goes_back_to_the_results():
+    context = packed([piece(number) for number in range(8)], budget=8_000)
+    assert [item.detail for item in section(context, "primary").items] == ["full"] * 8
+
+
+def test_the_best_results_are_shown_in_most_detail():
+    context = packed([piece(number) for number in range(12)], budget=4_000)
+    places = [DETAILS.index(item.detail) for item in section(context, "primary").items]
+    assert places[0] == 0
+    assert all(earlier <= later for earlier, later in pairwise(places[:6]))
+
+
+def test_order_is_kept():
+    results = [short_piece(number) for number in (5, 3, 9, 1)]
+    assert [item.chunk_id for item in section(packed(results), "primary").items] == ["c5", "c3", "c9", "c1"]
+
+
+def test_what_was_left_out_is_listed_with_how_to_get_it():
+    context = packed([piece(number) for number in range(30)], budget=2_000)
+    assert context.omitted
+    first = context.omitted[0]
+    assert first.tokens == count_tokens(BODY)
+    assert first.fetch == f"coderag context --file {first.path}:1-33"
+    assert f"`{first.fetch}`" in context.text
+    assert "Left out" in context.text
+
+
+def test_a_long_list_of_what_was_left_out_says_how_many_more():
+    context = packed([piece(number) for number in range(60)], budget=2_000)
+    listed = context.text.count("`coderag context --file ")
+    assert 0 < listed < len(context.omitted)
+    assert f"and {len(context.omitted) - listed} more" in context.text
+
+
+def test_nothing_found_is_said_so():
+    context = packed(evidence="not_found")
+    assert "Nothing in the index answers this" in context.text
+    assert context.sections == []
+
+
+def test_weak_evidence_is_said_so():
+    assert "evidence is weak" in packed([short_piece()], evidence="weak").text
+    assert "evidence is weak" not in packed([short_piece()]).text
+
+
+def test_related_code_says_how_it_is_related():
+    context = packed([short_piece(1)], [short_piece(2, relation="test_for", related_to="short_1")])
+    assert "src/settings_2.py:1-2 · tests `short_1`" in context.text
+
+
+def test_a_place_and_a_language_stand_with_each_piece():
+    text = packed([short_piece(1)]).text
+    assert "src/settings_1.py:1-2" in text
+    assert "```python" in text
+
+
+def test_only_the_first_line_of_a_question_is_its_heading():
+    assert packed([], query="how\nis it done").text.startswith("# Context: how\n")
+
+
+# no line twice
+
+
+@st.composite
+def overlapping(draw):
+    """Results, further candidates and related code from one file of 40 lines."""
+    found = []
+    for number in range(draw(st.integers(1, 7))):
+        first = draw(st.integers(1, 40))
+        last = draw(st.integers(first, 40))
+        text = "\n".join(f"line_{line} = {line}" for line in range(first, last + 1))
+        made = piece(number, start_line=first, end_line=last, text=text, name=f"n{number}")
+        found.append(replace(made, path="a.py", signature="", docstring="", summary=""))
+    split = draw(st.integers(0, len(found)))
+    return found[:split], found[split:]
+
+
+@settings(max_examples=60)
+@given(found=overlapping(), budget=st.integers(200, 2_000), reserve=st.booleans(), text_format=FORMATS)
+def test_no_line_is_shown_twice(found, budget, reserve, text_format):
+    results, others = found
+    context = packed(results, **{"reserve" if reserve else "related": others}, budget=budget, format=text_format)
+    for line in range(1, 41):
+        assert context.text.count(f"line_{line} = {line}") <= 1
+        if any(one.start_line <= line <= one.end_line for one in results) and budget > 1_500:
+            assert f"line_{line} = {line}" in context.text
+
+
+def test_a_class_around_a_method_that_is_shown_has_a_gap_where_the_method_is():
+    text = "\n".join(["class A:", "    x = 1", "    def f(self):", "        return 1", "    y = 2"])
+    outer = piece(1, start_line=1, end_line=5, text=text, name="A", signature="class A:")
+    method = piece(2, start_line=3, end_line=4, text="    def f(self):\n        return 1", name="A.f")
+    method, outer = replace(method, path="a.py"), replace(outer, path="a.py")
+    context = packed([method, outer])
+    assert [item.name for item in section(context, "primary").items] == ["A", "A.f"]
+    assert "    x = 1\n    … 2 lines\n    y = 2" in context.text
+
+
+# what fills the rest
+
+
+def test_further_candidates_fill_what_results_leave_and_are_not_listed_as_left_out():
+    reserve = [piece(number) for number in range(10, 30)]
+    context = packed([short_piece(1)], reserve=reserve, budget=3_000)
+    items = section(context, "primary").items
+    assert items[0].chunk_id == "c1"
+    assert len(items) > 3
+    assert context.tokens > 2_500
+    assert context.omitted == []
+
+
+def test_pieces_of_one_file_stand_together_in_the_order_of_its_lines():
+    results = [
+        replace(short_piece(number), path=path, start_line=start, end_line=start + 1)
+        for number, (path, start) in enumerate([("b.py", 50), ("a.py", 1), ("b.py", 10)])
+    ]
+    places = [(item.path, item.start_line) for item in section(packed(results), "primary").items]
+    assert places == [("b.py", 10), ("b.py", 50), ("a.py", 1)]
+
+
+def test_the_call_of_an_omission_names_exactly_its_lines():
+    odd = replace(piece(1), path="with space/$(a) 'b'.py")
+    context = packed([odd, *map(piece, range(20))], budget=300)
+    for omission in context.omitted:
+        place = parse_location(shlex.split(omission.fetch)[-1])
+        assert place == (omission.path, omission.start_line, omission.end_line)
+    assert context.omitted
+
+
+# session memory
+
+
+def test_a_second_context_brings_what_the_first_did_not_show():
+    results = [piece(number) for number in range(6)]
+    first = packed(results, budget=1_500)
+    second = packed(results, budget=1_500, shown=first.shown)
+    whole = {item.chunk_id for item in section(first, "primary").items if item.detail == "full"}
+    assert whole
+    assert not whole & {item.chunk_id for item in section(second, "primary").items}
+    assert second.shown_before
+    assert f"Shown before: {second.shown_before[0]}" in second.text
+    assert set(first.shown) < set(second.shown)
+
+
+def test_code_that_was_edited_since_is_shown_again():
+    first = packed([short_piece(1), short_piece(2)])
+    edited = short_piece(2, text="def short_2():\n    return 3")
+    second = packed([short_piece(1), edited], shown=first.shown)
+    assert [item.chunk_id for item in section(second, "primary").items] == ["c2"]
+
+
+# formats
+
+
+HOSTILE = "\n".join(
+    ["a = b < c && d", "]]>", "</document>", "</context><context question='x'>", '"}],', "\x00\x1b[2J", "```", "<!--"]
+)
+
+
+@pytest.mark.parametrize("name", ["f", 'x"> </document>', "a\nb"])
+def test_xml_is_well_formed_and_source_comes_back_as_it_is(name):
+    hostile = replace(piece(1), text=HOSTILE, end_line=8, name=name, path=f"{name}.py")
+    context = packed([hostile, short_piece(2)], format="xml", query=f"{name} <&", relations=["`<a>` calls `&b`"])
+    root = ElementTree.fromstring(context.text)  # our own text
+    documents = root.findall("results/document")
+    assert [one.tag for one in root] == ["results", "relations"]
+    assert documents[0].text.strip("\n") == HOSTILE.replace("\x00", "\ufffd").replace("\x1b", "\ufffd")
+    assert documents[1].get("lines") == "1-2"
+    assert root.find("relations/relation").text == "`<a>` calls `&b`"
+
+
+def test_xml_leaves_plain_source_readable():
+    plain = replace(short_piece(1), text="if a < b && c:\n    return 1")
+    assert "if a < b && c:\n" in packed([plain], format="xml").text
+
+
+def test_json_has_the_same_parts():
+    hostile = replace(piece(1), text=HOSTILE, end_line=8)
+    context = packed(
+        [hostile],
+        [piece(number) for number in range(50, 99)],
+        ["`a` calls `b`"],
+        format="json",
+        evidence="weak",
+        budget=1_500,
+    )
+    found = json.loads(context.text)
+    assert found["results"][0]["text"] == HOSTILE
+    assert found["results"][0]["lines"] == "1-8"
+    assert found["relations"] == ["`a` calls `b`"]
+    assert "weak" in found["note"]
+    assert found["left_out"][0]["fetch"] == context.omitted[0].fetch
+    assert len(found["left_out"]) + found.get("more_left_out", 0) == len(context.omitted)
+
+
+def test_files_that_may_have_the_answer_and_are_not_indexed_are_spoken_of():
+    assert "not in the index" in packed([short_piece()], evidence="unknown").text

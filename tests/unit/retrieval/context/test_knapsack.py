@@ -1,0 +1,58 @@
+from itertools import product
+from typing import NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.retrieval.context.knapsack import find_upgrades
+
+
+class Way(NamedTuple):
+    value: float
+    tokens: int
+
+
+THINGS = st.lists(
+    st.lists(st.builds(Way, st.integers(1, 50), st.integers(1, 40)), min_size=1, max_size=4), min_size=1, max_size=5
+)
+
+
+def taken(things, room):
+    """Take steps as long as they fit, and return the value."""
+    chosen = {}
+    for step in find_upgrades(things):
+        way = things[step.item][step.option]
+        spent = sum(one.tokens for thing, one in chosen.items() if thing != step.item)
+        if spent + way.tokens <= room:
+            chosen[step.item] = way
+    return sum(way.value for way in chosen.values())
+
+
+def best(things, room):
+    ways = [[Way(0, 0), *thing] for thing in things]
+    return max(sum(way.value for way in one) for one in product(*ways) if sum(way.tokens for way in one) <= room)
+
+
+def test_more_of_a_thing_is_a_step_only_where_it_pays():
+    line, body, padded = Way(1, 10), Way(30, 100), Way(30, 200)
+    assert [step.option for step in find_upgrades([[line, body, padded]])] == [1]
+    assert [step.option for step in find_upgrades([[Way(9, 10), body, padded]])] == [0, 1]
+
+
+def test_what_is_worth_most_for_its_tokens_comes_first():
+    assert [step.item for step in find_upgrades([[Way(5, 10)], [Way(8, 10)], [Way(30, 100)]])] == [1, 0, 2]
+
+
+@given(things=THINGS)
+def test_steps_lead_to_more_value_at_falling_density(things):
+    found = find_upgrades(things)
+    assert [step.density for step in found] == sorted((step.density for step in found), reverse=True)
+    for number, ways in enumerate(things):
+        values = [ways[step.option].value for step in found if step.item == number]
+        assert values == sorted(set(values))
+        assert values[-1:] == [max(way.value for way in ways)]
+
+
+@given(things=THINGS, room=st.integers(1, 120))
+def test_the_choice_falls_short_of_the_best_by_less_than_one_thing(things, room):
+    assert taken(things, room) > best(things, room) - max(way.value for ways in things for way in ways) - 1e-9

@@ -1,0 +1,98 @@
+import pytest
+
+from coderag.models.protocols import RerankScores
+from coderag.retrieval.ranking.reranking import rerank_results
+from coderag.text.path_masking import MaskedPaths, PathMask
+from tests.support.candidates import candidate
+from tests.support.corpora import make_corpus
+
+FILES = {f"{name}.py": f"def {name}():\n    return '{name}'\n" for name in ("alpha", "beta", "gamma")}
+
+
+class ByWord:
+    """A `Reranker` that scores texts by one word."""
+
+    def __init__(self, word, *, candidates=20, remote=False, note=""):
+        self.name = "fake/by-word"
+        self.word, self.candidates, self.remote, self.note = word, candidates, remote, note
+        self.asked = []
+
+    def rerank(self, query, texts):
+        self.asked.append((query, list(texts)))
+        return (
+            RerankScores(None, self.note) if self.note else RerankScores([float(self.word in text) for text in texts])
+        )
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_corpus(FILES)
+
+
+@pytest.fixture
+def results(corpus):
+    return [candidate(corpus, row, score=0.9 - row / 10) for row in range(corpus.n_chunks)]
+
+
+def ids(results):
+    return [one["chunk_id"] for one in results]
+
+
+def test_the_models_scores_order_the_results_and_are_kept_as_a_signal(corpus, results):
+    ordered, told = rerank_results(ByWord("gamma"), corpus, "q", results)
+    assert ids(ordered) == [ids(results)[place] for place in (2, 0, 1)]
+    assert [one["signals"]["reranker"] for one in ordered] == [1, 0, 0]
+    assert told == {"reranker": "fake/by-word", "reranked": 3}
+
+
+def test_scores_still_fall_from_the_first_result_to_the_last(corpus, results):
+    ordered, _ = rerank_results(ByWord("gamma"), corpus, "q", results)
+    assert [one["score"] for one in ordered] == [one["score"] for one in results]
+
+
+def test_results_are_left_as_they_were(corpus, results):
+    before = [dict(one) for one in results]
+    rerank_results(ByWord("gamma"), corpus, "q", results)
+    assert results == before
+
+
+def test_equal_scores_keep_the_order(corpus, results):
+    assert ids(rerank_results(ByWord("zebra"), corpus, "q", results)[0]) == ids(results)
+
+
+def test_where_the_model_gives_no_scores_the_order_stands_and_the_trace_says_why(corpus, results):
+    ordered, told = rerank_results(ByWord("gamma", note="5 ms were over"), corpus, "q", results)
+    assert ordered == results
+    assert told == {"reranker": "fake/by-word", "reranked": 0, "order_stands": "5 ms were over"}
+
+
+def test_only_the_first_candidates_are_shown_to_the_model(corpus, results):
+    model = ByWord("beta", candidates=2)
+    ordered, _ = rerank_results(model, corpus, "q", results)
+    assert len(model.asked[0][1]) == 2
+    assert ids(ordered) == [ids(results)[place] for place in (1, 0, 2)]
+
+
+def test_a_single_result_needs_no_model(corpus, results):
+    model = ByWord("alpha")
+    assert rerank_results(model, corpus, "q", results[:1])[0] == results[:1]
+    assert model.asked == []
+
+
+def test_the_model_reads_the_path_and_the_code(corpus, results):
+    model = ByWord("alpha")
+    rerank_results(model, corpus, "which?", results)
+    query, texts = model.asked[0]
+    assert query == "which?"
+    assert texts[0] == "alpha.py\ndef alpha():\n    return 'alpha'"
+
+
+def test_paths_are_masked_for_a_model_outside_of_this_process_only(corpus, results):
+    paths = MaskedPaths(PathMask(b"key"), FILES)
+    near, far = ByWord("alpha"), ByWord("alpha", remote=True)
+    for model in (near, far):
+        rerank_results(model, corpus, "what is in alpha.py", results, paths)
+    assert "alpha.py" in near.asked[0][0]
+    query, texts = far.asked[0]
+    assert "alpha.py" not in query
+    assert not any(path in text for text in texts for path in FILES)

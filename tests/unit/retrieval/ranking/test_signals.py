@@ -1,0 +1,171 @@
+"""Each signal alone: of two files that are alike in everything else it puts the right one first, unless it is off."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from coderag.config.sections import SWITCHED, SearchSettings
+from coderag.question.analysis import analyze
+from coderag.retrieval.channels import CHANNEL_WEIGHTS
+from coderag.retrieval.ranking.ranker import rank_candidates
+from coderag.retrieval.ranking.signals import NAME_FACTORS, SIGNALS, RankingQuery, compute_file_factors, score_files
+from coderag.retrieval.report_retrieval import CHUNK_WEIGHTS, FILE_WEIGHTS
+from tests.support.candidates import candidate, candidates, paths_of
+from tests.support.corpora import make_corpus
+
+SAME = "def work(x):\n    return x\n"
+
+ALONE = {
+    # name of the signal: question, file that is right without it, file that is right with it
+    "definition": ("explain `rounding`", "a.py", SAME, "z.py", "def rounding(x):\n    return x\n"),
+    "file_of_name": ("what does `io` do", "a.py", SAME, "io.py", SAME),
+    "file_name": ("password rules", "a.py", SAME, "password_rules.py", SAME),
+    "coverage": ("invoice printer", "a.py", SAME, "z.py", SAME.replace("x", "invoice").replace("work", "printer")),
+    "length": ("anything", "a.py", SAME, "z.py", SAME.replace("    return", "    y = x\n    z = y\n    return")),
+    "function": ("anything", "a.py", "class Work:\n    x = 1\n", "z.py", SAME),
+    "folder_name": ("password rules", "a/other/x.py", SAME, "a/password/x.py", SAME),
+    "file_size": ("anything", "a.py", SAME, "z.py", SAME.replace("    return", "    y = x\n    z = y\n    return")),
+    "centrality": (
+        "anything",
+        "a.py",
+        "from z import work\n\n\ndef idle(x):\n    return work(x)\n",
+        "z.py",
+        "def work(x):\n    return x\n\n\n",
+    ),
+    "role": ("anything", "test/a.py", SAME, "z/a.py", SAME),
+    "barrel": ("anything", "a/__init__.py", SAME, "z/x.py", SAME),
+    "declarations_only": ("anything", "a.d.ts", "function work(): number;\n", "z.ts", "function work(): string;\n"),
+    "legacy": ("anything", "compat/x.py", SAME, "z/x.py", SAME),
+}
+
+
+def first(corpus, query, found, disabled=()):
+    settings = SearchSettings(disabled_signals=disabled)
+    return paths_of(corpus, rank_candidates(corpus, query, analyze(query), found, settings).select_results(10))[0]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_signal_decides_between_files_that_are_alike_and_can_be_switched_off(name):
+    query, other, other_text, wanted, wanted_text = ALONE[name]
+    corpus = make_corpus({other: other_text, wanted: wanted_text})
+    others = [signal for signal in ("coverage", "file_size", "length", "function") if signal != name]
+    assert first(corpus, query, candidates(corpus), others) == wanted
+    assert first(corpus, query, candidates(corpus), [*others, name]) == other
+
+
+def test_words_of_a_long_question_are_in_a_file_name_by_chance():
+    corpus = make_corpus({"printer.py": SAME})
+    question = "printer" + "".join(f" word{letter}" for letter in "abcdefghijklmnop")
+    of_short, of_long = (
+        score_files(corpus, RankingQuery.build(corpus, query, analyze(query), []), np.zeros(1, np.float32))[1][
+            "file_name"
+        ][0]
+        for query in ("printer rules", question)
+    )
+    assert 0 < of_long < of_short
+
+
+def test_coherence_prefers_the_file_with_several_of_the_lexically_best_chunks():
+    functions = "\n\n".join(f"def work{number}(x):\n    return x" for number in "abc")
+    corpus = make_corpus({"a.py": functions, "z.py": functions})
+    found = [candidate(corpus, corpus.get_chunk_rows(0)[0], lexical=1.0)]
+    found += [candidate(corpus, row, lexical=0.9) for row in corpus.get_chunk_rows(1)]
+    assert first(corpus, "anything", found) == "z.py"
+    assert first(corpus, "anything", found, ["coherence"]) == "a.py"
+
+
+def test_every_signal_and_factor_is_tried_alone():
+    assert {signal.name for signal in SIGNALS} | NAME_FACTORS.keys() | {
+        "role",
+        "length",
+        "function",
+    } == ALONE.keys() | {"coherence"}
+
+
+ROLES = {
+    "src/work.py": SAME,
+    "tests/test_work.py": SAME,
+    "examples/work.py": SAME,
+    "docs/work.md": "# Work\n\nHow to work.\n",
+    "vendor/work.py": SAME,
+    "generated/work.py": SAME,
+    "work.yaml": "work: 1\n",
+}
+
+
+@pytest.fixture(scope="module")
+def roles():
+    return make_corpus(ROLES)
+
+
+def factors(corpus, query, disabled=()):
+    return dict(zip(corpus.paths, compute_file_factors(corpus, analyze(query), disabled).tolist(), strict=True))
+
+
+def test_files_that_are_not_source_step_back(roles):
+    found = factors(roles, "work")
+    assert found.pop("src/work.py") == 1
+    assert all(factor < 1 for factor in found.values())
+
+
+def test_tests_step_back_less_where_the_question_speaks_of_tests(roles):
+    plain, about = factors(roles, "how does work run"), factors(roles, "how does the test fixture run")
+    assert plain["tests/test_work.py"] < about["tests/test_work.py"] < 1
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("what tests work", "tests/test_work.py"),
+        ("what do the docs say about work", "docs/work.md"),
+        ("which ticket is about work", "docs/work.md"),
+    ],
+)
+def test_the_role_that_is_asked_for_comes_first(roles, query, wanted):
+    found = factors(roles, query)
+    assert found[wanted] == 1
+    assert all(factor < 0.5 for path, factor in found.items() if path != wanted)
+
+
+def test_nothing_steps_back_with_all_factors_off(roles):
+    assert set(factors(roles, "work", ["role", *NAME_FACTORS]).values()) == {1.0}
+
+
+@pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
+def test_a_signal_gives_no_file_less_than_nothing(roles, signal):
+    question = RankingQuery.build(roles, "where is work", analyze("where is work"), [0, 1])
+    values = signal.compute(roles, question)
+    assert values.shape == (roles.n_files,)
+    assert values.min() >= 0
+    assert signal.name == "file_size" or values.max() <= 1 + 1e-6
+
+
+def test_a_score_is_the_fused_one_plus_the_shares_times_the_factor(roles):
+    question = RankingQuery.build(roles, "work", analyze("work"), [])
+    fused = np.full(roles.n_files, 0.5, np.float32)
+    total, shares = score_files(roles, question, fused)
+    added = sum(values for name, values in shares.items() if name != "factor")
+    np.testing.assert_allclose(total, (fused + added) * shares["factor"], rtol=1e-5)
+
+
+def test_without_any_signal_the_fused_scores_stay(roles):
+    everything = [*(signal.name for signal in SIGNALS), "role", *NAME_FACTORS]
+    fused = np.linspace(0, 1, roles.n_files, dtype=np.float32)
+    total, _ = score_files(roles, RankingQuery.build(roles, "work", analyze("work"), []), fused, everything)
+    np.testing.assert_array_equal(total, fused)
+
+
+def test_every_channel_signal_and_factor_can_be_switched_off_and_nothing_else():
+    of_reports = {*CHUNK_WEIGHTS, *FILE_WEIGHTS, "language"}
+    of_questions = {
+        *CHANNEL_WEIGHTS,
+        *(signal.name for signal in SIGNALS),
+        "length",
+        "function",
+        "role",
+        *NAME_FACTORS,
+        "data",
+    }
+    assert set(SWITCHED) == of_questions | of_reports
+    with pytest.raises(ValidationError, match="no signal 'lexcal' to switch off; there are: lexical, dense"):
+        SearchSettings(disabled_signals=("lexcal",))

@@ -1,0 +1,150 @@
+"""A generation with edited files laid over it equals the one that a run of indexing makes of the same files."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coderag.app import CodeRAG
+from coderag.errors import StoreError
+from coderag.ingestion.live.edits import ROOT
+from coderag.stores.corpus import Corpus
+from coderag.stores.overlay import OverlaySnapshot
+from coderag.stores.overlay_corpus import OverlayCorpus
+from tests.support.indexes import assert_same_index
+
+PATHS = ("a.py", "pkg/b.py", "pkg/sub/c.go", "docs/guide.md", "data.txt")
+FOLDERS = ("pkg", "docs", "other")
+CONTENTS = (
+    "def first(value):\n    return second(value)\n",
+    "from a import first\n\n\ndef second(value):\n    return first(value)\n",
+    'class Store:\n    """Keeps things."""\n\n    def get(self, key):\n        return self.items[key]\n',
+    "package store\n\nfunc Get(key string) string {\n\treturn find(key)\n}\n",
+    "# Guide\n\nHow to use `first`.\n\n## Setup\n\nInstall größe.\n",
+    "def broken(:\n  x = = 1\n",
+    "",
+    "\0binary\0",
+    "x = 1  # too large\n" * 400,
+)
+IGNORED = ("", "a.py\n", "pkg/\n", "*.md\n")
+MOST_BYTES = 5_000
+
+WRITE = st.tuples(st.just("write"), st.sampled_from(PATHS), st.sampled_from(CONTENTS))
+DELETE = st.tuples(st.just("delete"), st.sampled_from(PATHS + FOLDERS), st.none())
+MOVE = st.tuples(st.just("rename"), st.sampled_from(PATHS + FOLDERS), st.sampled_from(PATHS + FOLDERS))
+LINK = st.tuples(st.just("link"), st.sampled_from(PATHS), st.none())
+IGNORE = st.tuples(st.just("write"), st.just(".coderagignore"), st.sampled_from(IGNORED))
+STEPS = st.lists(WRITE | WRITE | WRITE | DELETE | MOVE | LINK | IGNORE, min_size=1, max_size=5)
+
+
+def do(root, action, path, other):
+    """Do an edit, if it can be done."""
+    file = root / path
+    if action == "write":
+        if not file.is_dir() and not file.is_symlink():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(other.encode())
+    elif not file.exists():
+        return
+    elif action == "delete":
+        shutil.rmtree(file) if file.is_dir() and not file.is_symlink() else file.unlink()
+    elif action == "link":
+        file.unlink()
+        file.symlink_to("nowhere")
+    elif not (root / other).exists() and not (root / other).is_symlink() and not (root / other).is_relative_to(file):
+        (root / other).parent.mkdir(parents=True, exist_ok=True)
+        file.rename(root / other)
+
+
+def open_repository(root, **arguments):
+    ingestion = {"chunk": {"min_tokens": 0}, "workers": 0, "max_file_bytes": MOST_BYTES}
+    return CodeRAG(root, ingestion=ingestion, **arguments)
+
+
+def overlaid(rag):
+    """Return what lies over the current generation, or the generation itself."""
+    rag.flag([ROOT])
+    return rag._opened.context(rag.settings.search).corpus.snapshot
+
+
+@pytest.fixture
+def rag(tmp_path):
+    root = tmp_path / "repo"
+    for path, content in zip(PATHS, CONTENTS, strict=False):
+        do(root, "write", path, content)
+    rag = open_repository(root)
+    rag.index()
+    return rag
+
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(STEPS, STEPS)
+def test_edits_laid_over_an_index_equal_a_run_of_indexing(before, after):
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve() / "repo"
+        for path, content in zip(PATHS, CONTENTS, strict=False):
+            do(root, "write", path, content)
+        rag, real = open_repository(root), open_repository(root, storage={"directory": str(Path(folder) / "real")})
+        for steps in (before, after):
+            for step in steps:
+                do(root, *step)
+            if steps is before:
+                rag.index()
+        found = overlaid(rag)
+        real.index()
+        assert_same_index(found, real._store.open())
+
+
+def test_search_results_are_those_after_indexing(rag):
+    do(
+        rag.root,
+        "write",
+        "a.py",
+        "def first(value):\n    return second(value) + third(value)\n\n\ndef third(value): ...\n",
+    )
+    rag.flag([ROOT])
+    questions = ("third", "who calls third", "how is a value kept", "guide setup")
+    before = [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions]
+    assert isinstance(rag._opened.context(rag.settings.search).corpus, OverlayCorpus)
+    rag.index()
+    assert not isinstance(rag._opened.context(rag.settings.search).corpus, OverlayCorpus)
+    assert [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions] == before
+
+
+def test_resident_arrays_are_those_made_anew(rag):
+    below = rag._opened.context(rag.settings.search).corpus
+    for name in ("qualified_name", "docstring"):
+        below.get_column(name)
+    do(rag.root, "write", "pkg/b.py", "def other(): ...\n")
+    do(rag.root, "delete", "docs/guide.md", None)
+    snapshot = overlaid(rag)
+    assert isinstance(snapshot, OverlaySnapshot)
+    mine, anew = OverlayCorpus(snapshot, below), Corpus(snapshot)
+    rows = range(anew.n_chunks)
+    assert mine.read_texts(rows) == anew.read_texts(rows)
+    assert mine.get_column("qualified_name") == anew.get_column("qualified_name")
+    assert mine.get_column("docstring") == anew.get_column("docstring")
+    np.testing.assert_allclose(mine.file_centrality, anew.file_centrality)
+    terms = [anew.term_ids[word] for word in ("store", "first", "other")]
+    np.testing.assert_array_equal(mine.body.score(terms), anew.body.score(terms))
+
+
+def test_the_nearest_chunks_are_those_of_the_files_as_they_are_now(rag):
+    do(rag.root, "write", "a.py", "def completely_different_name(): ...\n")
+    snapshot = overlaid(rag)
+    row = snapshot.read_chunks(["path"])["path"].to_pylist().index("a.py")
+    (nearest, cosine), *_ = snapshot.find_nearest(snapshot.read_vectors()[row], 3)
+    assert nearest == row
+    assert cosine == pytest.approx(1.0)
+
+
+def test_a_filter_of_lance_is_refused_with_a_hint(rag):
+    do(rag.root, "write", "a.py", "x = 1\n")
+    with pytest.raises(StoreError) as caught:
+        overlaid(rag).nearest(np.ones(3), 1, "path = 'a.py'")
+    assert caught.value.hint

@@ -1,0 +1,103 @@
+from typing import get_args
+
+import pytest
+
+from coderag.schema.vocabulary import Relation
+from coderag.stores.snippets import build_related_snippets, build_result_snippets, find_snippets_at_lines
+from tests.support.candidates import candidate
+from tests.support.corpora import make_corpus, row_named
+from tests.support.pieces import piece
+
+CART = '''class Cart:
+    """Holds items."""
+
+    def total(self):
+        """Sum up."""
+        return 1
+
+    def pay(self):
+        return self.total()
+'''
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return make_corpus({"shop/cart.py": CART, "shop/__init__.py": "from shop.cart import Cart\n"})
+
+
+def test_a_result_is_shown_with_its_facts_and_lines(corpus):
+    (shown,) = build_result_snippets(corpus, [candidate(corpus, row_named(corpus, "Cart"), 0.7)])
+    assert (shown.name, shown.kind, shown.location) == ("Cart", "class", "shop/cart.py:1-9")
+    assert (shown.docstring, shown.signature, shown.score) == ("Holds items.", "class Cart:", 0.7)
+    assert shown.text == CART.rstrip("\n")
+    assert (shown.is_looked_up, shown.relation, shown.relation_phrase) == (False, None, "")
+
+
+def test_a_member_is_shown_with_its_own_lines_kind_and_signature(corpus):
+    member = {
+        **candidate(corpus, row_named(corpus, "Cart"), symbol="Cart.total", lookup=1.0),
+        "start_line": 4,
+        "end_line": 6,
+    }
+    (shown,) = build_result_snippets(corpus, [member])
+    assert shown.text.startswith("    def total(self):")
+    assert shown.text.endswith("return 1")
+    assert (shown.kind, shown.signature, shown.is_looked_up) == ("method", "def total(self):", True)
+    assert "Holds items" not in shown.docstring + shown.summary
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "kind"),
+    [
+        ((1, 2), "pay", "function"),
+        ((5, 6), "refund", "function"),
+        ((5, 5), "refund", "function"),
+        ((1, 6), "pay", "function"),
+    ],
+)
+def test_some_lines_of_a_chunk_are_called_like_what_they_declare(lines, name, kind):
+    text = "def pay():\n    return 1\n\n\ndef refund():\n    return -1\n"
+    (shown,) = find_snippets_at_lines(make_corpus({"till.py": text}, merged=True), "till.py", *lines)
+    assert (shown.name, shown.kind) == (name, kind)
+
+
+def test_related_code_says_how_it_belongs_to_its_result(corpus):
+    related = {
+        "chunk_id": corpus.get_value("id", row_named(corpus, "Cart")),
+        "relation": "caller",
+        "related_to": "checkout",
+        "depth": 1,
+        "score": 0.4,
+        "line": 3,
+    }
+    (shown,) = build_related_snippets(corpus, [related])
+    assert shown.relation_phrase == "`Cart` calls `checkout`"
+    assert shown.score == 0.4
+
+
+@pytest.mark.parametrize("relation", get_args(Relation))
+def test_every_relation_has_a_phrase_with_both_ends(relation):
+    shown = piece(relation=relation, related_to="other_end", name="this_end")
+    assert "other_end" in shown.relation_phrase
+    assert ("src/settings_0.py" if relation in ("imports", "imported_by") else "this_end") in shown.relation_phrase
+
+
+@pytest.mark.parametrize(
+    ("relation", "phrase"),
+    [
+        ("callee", "`result` calls `near`"),
+        ("caller", "`near` calls `result`"),
+        ("base", "`result` extends `near`"),
+        ("derived", "`near` extends `result`"),
+        ("contained_by", "`result` is part of `near`"),
+        ("test_for", "`near` tests `result`"),
+        ("imports", "the file of `result` imports `src/settings_0.py`"),
+        ("imported_by", "`src/settings_0.py` imports the file of `result`"),
+    ],
+)
+def test_a_phrase_has_the_right_direction(relation, phrase):
+    assert piece(name="near", relation=relation, related_to="result").relation_phrase == phrase
+
+
+def test_nothing_is_nothing(corpus):
+    assert build_result_snippets(corpus, []) == build_related_snippets(corpus, []) == []

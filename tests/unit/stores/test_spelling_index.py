@@ -1,0 +1,99 @@
+from difflib import get_close_matches
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coderag.stores.spelling_index import MIN_SIMILARITY, SpellingIndex
+
+WORDS = [
+    "session",
+    "sessions",
+    "login",
+    "userrepository",
+    "useragent",
+    "maxsize",
+    "größe",
+    "解析",
+    "parserequest",
+    "a",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def spellings():
+    return SpellingIndex(WORDS)
+
+
+def words(found):
+    return [spelling.word for spelling in found]
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        ("sesion", "session"),
+        ("loign", "login"),
+        ("maxsiz", "maxsize"),
+        ("gröse", "größe"),
+        ("解析", "解析"),
+        ("a", "a"),
+    ],
+)
+def test_a_misspelt_word_leads_to_the_right_one(spellings, word, near):
+    assert words(spellings.find_similar(word))[0] == near
+
+
+def test_the_nearest_comes_first_and_says_how_near_it_is(spellings):
+    assert [(near.word, round(near.quality, 2)) for near in spellings.find_similar("session")] == [
+        ("session", 1.0),
+        ("sessions", 0.93),
+    ]
+
+
+@pytest.mark.parametrize("word", ["", "photosynthesis", "xyz"])
+def test_a_word_unlike_all_others_is_near_to_none(spellings, word):
+    assert spellings.find_similar(word) == []
+    assert spellings.find_expansions(word) == []
+
+
+@given(
+    st.sets(st.text("abcdef", min_size=5, max_size=10), max_size=40),
+    st.data(),
+)
+def test_one_wrong_letter_is_found_as_by_comparing_all(vocabulary, data):
+    right = data.draw(st.sampled_from(sorted(vocabulary)) if vocabulary else st.just("abcdefg"))
+    place = data.draw(st.integers(0, len(right) - 1))
+    wrong = right[:place] + "z" + right[place + 1 :]
+    expected = get_close_matches(wrong, sorted(vocabulary), n=1, cutoff=MIN_SIMILARITY)
+    assert words(SpellingIndex(vocabulary).find_similar(wrong))[:1] == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "longer"),
+    [
+        ("user", ["useragent", "userrepository"]),  # less is missing of the first
+        ("usrrepo", ["userrepository"]),
+        ("parsereq", ["parserequest"]),
+        ("session", ["sessions"]),
+        ("log", []),  # too short to mean one
+        ("repository", []),  # how it ends is no abbreviation
+    ],
+)
+def test_a_cut_off_or_abbreviated_word_leads_to_what_it_is_short_for(spellings, word, longer):
+    assert words(spellings.find_expansions(word)) == longer
+
+
+def test_a_beginning_is_surer_than_letters_in_order_and_less_sure_than_a_misspelling():
+    found = SpellingIndex(["carxtotal", "carttotal"]).find_expansions("cart")
+    assert words(found) == ["carttotal", "carxtotal"]
+    assert MIN_SIMILARITY > found[0].quality > found[1].quality > 0
+
+
+def test_no_words_are_near_to_anything():
+    assert SpellingIndex([]).find_similar("session") == SpellingIndex([]).find_expansions("session") == []
+
+
+def test_words_that_cannot_be_told_apart_from_their_ends_are_left_out():
+    assert words(SpellingIndex(["se\0sion", "session"]).find_similar("sesion")) == ["session"]
