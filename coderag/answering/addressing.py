@@ -35,7 +35,7 @@ class _InjectionPattern:
     """One way of addressing a model.
 
     Attributes:
-        needs: Groups of words and of parts of words; a text without one of each is not searched.
+        required_words: Groups of words and of parts of words; a text without one of each is not searched.
     """
 
     finding: str

@@ -64,7 +64,7 @@ class _DiskFile:
 
     @cached_property
     def is_unchanged(self) -> bool:
-        """Whether the bytes are those that were indexed."""
+        """True if the bytes are those that were indexed."""
         return hashlib.sha256(self._data).hexdigest() == self._record.hash
 
     @cached_property

@@ -36,9 +36,9 @@ class Flow:
     """Calls in the order in which they are made, as far as the text tells.
 
     Attributes:
-        declared: What is called and calls; the first is where it begins.
-        asked: Where it begins and ends, as far as the question says so.
-        found: ``path``: from one end to the other; ``back``: the calls lead the other way; ``meeting``: something calls
+        declarations: What is called and calls; the first is where it begins.
+        ends: Where it begins and ends, as far as the question says so.
+        kind: ``path``: from one end to the other; ``back``: the calls lead the other way; ``meeting``: something calls
             both; ``calls``: what a declaration leads to.
     """
 
@@ -54,7 +54,7 @@ def draw_mermaid(context: QueryContext, state: QueryState, snippets: Sequence[Sn
     Args:
         context: Of the query.
         state: With the analysis.
-        pieces: The evidence, best first.
+        snippets: The evidence, best first.
     """
     flow = find_flow(Index(context), state, snippets)
     return "" if flow is None else format_mermaid(flow)

@@ -1,4 +1,4 @@
-"""Make what the query graph works with: from a generation of the index, or from one with files as they are now."""
+"""Builders of the query graph's context, for a generation of the index or an overlay over it."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -34,19 +34,19 @@ def build_query_context(
     language_model: LanguageModel | None,
     path_mask: Callable[[], PathMask | None],
 ) -> QueryContext:
-    """Return what the query graph works with on a generation.
+    """Build the query context of a generation.
 
     Args:
         root: Folder of the repository.
-        settings: Its settings.
+        settings: Settings of the repository.
         stored: The generation.
-        graph: Its code graph.
+        graph: Code graph of the generation.
         model: The configured embedding model.
-        language_model: Writes answers, if there is one.
-        path_mask: Returns what paths are masked with; called only if anything is sent to a server.
+        language_model: Model that writes answers, if any.
+        path_mask: Returns the mask of paths; called only if something is sent to a server.
 
     Raises:
-        IndexModelError: The index was made with another embedding model than the configured one.
+        IndexModelError: The index was built with another embedding model.
     """
     from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
     from coderag.stores.corpus import Corpus  # noqa: PLC0415
@@ -72,12 +72,12 @@ def build_query_context(
 
 
 def build_overlay_context(base: QueryContext, snapshot: "OverlaySnapshot", graph: "CodeGraph") -> QueryContext:
-    """Return what the query graph works with on a generation with files as they are now.
+    """Build the query context of an overlay.
 
     Args:
-        below: That of the generation itself.
-        snapshot: The generation with the files.
-        graph: Its code graph.
+        base: Context of the generation.
+        snapshot: The overlay.
+        graph: Code graph of the overlay.
     """
     from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
     from coderag.stores.overlay_corpus import OverlayCorpus  # noqa: PLC0415
@@ -92,7 +92,7 @@ def build_overlay_context(base: QueryContext, snapshot: "OverlaySnapshot", graph
 def _mask_context(
     context: QueryContext, embedder: QueryEmbedder, mask: PathMask, files: Iterable[FileRecord]
 ) -> QueryContext:
-    """Return a context in which models on servers see the paths of these files masked."""
+    """Mask these files' paths for models on servers."""
     paths = MaskedPaths(mask, (record.path for record in files))
     if isinstance(embedder, MaskedQueries):
         embedder = embedder.with_paths(paths)
@@ -109,13 +109,13 @@ def _build_reranker(settings: Settings, prompts: Prompts) -> Reranker | None:
 
 
 def _match_embedding_model(model: DenseModel, stored: Snapshot) -> Snapshot:
-    """Return a generation with vectors of the configured model.
+    """Return the generation with vectors of the configured model.
 
-    Whoever has updated the package has chosen no other model, and the old version of the embedded one is gone. The new
-    one's vectors are made of what is stored, in memory, so a search is as good as after `index`, but takes longer to start.
+    After an update of the package, the old version of the embedded model is gone. The new version's vectors are then
+    computed in memory from stored data: search quality is the same, but opening takes longer.
 
     Raises:
-        IndexModelError: The index was made with a model that is not another version of the configured one.
+        IndexModelError: The index's model is not another version of the configured one.
     """
     recorded, configured = stored.pointer.embedding, model.info
     if recorded == configured or not recorded.provider == configured.provider == "embedded":
@@ -124,8 +124,8 @@ def _match_embedding_model(model: DenseModel, stored: Snapshot) -> Snapshot:
     from coderag.ingestion.reembedding import ReembeddedSnapshot  # noqa: PLC0415  # only after an update of the package
 
     _logger.warning(
-        "The index has vectors of %s, and CodeRAG has %s now: they are made anew in memory. "
-        "`coderag index` stores them, so that searching starts faster.",
+        "The index has vectors of %s, but CodeRAG now uses %s: computing them in memory. "
+        "Run `coderag index` to store them and open the index faster.",
         recorded.name,
         configured.name,
     )

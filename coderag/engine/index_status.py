@@ -1,4 +1,4 @@
-"""What is indexed, and what on disk differs from it."""
+"""Status of the index, with the files on disk that differ from it."""
 
 from collections import Counter
 from contextlib import suppress
@@ -20,15 +20,15 @@ from coderag.stores.summary_cache import SummaryCache, parse_maker_name
 
 
 def read_index_status(root: Path, settings: Settings, snapshot: Snapshot) -> IndexStatus:
-    """Return the status of a repository.
+    """Read the status of a repository.
 
     Args:
-        root: Its folder, as `check_root` returned it.
-        settings: Its settings.
-        snapshot: The current generation of its index.
+        root: Folder of the repository, as `check_root` returned it.
+        settings: Settings of the repository.
+        snapshot: Current generation of the index.
 
     Raises:
-        StoreError: A file of the index is missing or cut short.
+        StoreError: A file of the index is missing or truncated.
     """
     snapshot.check_files()
     pointer, manifest = snapshot.pointer, load_manifest(snapshot)
@@ -65,12 +65,12 @@ def read_index_status(root: Path, settings: Settings, snapshot: Snapshot) -> Ind
 
 
 def _read_summary_fields(root: Path, snapshot: Snapshot) -> dict[str, Any]:
-    """Return what the language model has summarised; nothing is said where there is no summary."""
+    """Read the progress of model-written summaries; the maker is omitted if there is none."""
     with SummaryCache(cache_directory(root, snapshot.directory)) as cache:
         work = Work(snapshot, cache)
         share = work.share
         makers: Counter[str] = Counter()
         if share.written:
-            with suppress(StoreError):  # it may lie where only its owner may write
+            with suppress(StoreError):  # the cache may be unreadable for this user
                 makers.update(map(parse_maker_name, work.writers().values()))
     return {"summarised": share.written, "to_summarise": share.total, "summarised_by": dict(makers.most_common())}

@@ -1,6 +1,6 @@
-"""The open index: each part of the current generation is opened when first asked for, and again only after a commit.
+"""Open index, whose parts open on first use and reopen after a commit.
 
-After a commit that brought summaries alone, searches go on with the generation before until the new one is open.
+After a commit of summaries only, searches use the previous generation until the new one is open.
 """
 
 import logging
@@ -41,27 +41,27 @@ PartT = TypeVar("PartT")
 
 @dataclass(frozen=True, slots=True)
 class _OpenPart(Generic[PartT]):
-    """A part of the index, and which generation it is of."""
+    """Open part of the index, with its generation."""
 
     pointer: Pointer
     part: PartT
 
 
 def _opened_snapshot(context: QueryContext) -> "Snapshot | OverlaySnapshot":
-    """Return the snapshot of a context that was opened here; a corpus of others may stand on another `IndexSnapshot`."""
+    """Return the snapshot of a context that this module opened; other corpora may have another `IndexSnapshot`."""
     return cast("Snapshot | OverlaySnapshot", context.corpus.snapshot)
 
 
 def _can_serve_until_renewed(opened: Pointer, current: Pointer) -> bool:
-    """Whether searches may go on with a generation for the moment that it takes to open the one that replaced it.
+    """Return whether searches may use a generation until the one that replaced it is open.
 
-    What they find is not stale, as both are of the same files; and what they have not read yet is still there.
+    Both have the same files, so results are not stale, and unread parts still exist.
     """
     return current.retains(opened) and opened.has_same_files(current) and opened.embedding == current.embedding
 
 
 class _OverlayParts:
-    """What is open of a generation with files as they are now. It may be asked by several threads."""
+    """Open parts of an overlay, for use by several threads."""
 
     def __init__(self, snapshot: "OverlaySnapshot") -> None:
         self.snapshot = snapshot
@@ -70,11 +70,11 @@ class _OverlayParts:
 
     @cached_property
     def graph(self) -> "CodeGraph":
-        """Its code graph, linked when it is first asked for."""
+        """Code graph, linked on first use."""
         return _build_graph(self.snapshot)
 
     def build_context(self, base: QueryContext) -> QueryContext:
-        """Return what the query graph works with, made from that of the generation itself."""
+        """Build the query context from that of the generation."""
         with self._lock:
             if self._context is None:
                 with collector_paused():
@@ -83,18 +83,18 @@ class _OverlayParts:
 
 
 class OpenIndex:
-    """What queries need of one repository's index. It may be asked by several threads.
+    """Open index of one repository, for use by several threads.
 
     Args:
         root: Folder of the repository.
-        settings: Its settings.
-        store: Where the index is.
+        settings: Settings of the repository.
+        store: The index on disk.
         dense_model: Returns the configured embedding model.
-        language_models: Has the one that writes answers, if there is one.
-        on_edited: Called with the paths of files that were found to differ from the index.
+        language_models: Provides the model that writes answers, if any.
+        on_edited: Called with the paths of files that differ from the index.
 
     Attributes:
-        live: Knows which files were edited since they were indexed.
+        live: Tracker of the files edited since indexing.
     """
 
     def __init__(
@@ -128,15 +128,15 @@ class OpenIndex:
         hidden: Sequence[str] = (),
         sweep: Sweep = "when due",
     ) -> QueryContext:
-        """Return what the query graph works with, to search with some settings; files known to be edited are as they are now.
+        """Open the query context for some search settings, with edited files in their current state.
 
         Args:
-            search: The settings.
+            search: Search settings.
             wanted, hidden, sweep: See `LiveIndex.over`.
 
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
-            IndexModelError: The index was made with another embedding model than the configured one.
+            IndexModelError: The index was built with another embedding model.
         """
         with self._lock:
             pointer, open_part = self._read_pointer(), self._open_context_part
@@ -147,20 +147,20 @@ class OpenIndex:
         base: QueryContext = open_part.part
         overlay = self.live.over(cast("Snapshot", base.corpus.snapshot), wanted=wanted, hidden=hidden, sweep=sweep)
         if overlay is None:
-            self._overlay_parts = None  # not to keep an old generation in memory
+            self._overlay_parts = None  # release an old generation
             return replace(base, settings=search)
         return replace(self._get_overlay_parts(overlay).build_context(base), settings=search)
 
     def refresh_context(
         self, context: QueryContext, paths: Iterable[str], *, sweep: bool = False, hide: bool = False
     ) -> QueryContext | None:
-        """Return a context in which some files are as they are now; None if in this one they are.
+        """Return a context with the current state of some files; None if they are unchanged.
 
         Args:
-            context: What an answer was made with.
-            paths: The files that it stands on.
-            sweep: Whether to look at all files.
-            hide: Whether to leave out those that have changed, rather than to take them as they are now.
+            context: Context of an answer.
+            paths: Files that the answer is based on.
+            sweep: Whether to check all files.
+            hide: Whether to hide changed files rather than to read them again.
         """
         stale_paths = self.live.stale(_opened_snapshot(context), paths)
         if not (stale_paths or sweep):
@@ -172,10 +172,10 @@ class OpenIndex:
         return replace(fresh, language_model=context.language_model)
 
     def include_files(self, context: QueryContext, paths: Sequence[str]) -> QueryContext:
-        """Return a context in which files that are to be read are as they are now, new ones among them.
+        """Return a context with the current state of some files, including new ones.
 
         Raises:
-            InvalidQueryError: One of them was indexed and is gone.
+            InvalidQueryError: An indexed file was deleted.
         """
         safe_paths = [path for path in paths if path and ".." not in Path(path).parts and not Path(path).is_absolute()]
         indexed = set(context.corpus.paths)
@@ -183,20 +183,20 @@ class OpenIndex:
         new_paths = [path for path in safe_paths if path not in indexed and (self._root / path).is_file()]
         for path in safe_paths:
             if self.live.is_gone(_opened_snapshot(context), path):
-                raise InvalidQueryError(f"{path} is gone", hint="It was deleted or moved since it was indexed.")
+                raise InvalidQueryError(f"{path} no longer exists", hint="It was deleted or moved after it was indexed.")
         if not new_paths and not self.live.stale(_opened_snapshot(context), indexed_paths):
             return context
         return self.open_context(context.settings, wanted=safe_paths)
 
     def reopen_context(self, context: QueryContext) -> QueryContext | None:
-        """Return a context of the current generation; None if this one is, so that what failed is not that it is gone."""
+        """Return a context of the current generation; None if this context already is, so retrying is pointless."""
         previous = context.corpus.snapshot.pointer
         if previous.is_same_generation(self._read_pointer()):
             return None
         return replace(self.open_context(context.settings), language_model=context.language_model)
 
     def open_graph(self) -> "CodeGraph":
-        """Return the code graph of all indexed files as they are now. Raises `IndexNotFoundError`."""
+        """Open the code graph of all indexed files in their current state. Raises `IndexNotFoundError`."""
         with self._lock:
             pointer = self._read_pointer()
             self._open_graph_part = open_part = self._get_current_part(
@@ -207,7 +207,7 @@ class OpenIndex:
         return open_part.part if overlay is None else self._get_overlay_parts(overlay).graph
 
     def open_text_search(self) -> "TextSearch":
-        """Return what searches the indexed files as they are on disk. Raises `IndexNotFoundError`."""
+        """Open the text search over the indexed files on disk. Raises `IndexNotFoundError`."""
         with self._lock:
             pointer = self._read_pointer()
             self._open_text_search_part = open_part = self._get_current_part(
@@ -218,18 +218,18 @@ class OpenIndex:
         return open_part.part if overlay is None else self._build_text_search(overlay)
 
     def list_edited_files(self) -> list[str]:
-        """Return the paths of the files that are known to differ from the index; none if there is no index."""
+        """List the files known to differ from the index; empty without an index."""
         with self._lock:
             pointer = self._store.read_pointer()
             stored = None if pointer is None else self._open_snapshot(pointer)
         return [] if stored is None else self.live.edited(stored)
 
     def close(self) -> None:
-        """End what follows the edits; the index can be used again."""
+        """Stop tracking edits; the index can be used again."""
         self.live.close()
 
     def wait_for_renewal(self) -> None:
-        """Return when searches see the generation that is current now, if there were searches at all."""
+        """Wait until searches use the current generation, if any search has been made."""
         while True:
             with self._lock:
                 pointer, open_part = self._store.read_pointer(), self._open_context_part
@@ -240,13 +240,13 @@ class OpenIndex:
 
     @cached_property
     def path_mask(self) -> PathMask | None:
-        """What paths are masked with before they are sent to a server."""
+        """Mask of paths that are sent to servers."""
         return load_path_mask(self._settings.privacy, self._store.directory)
 
     def _read_pointer(self) -> Pointer:
         pointer = self._store.read_pointer()
         if pointer is None:
-            raise IndexNotFoundError(f"{self._root} is not indexed yet", hint="Run `coderag index` in it first.")
+            raise IndexNotFoundError(f"{self._root} is not indexed yet", hint="Run `coderag index` there first.")
         return pointer
 
     def _get_current_part(
@@ -256,7 +256,7 @@ class OpenIndex:
         build: Callable[[Snapshot], PartT],
         is_same: Callable[[Pointer, Pointer], bool] = Pointer.is_same_generation,
     ) -> _OpenPart[PartT]:
-        """Return a part of the current generation, the one that is open if it is the same there."""
+        """Return a part of the current generation, reusing the open one if it is still valid."""
         if open_part is not None and is_same(open_part.pointer, pointer):
             return open_part
         with collector_paused():
@@ -264,7 +264,7 @@ class OpenIndex:
             return _OpenPart(snapshot.pointer, build(snapshot))
 
     def _open_snapshot(self, pointer: Pointer) -> Snapshot:
-        """Return the current generation, the one that is open if it is the same."""
+        """Return the current generation, reusing the open one if it is the same."""
         open_part = self._open_snapshot_part
         if open_part is None or not open_part.pointer.is_same_generation(pointer):
             snapshot = self._store.open()
@@ -272,7 +272,7 @@ class OpenIndex:
         return open_part.part
 
     def _get_overlay_parts(self, snapshot: "OverlaySnapshot") -> "_OverlayParts":
-        """Return what is open of a generation with files as they are now."""
+        """Return the open parts of an overlay."""
         with self._lock:
             if self._overlay_parts is None or self._overlay_parts.snapshot is not snapshot:
                 self._overlay_parts = _OverlayParts(snapshot)
@@ -284,7 +284,7 @@ class OpenIndex:
         return GraphBuilder(read_imported(self._store.directory))
 
     def _start_renewal(self, open_part: _OpenPart[QueryContext]) -> threading.Thread:
-        """Have the current generation opened in place of an earlier one, unless that is under way."""
+        """Start opening the current generation in the background, unless that is running."""
         if self._renewal is None:
             self._renewal = threading.Thread(target=self._renew, args=(open_part,), name="open index")
             self._renewal.start()
@@ -299,7 +299,7 @@ class OpenIndex:
                 context.corpus.preload_like(previous.part.corpus)
                 renewed_part = _OpenPart(snapshot.pointer, context)
         except CodeRAGError as error:
-            _logger.warning("The index was not opened again beside the searches: %s", error)  # the next one tries it
+            _logger.warning("Cannot reopen the index in the background: %s", error)  # the next search retries
         finally:
             with self._lock:
                 self._renewal = None
@@ -311,7 +311,7 @@ class OpenIndex:
                     )
 
     def _build_context(self, stored: Snapshot) -> QueryContext:
-        model = self._dense_model()  # first, so that what is wrong with it is said before the graph is linked
+        model = self._dense_model()  # first, so that its errors precede the linking of the graph
         open_part = self._open_graph_part
         if open_part is None or not open_part.pointer.has_same_graph(stored.pointer):
             open_part = self._open_graph_part = _OpenPart(stored.pointer, _build_graph(stored))

@@ -1,4 +1,4 @@
-"""Checks what a caller asks for, and makes of it the query graph's input: plain data, limits within their bounds."""
+"""Validation of a caller's arguments and their conversion to the query graph's input."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from coderag.stores.manifest import load_manifest
 def build_query_input(
     query: str, goal: Goal, *, top_k: int | None = None, token_budget: int | None = None, filters: FilterValues | None
 ) -> QueryInput:
-    """Return the input of the query graph; what is None is left to the settings.
+    """Build the input of the query graph; None leaves a limit to the settings.
 
     Raises:
-        InvalidQueryError: The question cannot be searched for, or a number is out of its bounds.
+        InvalidQueryError: The question is invalid, or a number is out of range.
     """
     check_question(query)
     query_input = QueryInput(query=query, goal=goal)
@@ -32,11 +32,11 @@ def build_query_input(
 
 
 def resolve_filters(filters: Filters, root: Path, store: IndexStore) -> FilterValues:
-    """Return filters as plain data, with the indexed files that differ from the revision of `Filters.changed_since`.
+    """Convert filters to plain data, with the indexed files changed since `Filters.changed_since`.
 
     Raises:
-        InvalidQueryError: A filter cannot be used.
-        IndexNotFoundError: Nothing is indexed yet, and a revision is given.
+        InvalidQueryError: A filter is invalid.
+        IndexNotFoundError: A revision is given, but nothing is indexed yet.
     """
     changed = None
     if filters.changed_since:
@@ -48,13 +48,13 @@ def resolve_filters(filters: Filters, root: Path, store: IndexStore) -> FilterVa
 
 
 def check_range(name: str, value: int, minimum: int, maximum: int) -> int:
-    """Return a caller's number.
+    """Check that a caller's number is an integer in a range, and return it.
 
     Raises:
-        InvalidQueryError: It is no whole number, or out of its bounds.
+        InvalidQueryError: It is not an integer, or out of range.
     """
     if not isinstance(value, int):
-        raise InvalidQueryError(f"{name} is {value!r}; it must be a whole number")
+        raise InvalidQueryError(f"{name} is {value!r}; it must be an integer")
     if not minimum <= value <= maximum:
         raise InvalidQueryError(f"{name} is {value}; it must be from {minimum:,} to {maximum:,}")
     return value

@@ -1,4 +1,4 @@
-"""Runs of the query graph: traced, counted, and made into answers."""
+"""Runner of the query graph: traces and counts runs, and converts them to answers."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     QueryGraph = CompiledStateGraph[QueryState, QueryContext, QueryInput, QueryOutput]
 
 MAX_RUNS: Final = 3
-"""Runs of the graph because files turned out to be edited; for the last one those that still are, are left out."""
+"""Runs of the graph while files change; the last one hides the files that still do."""
 
 _STREAM_MODES: "Final[list[StreamMode]]" = ["custom", "updates", "values"]
 
@@ -34,21 +34,21 @@ _logger = logging.getLogger(__name__)
 
 
 class Freshness(Protocol):
-    """Knows which files are edited; `coderag.engine.open_index.OpenIndex` does."""
+    """Tracker of edited files, implemented by `coderag.engine.open_index.OpenIndex`."""
 
     def refresh_context(
         self, context: QueryContext, paths: Iterable[str], *, sweep: bool = False, hide: bool = False
     ) -> QueryContext | None:
-        """Return a context in which some files are as they are now, or left out; None if in this one they are."""
+        """Return a context in which some files are current or hidden; None if they are unchanged."""
         ...
 
     def reopen_context(self, context: QueryContext) -> QueryContext | None:
-        """Return a context of the current generation; None if this one is."""
+        """Return a context of the current generation; None if this context already is."""
         ...
 
 
-class _StaleRun(Exception):  # no error: the run is begun anew
-    """What a run stands on has changed."""
+class _StaleRun(Exception):  # control flow: the run is repeated
+    """Signal that files of a run have changed."""
 
     def __init__(self, context: QueryContext) -> None:
         self.context = context
@@ -56,13 +56,13 @@ class _StaleRun(Exception):  # no error: the run is begun anew
 
 @dataclass(frozen=True, slots=True)
 class QueryRunner:
-    """Runs the query graph of one repository, and again if files that the output stands on turn out to be edited.
+    """Runner of one repository's query graph; it runs again if files of the output were edited.
 
     Attributes:
-        load: Returns the compiled graph.
-        tracer: Gets the trace of each run.
-        counts: Counts what is returned.
-        freshness: Knows which files are edited.
+        load_graph: Returns the compiled graph.
+        tracer: Receives the trace of each run.
+        search_counts: Counts the results.
+        freshness: Tracks edited files.
     """
 
     load_graph: "Callable[[], QueryGraph]"
@@ -71,7 +71,7 @@ class QueryRunner:
     freshness: Freshness
 
     def run(self, context: QueryContext, query_input: QueryInput) -> tuple[QueryContext, QueryOutput]:
-        """Return the output of a search or of a context, and the context that it was made with."""
+        """Run a search or a context; return the final query context and the output."""
         for run_number in count():
             try:
                 with self.tracer.trace_query(query_input) as record_output:
@@ -88,16 +88,16 @@ class QueryRunner:
         return context, output
 
     def _run_graph(self, context: QueryContext, query_input: QueryInput) -> QueryOutput:
-        if _is_inside_graph():  # whose stream has the steps
+        if _is_inside_graph():  # the outer graph's stream shows the steps
             return cast("QueryOutput", self.load_graph().invoke(query_input, context=context))
-        from coderag.nodes.steps import walk  # noqa: PLC0415  # only who asks needs it
+        from coderag.nodes.steps import walk  # noqa: PLC0415  # only queries need it
 
         return walk(query_input, context)
 
     async def arun(self, context: QueryContext, query_input: QueryInput) -> tuple[QueryContext, QueryOutput]:
-        """Return the output of a run, and the context that it was made with, awaited.
+        """Run the graph asynchronously; return the final query context and the output.
 
-        Within a node of another graph, what is written goes to that one's stream.
+        Inside a node of another graph, the answer's text goes to that graph's stream.
         """
         write = _find_stream_writer()
         async with aclosing(self._stream_events(context, query_input)) as events:
@@ -109,7 +109,7 @@ class QueryRunner:
         return result
 
     async def astream(self, context: QueryContext, query_input: QueryInput) -> AsyncGenerator[AnswerEvent]:
-        """Yield an answer while it is written, and last the whole of it."""
+        """Yield an answer while it is written, and finally the complete answer."""
         async with aclosing(self._stream_events(context, query_input)) as events:
             async for event in events:
                 if isinstance(event, AnswerEvent):
@@ -121,7 +121,7 @@ class QueryRunner:
     async def _stream_events(
         self, context: QueryContext, query_input: QueryInput
     ) -> "AsyncGenerator[AnswerEvent | tuple[QueryContext, QueryOutput]]":
-        """Yield the steps and the words of an answer, at last what `arun` returns."""
+        """Yield the steps and text of an answer, finally the result of `arun`."""
         for run_number in count():
             try:
                 with self.tracer.trace_query(query_input) as record_output:
@@ -144,13 +144,13 @@ class QueryRunner:
     async def _stream_run(
         self, context: QueryContext, query_input: QueryInput, run_number: int
     ) -> AsyncGenerator[AnswerEvent | QueryOutput]:
-        """Yield what one run streams, at last its output.
+        """Yield the stream of one run, finally its output.
 
-        A language model is not asked before what it will be shown was checked. What is written without one takes a moment;
-        it is held back until its citations were checked, too.
+        A language model is asked only after its evidence was checked for edits. An answer without a model takes a
+        moment, and is held until its citations were checked.
 
         Raises:
-            _Stale: Files have changed.
+            _StaleRun: Files have changed.
         """
         uses_language_model = query_input.get("goal") == "answer" and context.language_model is not None
         held_events: list[AnswerEvent] = []
@@ -175,7 +175,7 @@ class QueryRunner:
         yield output
 
     def _check_freshness(self, context: QueryContext, output: QueryOutput, run_number: int) -> None:
-        """Raise `_Stale` if the output stands on files that have changed, as often as that is worth it."""
+        """Raise `_StaleRun` if files of the output have changed, up to a number of runs."""
         if run_number > MAX_RUNS:
             return
         sweep = run_number == 0 and output["judgement"]["verdict"] != "found"
@@ -184,12 +184,12 @@ class QueryRunner:
         if fresh_context is None:
             return
         if run_number == MAX_RUNS:
-            _logger.warning("Files change faster than they can be answered from")
+            _logger.warning("Files change faster than queries run; the answer may be stale")
             return
         raise _StaleRun(fresh_context)
 
     def _reopen_context(self, context: QueryContext, error: StoreError, run_number: int) -> QueryContext:
-        """Return a context of the current generation, if the one of a run that failed is no longer there."""
+        """Return a context of the current generation, if that of the failed run was deleted; else raise."""
         current_context = self.freshness.reopen_context(context) if run_number < MAX_RUNS else None
         if current_context is None:
             raise error
@@ -197,7 +197,7 @@ class QueryRunner:
 
 
 def _find_stream_writer() -> Callable[[Any], None]:
-    """Return what writes to the stream of the graph that this is called in; if there is none, it does nothing."""
+    """Return the stream writer of the surrounding graph; without one, a no-op."""
     if not _is_inside_graph():
         return lambda _: None
     from langgraph.config import get_stream_writer  # noqa: PLC0415  # loaded already
@@ -206,8 +206,8 @@ def _find_stream_writer() -> Callable[[Any], None]:
 
 
 def _is_inside_graph() -> bool:
-    """Whether this is called in a node of a LangGraph graph."""
-    if "langgraph.config" not in sys.modules:  # then there is none
+    """Return whether the caller is inside a node of a LangGraph graph."""
+    if "langgraph.config" not in sys.modules:  # then no graph is running
         return False
     from langgraph.config import get_config  # noqa: PLC0415  # loaded already
 
@@ -219,13 +219,13 @@ def _is_inside_graph() -> bool:
 
 
 def build_answer(context: QueryContext, output: QueryOutput) -> Answer:
-    """Return the answer of a run."""
+    """Build the answer of a run."""
     hits = build_hits(context.corpus, output["results"])
     return to_answer({**output["answer"], **verdict_fields(output)}, hits)
 
 
 def verdict_fields(output: QueryOutput) -> dict[str, Any]:
-    """Return what each kind of result says about how well it answers."""
+    """Return the verdict's fields, which all kinds of results share."""
     judgement = output["judgement"]
     return {
         "evidence": judgement["verdict"],

@@ -1,7 +1,7 @@
-"""Queries as OpenTelemetry spans: one for a query, and below it one for each node that ran (docs/explain.md).
+"""Queries as OpenTelemetry spans: one per query, with one child per node (docs/explain.md).
 
-Spans are made from the trace that the graph keeps anyway. Where they go is configured by the standard ``OTEL_*`` variables.
-They hold numbers and names of CodeRAG's own, no text of a question or of the repository unless ``telemetry.queries`` allows it.
+Spans are built from the graph's trace and exported as the standard ``OTEL_*`` variables say. They contain numbers and
+CodeRAG's own names; text of questions or of the repository requires ``telemetry.queries``.
 """
 
 import time
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 _SERVICE_NAME = "coderag"
 _EXPORTABLE_WORDS = frozenset({"intent", "evidence", "fusion", "generator", "reranker", "order_stands"})
-"""What nodes note in words of CodeRAG's own; other words may be those of a question."""
+"""Details whose words are CodeRAG's own; others may contain words of the question."""
 
 _OTLP_MODULES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
 
 
 class QueryTracer:
-    """Writes queries as spans.
+    """Exporter of queries as spans.
 
     Args:
-        tracer: Of OpenTelemetry.
-        with_queries: Whether spans may hold the question and words that were added to it.
+        tracer: OpenTelemetry tracer.
+        exports_queries: Whether spans may contain the question and its expansion.
     """
 
     def __init__(self, tracer: "Tracer", *, exports_queries: bool = False) -> None:
@@ -41,7 +41,7 @@ class QueryTracer:
 
     @contextmanager
     def trace_query(self, query_input: QueryInput) -> Iterator[Callable[[QueryOutput], None]]:
-        """Write one query's spans; the block tells its output. An error that leaves the block is noted by its name only."""
+        """Trace one query; the block records its output. Errors are recorded by class name only."""
         from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context  # noqa: PLC0415  # an extra
 
         span = self._tracer.start_span("coderag.query", kind=SpanKind.INTERNAL, start_time=time.time_ns())
@@ -81,10 +81,10 @@ class QueryTracer:
 
 
 class NullTracer:
-    """Stands for a tracer where nobody wants spans."""
+    """Tracer that does nothing."""
 
     def trace_query(self, query_input: QueryInput) -> AbstractContextManager[Callable[[QueryOutput], None]]:
-        """Return a block that writes nothing."""
+        """Return a block that records nothing."""
         del query_input
         return nullcontext(_ignore_output)
 
@@ -94,7 +94,7 @@ def _ignore_output(output: QueryOutput) -> None:
 
 
 def build_tracer(settings: TelemetrySettings) -> QueryTracer | NullTracer:
-    """Return what writes queries as spans if somebody wants them; else nothing is imported.
+    """Build the configured tracer; OpenTelemetry is imported only if needed.
 
     Raises:
         ConfigurationError: The extra is not installed.
@@ -102,7 +102,7 @@ def build_tracer(settings: TelemetrySettings) -> QueryTracer | NullTracer:
     if settings.traces == "none":
         return NullTracer()
     if not all(map(_is_installed, _OTLP_MODULES if settings.traces == "otlp" else ("opentelemetry.trace",))):
-        message = f"telemetry.traces is '{settings.traces}', and OpenTelemetry is an extra that is not installed"
+        message = f"telemetry.traces is '{settings.traces}', but the extra 'telemetry' is not installed"
         hint = 'Install the extra "telemetry" of coderag-engine; from a checkout: pip install ".[telemetry]"'
         raise ConfigurationError(message, hint=hint)
     from opentelemetry.trace import get_tracer_provider  # noqa: PLC0415  # an extra
@@ -115,15 +115,15 @@ def build_tracer(settings: TelemetrySettings) -> QueryTracer | NullTracer:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even its parent
+    except ModuleNotFoundError:  # its parent package is missing
         return False
 
 
 @cache
 def _build_otlp_provider() -> "TracerProvider":
-    """Return what sends spans by OTLP over HTTP, one for the process; what is left is sent when the process ends.
+    """Build the process's provider that exports spans by OTLP over HTTP; it flushes at exit.
 
-    Address, headers, sampling and the service's name are those of the ``OTEL_*`` variables, never of a repository's settings.
+    Address, headers, sampling and service name come from ``OTEL_*`` variables, never from a repository.
     """
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  # an extra
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415  # an extra

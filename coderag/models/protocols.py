@@ -1,4 +1,4 @@
-"""Interfaces of models: query embedder, language model, reranker."""
+"""Protocols of models: query embedder, language model, reranker."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -11,47 +11,47 @@ if TYPE_CHECKING:
 
 
 class QueryEmbedder(Protocol):
-    """Turns a question into a vector of the index's space."""
+    """Embedder of questions in the vector space of the index."""
 
     def embed_query(self, query: str, terms: Sequence[str]) -> "np.ndarray":
-        """Return a normalised float32 vector, shape (dimension,); zeros where nothing is known of the question."""
+        """Return a normalised float32 vector, shape (dimension,); zeros for a question without known terms."""
         ...
 
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """A language model, wherever it runs. It may be used from several event loops.
+    """Language model, local or remote. It may be used from several event loops.
 
     Attributes:
-        name: Such as ``ollama/qwen2.5-coder``.
-        context_window: Tokens of a prompt and its reply together, at most.
+        name: Name, such as ``ollama/qwen2.5-coder``.
+        context_window: Maximum tokens of a prompt and its reply together.
     """
 
     name: str
     context_window: int
 
     def stream(self, prompt: ModelPrompt) -> AsyncIterator[str]:
-        """Yield the reply in pieces as they come; at least one is not blank.
+        """Yield the reply in parts as they arrive; at least one is not blank.
 
-        A reply that reached the limit of its length ends with a `CutOff`, from models that can tell.
+        A reply that reached its length limit ends with a `CutOff`, from models that report it.
 
         Raises:
-            ModelError: The prompt is too long, the model failed, or the reply broke off or is empty.
+            ModelError: The prompt is too long, the model failed, or the reply is incomplete or empty.
         """
         ...
 
     async def complete(self, prompt: ModelPrompt) -> Completion:
-        """Return the whole reply, which is not blank. Raises as `stream`."""
+        """Return the complete reply, which is not blank. Raises as `stream`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RerankScores:
-    """What a reranker made of some texts.
+    """Scores of a reranker.
 
     Attributes:
-        scores: One a text, higher is better; None leaves their order.
-        note: Why the order stands.
+        scores: One score per text, higher is better; None keeps the order.
+        note: Reason why the order is kept.
     """
 
     scores: Sequence[float] | None
@@ -59,12 +59,12 @@ class RerankScores:
 
 
 class Reranker(Protocol):
-    """A model that scores texts against a question within a time budget of its own.
+    """Model that scores texts against a question within its own time budget.
 
     Attributes:
-        name: For the trace.
-        candidates: Number of texts that it is to see, at most.
-        remote: Whether the texts leave this machine's process, so that paths are masked if the settings say so.
+        name: Name in the trace.
+        candidates: Maximum number of texts.
+        remote: Whether texts leave this process, so that paths may have to be masked.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Reranker(Protocol):
     remote: bool
 
     def rerank(self, query: str, texts: Sequence[str]) -> RerankScores:
-        """Return one score a text, or none if the budget is spent before all have one.
+        """Score the texts; without scores if the budget runs out first.
 
         Raises:
             ModelError: The model cannot be reached or loaded.

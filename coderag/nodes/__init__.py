@@ -1,1 +1,1 @@
-"""The LangGraph node functions, one a file; each calls the algorithm and returns what it changed."""
+"""LangGraph node functions, one per file; each calls an algorithm and returns the changed keys."""

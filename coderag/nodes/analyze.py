@@ -1,4 +1,4 @@
-"""Node ``analyze``: what does the question ask for?"""
+"""Node ``analyze``: intent, entities and terms of the question."""
 
 from coderag.errors import ModelError
 from coderag.nodes.trace import NodeTimer
@@ -8,11 +8,11 @@ from coderag.question.spelling import corrected
 from coderag.retrieval.query_context import QueryContext, QueryRuntime
 from coderag.schema.query import Analysis, QueryState, QueryUpdate
 
-_REWRITTEN_INTENTS = frozenset({"general", "understand_module"})  # the others name what they want
+_REWRITTEN_INTENTS = frozenset({"general", "understand_module"})  # other intents name their target
 
 
 def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
-    """Find the question's intent, entities and terms; a language model may add others, if the settings say so."""
+    """Analyze the question; a language model may add terms, if configured."""
     with NodeTimer("analyze") as step:
         analysis = corrected(runtime.context.corpus, analyze_query(state["query"], runtime.context.project))
         step.add_detail(
@@ -24,12 +24,12 @@ def analyze(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
 
 
 def _rewrite_query(query: str, analysis: Analysis, context: QueryContext, step: NodeTimer) -> Analysis:
-    """Return the analysis with what the model wrote; without a model that answers, as it was, and the trace says so."""
+    """Add a model's rewriting to the analysis; without a reply it is unchanged, and the trace has a warning."""
     mode = context.settings.rewrite
     if mode == "none":
         return analysis
     if context.language_model is None:
-        step.add_detail(warning=f"search.rewrite is {mode!r}, and there is no language model: set llm.provider")
+        step.add_detail(warning=f"search.rewrite is {mode!r}, but no language model is configured: set llm.provider")
         return analysis
     try:
         rewriting = rewrite(context.language_model, query, mode, context.prompts, context.masked_paths)

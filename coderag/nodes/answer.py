@@ -11,10 +11,10 @@ async def answer(state: QueryState, runtime: StreamingRuntime) -> QueryUpdate:
 
     The text is streamed as dicts with ``kind`` (``draft`` or ``text``) and ``text``, see `AnswerEvent`.
     """
-    from coderag.answering.answers import write_answer  # noqa: PLC0415  # 0.1 s, which a search need not take
+    from coderag.answering.answers import write_answer  # noqa: PLC0415  # 0.1 s; searches do not need it
 
     def emit(kind: str, text: str) -> None:
-        if text or kind == "text":  # a text without words replaces drafts that were dropped
+        if text or kind == "text":  # an empty text replaces dropped drafts
             runtime.stream_writer({"kind": kind, "text": text})
 
     with NodeTimer("answer") as step:

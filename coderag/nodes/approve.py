@@ -1,4 +1,4 @@
-"""Node ``approve``: a person decides whether a long prompt is sent to the language model."""
+"""Node ``approve``: approval of a long prompt by a person."""
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -7,7 +7,7 @@ from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
 
 
 def approve(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
-    """Interrupt the graph; it is resumed with True to send the prompt, with False to answer without the model."""
+    """Interrupt the graph; resume it with True to send the prompt, with False to answer without the model."""
     context, tokens = runtime.context, state["prompt_tokens"]
     price, model = context.price_per_million_tokens, context.query.language_model
     reason = f"A prompt of {tokens:,} tokens is to be sent to {model.name if model else 'the language model'}"

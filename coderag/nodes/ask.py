@@ -1,4 +1,4 @@
-"""Node ``ask``: the query graph answers the question, with what was said before."""
+"""Node ``ask``: answer of the query graph, with the conversation as history."""
 
 import asyncio
 from dataclasses import replace
@@ -15,11 +15,11 @@ from coderag.text.token_counts import count_tokens
 
 _NAME_ENTITY_KINDS = frozenset({"identifier", "qualified_name", "path"})
 DECLINED_NOTICE = "*Made from the evidence without the language model, as you chose.*\n\n"
-_WIDER_FACTOR = 2  # times as many results
+_WIDER_FACTOR = 2  # factor on the number of results
 
 
 async def ask(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
-    """Run the query graph; a prompt that a person has to approve first is not sent."""
+    """Run the query graph; a prompt that needs approval is not sent."""
     context, query = runtime.context, runtime.context.query
     model, is_declined = query.language_model, state["approved"] == "declined"
     if is_declined:
@@ -47,7 +47,7 @@ async def ask(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
 
 
 def _build_query_input(state: ChatState, context: ChatContext, model: LanguageModel | None) -> QueryInput:
-    """Return what the query graph is asked, with as much of the conversation as the model has room for."""
+    """Build the input of the query graph, with as much history as the model's window allows."""
     search = context.query.settings
     query_input = QueryInput(query=state["question"], goal="answer")
     if state["wider"]:

@@ -1,4 +1,4 @@
-"""Node ``budget``: pack results and related code into the token budget."""
+"""Node ``budget``: results and related code, packed into the token budget."""
 
 from functools import partial
 
@@ -9,8 +9,8 @@ from coderag.schema.records import to_record
 
 
 def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
-    """Assemble the context."""
-    from coderag.codegraph.excerpt import graph_excerpt  # noqa: PLC0415  # a search ends before
+    """Pack the context."""
+    from coderag.codegraph.excerpt import graph_excerpt  # noqa: PLC0415  # searches end before this node
     from coderag.retrieval.context.packing import pack_context  # noqa: PLC0415
 
     context = runtime.context

@@ -1,4 +1,4 @@
-"""Node ``expand``: code that belongs to the results."""
+"""Node ``expand``: code related to the results."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +10,7 @@ from coderag.retrieval.filters import NO_FILTERS, build_related_mask
 from coderag.retrieval.query_context import QueryRuntime
 from coderag.schema.query import QueryState, QueryUpdate
 
-_MAX_SEEDS = 5  # what is related to the sixth result is rarely worth a place among ten
+_MAX_SEEDS = 5  # code related to later results rarely earns one of ten places
 
 
 def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:

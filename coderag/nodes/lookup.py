@@ -1,4 +1,4 @@
-"""Node ``lookup``: what the symbol table and the code graph know for certain."""
+"""Node ``lookup``: answers of the symbol table and the code graph."""
 
 from coderag.codegraph.lookup import look_up
 from coderag.nodes.trace import NodeTimer
@@ -7,7 +7,7 @@ from coderag.schema.query import QueryState, QueryUpdate
 
 
 def lookup(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
-    """Find declarations, users, relatives or tests of what the question names, or the place that it points to."""
+    """Find declarations, usages, relatives or tests of the question's names, or the location it refers to."""
     with NodeTimer("lookup") as step:
         result = look_up(runtime.context.corpus, runtime.context.graph, state["analysis"])
         step.add_detail(found=len(result.candidates))

@@ -1,4 +1,4 @@
-"""Node ``remember``: the exchange becomes a part of the conversation."""
+"""Node ``remember``: the exchange, appended to the conversation."""
 
 from langgraph.runtime import Runtime
 
@@ -7,12 +7,12 @@ from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate, Exc
 
 
 def remember(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
-    """Keep the question, the answer, what it cited, and what "it" will be."""
+    """Append the question, the answer, its citations and the focus for later pronouns."""
     exchanges, answer = state.get("exchanges", []), state["answer"]
     cited_list = cited_places(runtime.context.query.corpus, answer["citations"])
     if state["question"]:
         focus = focus_of(state["named"], cited_list)
-    else:  # lines were shown: the numbers stay those of the answer that they are from
+    else:  # lines were shown: keep the citation numbers of the answer that cited them
         focus = shown_focus(cited_list) or (exchanges[-1]["focus"] if exchanges else [])
         cited_list = exchanges[-1]["cited"] if exchanges else []
     exchange = Exchange(

@@ -1,4 +1,4 @@
-"""Node ``rerank``: the ranking signals, the choice of results, and how well they answer."""
+"""Node ``rerank``: ranking, choice of results and verdict."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _MIN_CONTEXT_CANDIDATES = 40  # ten results are often too small to fill a contex
 
 
 def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
-    """Order the candidates and keep the best."""
+    """Rank the candidates, select results and judge them."""
     context, analysis = runtime.context, state["analysis"]
     corpus, reranker = context.corpus, context.reranker
     with NodeTimer("rerank") as step:
@@ -26,7 +26,7 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         results = narrow_to_kinds(corpus, ranking.select_results(candidate_count), kinds)
         vector = context.embedder.embed_query(analysis["text"], analysis["terms"])
         judgement = judge(corpus, analysis, results, vector)
-        is_last = judgement["verdict"] == "found" or state["widened"]  # else they are searched once more
+        is_last = judgement["verdict"] == "found" or state["widened"]  # else a wider search follows
         if reranker and is_last:
             results, rerank_details = rerank_results(reranker, corpus, state["query"], results, context.masked_paths)
             step.add_detail(**rerank_details)
@@ -57,7 +57,7 @@ def rerank(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
 
 
 def _prepend(leading: Sequence[Candidate], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return some candidates and behind them those of the others that are not among them."""
+    """Put leading candidates before the others, without duplicates."""
     leading_keys = {(candidate["chunk_id"], candidate["start_line"]) for candidate in leading}
     return [
         *leading,

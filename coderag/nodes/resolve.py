@@ -1,4 +1,4 @@
-"""Node ``resolve``: what does the typed text refer to?"""
+"""Node ``resolve``: references of the typed text to earlier turns."""
 
 from coderag.answering.chat.follow_ups import make_standalone
 from coderag.answering.chat.references import resolve_references
@@ -6,7 +6,7 @@ from coderag.answering.chat.state import ChatState, ChatUpdate
 
 
 def resolve(state: ChatState) -> ChatUpdate:
-    """Find what is addressed by its number, and make a follow-up a question that stands alone."""
+    """Resolve references to citation numbers, and turn a follow-up into a stand-alone question."""
     exchanges = state.get("exchanges", [])
     cited = next((exchange["cited"] for exchange in reversed(exchanges) if exchange["cited"]), [])
     resolved = resolve_references(state["text"], cited)

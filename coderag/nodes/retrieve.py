@@ -10,12 +10,12 @@ from coderag.schema.query import QueryState, QueryUpdate
 
 
 def retrieve(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
-    """Find candidates and put them after what the look-up found."""
+    """Retrieve candidates and append them to those of the look-up."""
     context, analysis = runtime.context, state["analysis"]
     filters = state.get("filters") or NO_FILTERS
     with NodeTimer("retrieve") as step:
         candidates = state["candidates"]
-        if not state["widened"] or analysis["expanded_terms"]:  # else it would find the same again
+        if not state["widened"] or analysis["expanded_terms"]:  # else the search would repeat itself
             vector = context.embedder.embed_query(analysis["text"], meant_terms(analysis))
             retrieved = retrieve_hybrid(
                 context.corpus,

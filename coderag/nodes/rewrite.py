@@ -1,4 +1,4 @@
-"""Node ``rewrite``: a language model makes a follow-up a question that stands alone."""
+"""Node ``rewrite``: follow-up rewritten by a language model as a stand-alone question."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from coderag.text.token_counts import count_tokens
 
 
 async def rewrite(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
-    """Ask the model, if there is one; the rules' question stays if its reply cannot be used, or needs an approval."""
+    """Ask the model, if any; keep the rules' question if its reply is unusable or needs approval."""
     query = runtime.context.query
     if query.language_model is None:
         return {}
@@ -26,7 +26,7 @@ async def rewrite(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate
 
 
 def _build_prompt(state: ChatState, context: ChatContext) -> ModelPrompt | None:
-    """Return what the model is asked; None if a person would have to approve it."""
+    """Build the prompt; None if it needs approval."""
     history = format_history(state["exchanges"], min(HISTORY_TOKENS, context.history_tokens))
     prompt = rewriting_prompt(context.query, state["text"], history)
     needs_approval = context.confirm_tokens and count_tokens(prompt.text) > context.confirm_tokens

@@ -1,4 +1,4 @@
-"""Node ``show``: lines that an earlier answer cited, as they are."""
+"""Node ``show``: cited lines of an earlier answer."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from coderag.stores.snippets import find_snippets_at_lines
 
 
 def show(state: ChatState, runtime: Runtime[ChatContext]) -> ChatUpdate:
-    """Answer with the lines, or say why there are none of that number."""
+    """Answer with the lines, or explain why they cannot be shown."""
     query = runtime.context.query
     if state["remark"]:
         answer = build_remark_answer(state["text"], state["remark"])

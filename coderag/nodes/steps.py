@@ -1,4 +1,4 @@
-"""The steps of a query, and which comes after which: what `graphs/query.py` draws, and what is walked without LangGraph."""
+"""Steps of a query and their order, drawn by `graphs/query.py` and walked without LangGraph."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,26 +17,26 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import QueryInput, QueryOutput, QueryState
 
 LOOKUP_INTENTS: Final = frozenset({"find_definition", "find_usage", "hierarchy", "find_tests", "find_similar"})
-"""Intents that the symbol table or the code graph may answer; hybrid retrieval adds the rest."""
+"""Intents that the symbol table or the code graph may answer; hybrid retrieval adds more results."""
 
 FIRST_NODE: Final = "analyze"
-END_NODE: Final = "__end__"  # as LangGraph calls it
+END_NODE: Final = "__end__"  # LangGraph's name
 
 
 def route_intent(state: QueryState) -> Literal["lookup", "retrieve"]:
-    """Ask what is known for certain first, where the intent allows it."""
+    """Route intents that allow it to the look-up first."""
     return "lookup" if state["analysis"]["intent"] in LOOKUP_INTENTS else "retrieve"
 
 
 def route_evidence(state: QueryState) -> Literal["widen", "expand", "__end__"]:
-    """Widen weak evidence once; a search ends with its results, other goals go on."""
+    """Route a weak verdict to one wider search; a search then ends, other goals go on."""
     if state["evidence"] != "found" and not state["widened"]:
         return "widen"
     return "__end__" if state.get("goal", "search") == "search" else "expand"
 
 
 def route_goal(state: QueryState) -> Literal["answer", "__end__"]:
-    """Only an answer goes beyond the packed context."""
+    """Route answers beyond the packed context."""
     return "answer" if state.get("goal") == "answer" else "__end__"
 
 
@@ -55,7 +55,7 @@ NEXT_NODE: Final[Mapping[str, str | Callable[[QueryState], str]]] = MappingProxy
         "answer": END_NODE,
     }
 )
-"""The node after each one, or what tells it from the state."""
+"""Successor of each node, or a function that routes by the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,10 @@ class _StepRuntime:
 
 
 def walk(query_input: QueryInput, context: QueryContext) -> QueryOutput:
-    """Return the output of a search or of a context: the steps of the graph, one after the other, in this thread.
+    """Run the steps of a search or a context one by one in this thread, and return the output.
 
-    LangGraph would take 2 ms for it and 0.4 s to load. An answer is written by its graph: it streams, and waits for a model.
+    LangGraph would take 2 ms for it, and 0.4 s to load. Answers run in their graph: they stream, and wait for a
+    model.
     """
     state = cast("QueryState", {**query_input, "trace": []})
     runtime = _StepRuntime(context)

@@ -1,4 +1,4 @@
-"""What each step of a query did: its duration and numbers, kept in the state's trace. No source text, no keys."""
+"""Trace of a query's steps, with their duration and details. No source text, no keys."""
 
 import logging
 import time
@@ -11,10 +11,10 @@ logger = logging.getLogger(__name__)
 
 
 class NodeTimer:
-    """Times one node; used in a ``with`` statement, after which `entries` is what the node adds to the trace.
+    """Timer of one node, used in a ``with`` statement.
 
     Args:
-        node: The node's name.
+        node: Name of the node.
     """
 
     def __init__(self, node: str) -> None:
@@ -35,10 +35,10 @@ class NodeTimer:
         logger.debug("%s took %.2f ms: %s", self._node, self._duration_ms, self._detail)
 
     def add_detail(self, **detail: Any) -> None:  # noqa: ANN401  # numbers and words
-        """Add what is worth knowing."""
+        """Add details to the trace."""
         self._detail.update(detail)
 
     @property
     def trace_entries(self) -> list[TraceEntry]:
-        """The trace of this step."""
+        """Trace of this node."""
         return [TraceEntry(node=self._node, start_ns=self._start_ns, ms=self._duration_ms, detail=self._detail)]

@@ -1,4 +1,4 @@
-"""Node ``widen``: one more try with near spellings and words of the trade, when the evidence is weak."""
+"""Node ``widen``: one retry with near spellings and synonyms, when the verdict is weak."""
 
 from coderag.nodes.trace import NodeTimer
 from coderag.question.widening import find_widening_terms as widen_terms

@@ -50,10 +50,10 @@ def expand_seeds(
 
     Args:
         seeds: The results.
-        neighbours: The chunks next to a chunk.
-        relevance: How well a chunk fits the question, 0 to 1.
-        label: What a chunk is called.
-        chunk_id: Its id.
+        iter_neighbours: The chunks next to a chunk.
+        compute_relevance: How well a chunk fits the question, 0 to 1.
+        get_label: What a chunk is called.
+        get_chunk_id: Its id.
         depth: Number of steps, at most.
         limit: Number of chunks, at most.
     """

@@ -26,7 +26,7 @@ class PathGlobs:
         self._branching_patterns = [tokens for tokens in tokenized if _needs_branching(tokens)]
 
     def matches(self, path: str) -> bool:
-        """Whether one of them matches a path, relative to the root, with ``/`` between folders."""
+        """Return whether one of them matches a path, relative to the root, with ``/`` between folders."""
         if self._expression.fullmatch(path) is not None:
             return True
         if not self._branching_patterns:
@@ -44,7 +44,7 @@ def _tokenize(pattern: str) -> tuple[str, ...]:
 
 
 def _needs_branching(tokens: Sequence[str]) -> bool:
-    """Whether a regular expression would have several stars to share the same part of a path among."""
+    """Return whether a regular expression would have several stars to share the same part of a path among."""
     stars = 0
     for token in tokens[:-1] if tokens[-1] == _ANYTHING_TOKEN else tokens:
         if token == _ANYTHING_TOKEN:
@@ -71,7 +71,7 @@ class _BitParallelMatcher:
         self._in_line = (self._end - 1) & ~self._find_positions("\n")
 
     def matches(self, tokens: Sequence[str]) -> bool:
-        """Whether the tokens of a pattern match the path, or a folder in it."""
+        """Return whether the tokens of a pattern match the path, or a folder in it."""
         positions = 1  # after the part of the path that the tokens so far match
         for token in tokens:
             positions = self._advance(token, positions)

@@ -15,17 +15,17 @@ from coderag.text.path_masking import MaskedPaths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryContext:
-    """The collaborators and limits of one query, given to the graph by its caller.
+    """Collaborators and limits of one query, given to the graph by its caller.
 
     Attributes:
-        corpus: The open index, a `coderag.stores.corpus.Corpus`.
-        graph: Its relations, a `coderag.codegraph.graph.CodeGraph`.
-        neighbours: Steps between its chunks, a `coderag.codegraph.neighbours.Neighbours`.
+        corpus: Corpus of the open index.
+        graph: Code graph of the index.
+        neighbours: Graph steps between chunks.
         root: Folder of the repository, to check citations against the bytes on disk.
         project: Name of the repository.
-        language_model: Writes answers; None answers from the evidence alone.
-        prompts: What it is asked, and what other models are.
-        masked_paths: How models on servers see paths; None shows them as they are.
+        language_model: Model that writes answers; None answers from the evidence alone.
+        prompts: Prompts of all models.
+        masked_paths: Masked paths for models on servers; None does not mask.
     """
 
     corpus: Corpus
@@ -42,18 +42,18 @@ class QueryContext:
 
 
 class QueryRuntime(Protocol):
-    """What a node of the query graph is given beside the state: LangGraph's ``Runtime``, or as much of it."""
+    """Runtime of a query node: LangGraph's ``Runtime``, or a subset of it."""
 
     @property
     def context(self) -> QueryContext:
-        """The collaborators and limits of the query."""
+        """Collaborators and limits of the query."""
         ...
 
 
 class StreamingRuntime(QueryRuntime, Protocol):
-    """What a node is given that streams."""
+    """Runtime of a node that streams."""
 
     @property
     def stream_writer(self) -> Callable[[Any], None]:
-        """Writes to the stream of the graph."""
+        """Writer to the graph's stream."""
         ...

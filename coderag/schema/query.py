@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 Goal = Literal["search", "context", "answer"]
-"""How far a query goes: ranked results, a packed context, or an answer."""
+"""Extent of a query: ranked results, a packed context, or an answer."""
 
 
 class FilterValues(TypedDict):
     """`coderag.schema.search.Filters` as plain lists.
 
     Attributes:
-        complexity: The least, or the least and the most.
-        changed: The paths that may be results; absent if all may.
+        complexity: Minimum, or minimum and maximum.
+        changed: Paths that may be results; absent if all may.
     """
 
     languages: list[str]
@@ -32,7 +32,7 @@ class FilterValues(TypedDict):
 
 
 class Entity(TypedDict):
-    """Something that a question names.
+    """Name or fragment that a question mentions.
 
     ``kind`` is ``identifier``, ``qualified_name``, ``path``, ``location`` (``path:line``), ``quoted`` or ``snippet``.
     """
@@ -42,7 +42,7 @@ class Entity(TypedDict):
 
 
 class ReportFrame(TypedDict):
-    """A call of a stack trace: ``line`` is 1-based, 0 if not given; ``name`` may be empty."""
+    """Frame of a stack trace: ``line`` is 1-based, 0 if unknown; ``name`` may be empty."""
 
     path: str
     line: int
@@ -50,15 +50,15 @@ class ReportFrame(TypedDict):
 
 
 class ReportQuery(TypedDict):
-    """What a report of a problem is searched with.
+    """Search query derived from a problem report.
 
     Attributes:
         terms: Index terms with their weights, over all parts of the report.
         name_terms: Index terms that may be part of a declared name, with their weights.
         names: Identifiers with their weights, 0 to 1.
-        frames: Calls of its stack traces, the innermost of each first.
+        frames: Frames of its stack traces, the innermost of each first.
         paths: Files that it names or links to.
-        messages: Lines of it in which a program says what went wrong.
+        messages: Lines with error messages of a program.
     """
 
     terms: dict[str, float]
@@ -70,16 +70,16 @@ class ReportQuery(TypedDict):
 
 
 class Analysis(TypedDict):
-    """What a question asks for.
+    """Analysis of a question.
 
     Attributes:
-        confidence: Of the intent, 0 to 1.
+        confidence: Confidence of the intent, 0 to 1.
         terms: Index terms to search for; ``expanded_terms`` were added by widening.
         question: The question without the repository's own name.
-        text: What is compared by meaning: the question, or the code that it points to.
-        similar_to: Id of the chunk it points to, which is no result; empty if none.
-        languages, roles: Of the files that the question asks for, such as "in the tests"; preferred, not filtered.
-        report: A long input taken apart; None for a question.
+        text: Text that is compared by meaning: the question, or the code that it refers to.
+        similar_to: Id of the chunk it refers to, which is not a result; empty if none.
+        languages, roles: Preferred languages and roles of files, such as "in the tests"; they do not filter.
+        report: Parsed problem report; None for a question.
     """
 
     intent: Intent
@@ -98,18 +98,18 @@ class Analysis(TypedDict):
 
 
 class Candidate(TypedDict):
-    """A chunk that may be a result.
+    """Chunk that may be a result.
 
     Attributes:
-        score: Higher is better, comparable within one query.
+        score: Score, higher is better, comparable within one query.
         file_score: Fused score of its whole file, 0 to 1.
-        channels: Score in each channel that found it, 0 to 1 of that channel's best.
-        signals: What each ranking signal added; empty before ``rerank``.
-        start_line, end_line: The lines to show: those of the chunk, or of the one member that was asked for.
+        channels: Score in each channel that found it, relative to that channel's best, 0 to 1.
+        signals: Contribution of each ranking signal; empty before ``rerank``.
+        start_line, end_line: Lines to show: those of the chunk, or of the requested member.
         symbol: Qualified name of that member, or of the chunk.
-        parts: Ids of the chunks that make up the lines, in their order, if it is more than one.
-        duplicates: Other places with the same text, as ``path:start-end``.
-        ranks: Where it stands in each channel that found it, 1 is first; only where ``explain`` was asked for.
+        parts: Ids of the chunks that make up the lines, in order, if there are several.
+        duplicates: Other locations with the same text, as ``path:start-end``.
+        ranks: Rank in each channel that found it, 1 is first; only with ``explain``.
     """
 
     chunk_id: str
@@ -126,7 +126,7 @@ class Candidate(TypedDict):
 
 
 class RelatedChunk(TypedDict):
-    """A chunk reached from a candidate: "it is the `relation` of `related_to`"."""
+    """Chunk reached from a candidate: it is the `relation` of `related_to`."""
 
     chunk_id: str
     relation: str
@@ -137,12 +137,12 @@ class RelatedChunk(TypedDict):
 
 
 class Judgement(TypedDict):
-    """How well the results answer the question, and what that was told from.
+    """Verdict on the results, and its features.
 
     Attributes:
-        confidence: Probability that the repository answers the question, were half of all questions answerable.
+        confidence: Probability that the repository answers the question, if half of all questions were answerable.
         features: By name, see `coderag.retrieval.verdict.judgement.compute_features`.
-        not_indexed: Files that the question may be about and that are not in the index, as ``path: reason``.
+        not_indexed: Unindexed files that the question may be about, as ``path: reason``.
     """
 
     verdict: Evidence
@@ -152,7 +152,7 @@ class Judgement(TypedDict):
 
 
 class TraceEntry(TypedDict):
-    """What one node did: when it began (nanoseconds since 1970), milliseconds, and numbers or words worth knowing."""
+    """Trace of one node: its start (nanoseconds since 1970), milliseconds and details."""
 
     node: str
     start_ns: int
@@ -161,12 +161,12 @@ class TraceEntry(TypedDict):
 
 
 class QueryInput(TypedDict):
-    """What a caller gives; only ``query`` is required.
+    """Input of a query; only ``query`` is required.
 
     Attributes:
-        shown: Keys of what earlier contexts showed, as `coderag.schema.context.AssembledContext.shown` has them.
-        format: Of the context's text.
-        history: What was said before in a conversation, for the language model that writes the answer.
+        shown: Keys of earlier contexts, see `coderag.schema.context.AssembledContext.shown`.
+        format: Format of the context's text.
+        history: Earlier conversation, for the language model that writes the answer.
     """
 
     query: str
@@ -181,7 +181,7 @@ class QueryInput(TypedDict):
 
 
 class QueryOutput(TypedDict):
-    """What a query returns. ``context`` and ``answer`` are the dataclasses as plain dicts."""
+    """Output of a query. ``context`` and ``answer`` are dataclasses as plain dicts."""
 
     analysis: Analysis
     results: list[Candidate]
@@ -194,10 +194,10 @@ class QueryOutput(TypedDict):
 
 
 class QueryState(QueryInput, QueryOutput):
-    """Everything the nodes share.
+    """State shared by the nodes.
 
     Attributes:
-        to_read: What a context is packed from, best first: more of one file than the results have.
+        to_read: Candidates for the context, best first, with more of one file than the results.
     """
 
     candidates: list[Candidate]
@@ -206,7 +206,7 @@ class QueryState(QueryInput, QueryOutput):
 
 
 class QueryUpdate(TypedDict, total=False):
-    """What a node returns: the keys it changed."""
+    """Keys that a node changed."""
 
     analysis: Analysis
     results: list[Candidate]

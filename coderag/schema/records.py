@@ -1,4 +1,4 @@
-"""Turn the public dataclasses into the plain dicts that the graph's state keeps, and back."""
+"""Conversion of public dataclasses to the plain dicts of the graph's state, and back."""
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -10,7 +10,7 @@ from coderag.schema.search import SearchHit
 
 
 def to_record(value: Any) -> Any:  # noqa: ANN401  # as deep as the dataclasses go
-    """Return a dataclass as a dict and what it holds likewise; unlike `dataclasses.asdict` plain values are not copied."""
+    """Convert a dataclass recursively to a dict; unlike `dataclasses.asdict`, plain values are not copied."""
     if is_dataclass(value):
         return {field.name: to_record(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
@@ -19,7 +19,7 @@ def to_record(value: Any) -> Any:  # noqa: ANN401  # as deep as the dataclasses 
 
 
 def to_context(record: dict[str, Any]) -> AssembledContext:
-    """Return the context that `to_record` took apart."""
+    """Restore the context from its record."""
     sections = [
         ContextSection(**{**section, "items": [ContextItem(**item) for item in section["items"]]})
         for section in record["sections"]
@@ -29,7 +29,7 @@ def to_context(record: dict[str, Any]) -> AssembledContext:
 
 
 def to_answer(record: dict[str, Any], hits: Sequence[SearchHit]) -> Answer:
-    """Return the answer that `to_record` took apart, with the hits that it rests on."""
+    """Restore the answer from its record, with the hits that it is based on."""
     citations = [Citation(**citation) for citation in record["citations"]]
     claims = [AnswerClaim(**claim) for claim in record["claims"]]
     return Answer(**{**record, "citations": citations, "claims": claims, "hits": hits})

@@ -1,4 +1,4 @@
-"""Chunks and file records as Arrow tables, and back.
+"""Arrow tables of chunks and file records, and their conversion back.
 
 Chunks are duck-typed (``node_id``, ``text``, ``metadata``), so nothing here imports LlamaIndex.
 """
@@ -30,7 +30,7 @@ _SYMBOL_STRING_FIELDS = ("name", "qualified_name", "kind")
 _SYMBOL_LINE_FIELDS = ("start_line", "end_line")
 
 METADATA_COLUMNS: tuple[str, ...] = tuple(ChunkMetadata.__annotations__)
-"""The metadata of a chunk, in the order of the schema."""
+"""Metadata of a chunk, in the order of the schema."""
 
 STRING_COLUMNS = frozenset(_STRING_COLUMNS)
 LIST_COLUMNS = frozenset(_LIST_COLUMNS)
@@ -42,7 +42,7 @@ _FILE_NUMBER_COLUMNS = ("size", "mtime_ns", "ctime_ns", "inode", "chunks", "symb
 
 
 def build_chunk_schema(dimension: int) -> "pa.Schema":
-    """Return the columns of the chunk table: ``id``, ``text``, the metadata and ``vector``."""
+    """Build the schema of the chunk table: ``id``, ``text``, the metadata and ``vector``."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     types = dict.fromkeys(_STRING_COLUMNS, pa.string()) | dict.fromkeys(_LIST_COLUMNS, pa.list_(pa.string()))
@@ -59,20 +59,20 @@ def build_chunk_schema(dimension: int) -> "pa.Schema":
 
 
 def build_chunk_table(ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> "pa.Table":
-    """Return chunks as a table without vectors, column by column.
+    """Build a table of chunks without vectors, column by column.
 
     Args:
-        metadata: Of each a `ChunkMetadata`; keys that are missing get empty values.
+        metadata: One `ChunkMetadata` for each chunk; missing keys get empty values.
 
     Raises:
-        StoreError: A chunk has metadata for which there is no column, or a value of another type.
+        StoreError: The metadata has an unknown key or a value of the wrong type.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     for chunk_id, chunk_metadata in zip(ids, metadata, strict=True):
         if not chunk_metadata.keys() <= _METADATA_KEYS:
             unknown_keys = ", ".join(sorted(chunk_metadata.keys() - _METADATA_KEYS))
-            message = f"Chunk {chunk_id} has metadata without a column in the index: {unknown_keys}"
+            message = f"Chunk {chunk_id} has unknown metadata keys: {unknown_keys}"
             raise StoreError(message)
     try:
         columns = {"id": _to_string_array(ids), "text": _to_string_array(texts)}
@@ -93,12 +93,12 @@ def build_chunk_table(ids: Sequence[str], texts: Sequence[str], metadata: Sequen
 
 
 def append_vectors(chunks: "pa.Table", vectors: FloatArray) -> "pa.Table":
-    """Return what `build_chunk_table` made with the vectors, float32 (n_chunks, dimension), as its last column."""
+    """Append vectors, float32 (n_chunks, dimension), to a table of `build_chunk_table` as its last column."""
     return chunks.append_column("vector", to_vector_column(vectors)).cast(build_chunk_schema(vectors.shape[1]))
 
 
 def build_node_table(nodes: "Sequence[BaseNode]") -> "pa.Table":
-    """Return LlamaIndex nodes whose metadata is a `ChunkMetadata` as a table without vectors. Raises as `build_chunk_table`."""
+    """Build a table without vectors from LlamaIndex nodes. Raises as `build_chunk_table`."""
     return build_chunk_table(
         [node.node_id for node in nodes],
         [cast("Any", node).text for node in nodes],
@@ -107,12 +107,12 @@ def build_node_table(nodes: "Sequence[BaseNode]") -> "pa.Table":
 
 
 def to_node_table(nodes: "Sequence[BaseNode]", vectors: FloatArray) -> "pa.Table":
-    """Return LlamaIndex nodes with their vectors, float32 (n_nodes, dimension), as a table. Raises as `build_chunk_table`."""
+    """Build a table from LlamaIndex nodes and vectors, float32 (n_nodes, dimension). Raises as `build_chunk_table`."""
     return append_vectors(build_node_table(nodes), vectors)
 
 
 def to_vector_column(vectors: FloatArray) -> "pa.Array":
-    """Return a matrix as a column of fixed-size lists, without copying it."""
+    """Convert a matrix to a column of fixed-size lists, without a copy."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     flat = np.ascontiguousarray(vectors, np.float32).reshape(-1)
@@ -125,12 +125,12 @@ def to_metadata(table: "pa.Table") -> list[ChunkMetadata]:
 
 
 def to_file_table(files: Sequence[FileRecord], contents: FloatArray, paths: FloatArray) -> "pa.Table":
-    """Return file records with their vectors as a table.
+    """Build the file table from file records and their vectors.
 
     Args:
-        files: All of them.
-        contents: float32, shape (number of indexed files, dimension); a file that is not indexed has no vectors.
-        paths: Likewise, by path.
+        files: Every file record.
+        contents: Content vectors, float32 (number of indexed files, dimension); other files have none.
+        paths: Path vectors, in the same shape.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -147,14 +147,14 @@ def to_file_table(files: Sequence[FileRecord], contents: FloatArray, paths: Floa
 
 
 def to_file_records(table: "pa.Table") -> list[FileRecord]:
-    """Return the file records of a file table."""
+    """Convert a file table to file records."""
     names = [name for name in FileRecord.__slots__ if name in table.column_names]
     columns = [table[name].to_pylist() for name in names]
     return [FileRecord(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
 def to_file_vector_matrix(column: "pa.ChunkedArray", dimension: int) -> FloatArray:
-    """Return a column of file vectors as float32 (n_files, dimension), zeros where a file has none."""
+    """Convert a column of file vectors to float32 (n_files, dimension); a file without a vector gets zeros."""
     array = column.combine_chunks()
     matrix = np.zeros((len(array), dimension), np.float32)
     has_vector = array.value_lengths().to_numpy(zero_copy_only=False) > 0
@@ -201,7 +201,7 @@ def _to_string_list_array(lists: Sequence[Sequence[str]]) -> "pa.Array":
 
 
 def to_symbol_list_array(lists: Sequence[Sequence[Mapping[str, Any]]]) -> "pa.ListArray":
-    """Return the symbols of each chunk as a column."""
+    """Convert the symbols of each chunk to a column."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     flat = [symbol for symbols in lists for symbol in symbols]

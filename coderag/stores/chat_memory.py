@@ -1,6 +1,6 @@
-"""Where conversations are kept: LangGraph checkpoints beside the index, on a PostgreSQL server, or in this process.
+"""Storage of conversations: LangGraph checkpoints in SQLite, in PostgreSQL or in memory.
 
-A conversation is a thread of checkpoints, of which the newest is kept: it has the whole conversation.
+A conversation is a thread of checkpoints. Only the newest is kept: it holds the whole conversation.
 """
 
 import re
@@ -25,36 +25,36 @@ _THREAD_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_
 
 
 class ChatStorage(Protocol):
-    """A kind of storage for conversations. A saver belongs to the event loop that opened it."""
+    """A storage backend for conversations. A saver belongs to the event loop that opened it."""
 
     def open(self) -> "AbstractAsyncContextManager[Saver | None]":
-        """Return a saver, to read; None if nothing was ever kept."""
+        """Open a saver for reading; None if nothing was ever stored."""
         ...
 
     def hold(self, key: str) -> "AbstractAsyncContextManager[Saver]":
-        """Return a saver, to go on with a thread, which nobody else may do meanwhile.
+        """Open a saver to continue a thread, with exclusive access to it.
 
         Raises:
-            StoreError: Somebody else does.
+            StoreError: The thread is in use elsewhere.
         """
         ...
 
     async def prune(self, saver: "Saver", key: str) -> None:
-        """Drop all checkpoints of a thread but the newest; none of its steps may be under way."""
+        """Delete all checkpoints of a thread but the newest; no step of it may be running."""
         ...
 
     async def delete(self, saver: "Saver", key: str) -> None:
-        """Delete a thread, which is held."""
+        """Delete a thread that is held."""
         ...
 
 
 class ChatMemory:
-    """The conversations of one repository. Any number of threads and processes may use them, each in its own event loop.
+    """Conversations of one repository. Threads and processes may share them, each in its own event loop.
 
     Args:
         settings: The section ``chat``.
-        directory: Of the index.
-        project: Name of the repository, which tells its conversations from others' on the same server.
+        directory: Directory of the index.
+        project: Name of the repository; it separates conversations of several repositories on one server.
     """
 
     def __init__(self, settings: ChatSettings, directory: Path, project: str) -> None:
@@ -64,22 +64,22 @@ class ChatMemory:
 
     @asynccontextmanager
     async def open_conversation(self, thread: str) -> "AsyncIterator[tuple[Saver, RunnableConfig]]":
-        """Go on with a conversation: the saver, and the config that names the thread.
+        """Open a conversation: the saver, and the config that names the thread.
 
         Raises:
-            ConfigurationError: The storage is not set up.
-            StoreError: It cannot be used, or the conversation is going on elsewhere.
+            ConfigurationError: The storage is not configured.
+            StoreError: The storage fails, or the conversation is in use elsewhere.
         """
         key = self._prefix + thread
         async with self._storage.hold(key) as saver:
             yield saver, {"configurable": {"thread_id": key}}
 
     async def prune(self, saver: "Saver", thread: str) -> None:
-        """Drop all checkpoints of a conversation but the newest; no answer may be under way."""
+        """Delete all checkpoints of a conversation but the newest; no answer may be in progress."""
         await self._storage.prune(saver, self._prefix + thread)
 
     async def read_state(self, thread: str) -> Mapping[str, Any]:
-        """Return the state of a conversation; empty if there is none. Raises as `conversation`."""
+        """Return the state of a conversation, empty if there is none. Raises as `open_conversation`."""
         async with self._storage.open() as saver:
             checkpoint = (
                 await saver.aget_tuple({"configurable": {"thread_id": self._prefix + thread}}) if saver else None
@@ -87,7 +87,7 @@ class ChatMemory:
             return _extract_state(checkpoint) if checkpoint else {}
 
     async def list_threads(self) -> dict[str, Mapping[str, Any]]:
-        """Return the states of all conversations. Raises as `conversation`."""
+        """Return the states of all conversations. Raises as `open_conversation`."""
         newest: dict[str, CheckpointTuple] = {}
         async with self._storage.open() as saver:
             if saver is None:
@@ -102,7 +102,7 @@ class ChatMemory:
         return {key.removeprefix(self._prefix): _extract_state(checkpoint) for key, checkpoint in newest.items()}
 
     async def delete(self, thread: str) -> bool:
-        """Delete a conversation; return whether there was one. Raises as `conversation`."""
+        """Delete a conversation; return whether it existed. Raises as `open_conversation`."""
         if not await self.read_state(thread):
             return False
         async with self._storage.hold(self._prefix + thread) as saver:
@@ -125,7 +125,7 @@ class ChatMemory:
 
 
 class InProcessChatStorage:
-    """Keeps conversations as long as the process runs."""
+    """Conversations that last as long as the process."""
 
     def __init__(self) -> None:
         from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415  # loads LangGraph
@@ -140,7 +140,7 @@ class InProcessChatStorage:
 
     @asynccontextmanager
     async def hold(self, key: str) -> "AsyncIterator[InMemorySaver]":
-        """Return the saver, once at a time for a thread."""
+        """Return the saver; one holder per thread."""
         if key in self._held_keys:
             raise build_busy_error(key)
         self._held_keys.add(key)
@@ -165,18 +165,18 @@ class InProcessChatStorage:
 
 
 def validate_thread(thread: str) -> str:
-    """Return the id of a conversation.
+    """Return the normalized id of a conversation.
 
     Raises:
-        InvalidQueryError: It cannot be one.
+        InvalidQueryError: The id is invalid.
     """
     if not _THREAD_NAME.fullmatch(thread):
-        hint = "Use letters, digits, '-', '_' and '.', at most 64."
-        raise InvalidQueryError(f"{thread[:80]!r} cannot be the name of a conversation", hint=hint)
+        hint = "Use letters, digits, '-', '_' and '.', at most 64 characters."
+        raise InvalidQueryError(f"{thread[:80]!r} is not a valid conversation name", hint=hint)
     return thread.lower()
 
 
 def _extract_state(checkpoint: "CheckpointTuple") -> Mapping[str, Any]:
-    """Return the values of a checkpoint; the very first one has its input in a channel of its own."""
+    """Return the values of a checkpoint; the first one keeps its input in a separate channel."""
     values = checkpoint.checkpoint["channel_values"]
     return {**values, **values.get("__start__", {})}

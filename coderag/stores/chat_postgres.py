@@ -1,4 +1,4 @@
-"""Conversations on a PostgreSQL server, which several machines may share."""
+"""Conversations on a PostgreSQL server that several machines can share."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 _LOCK_QUERY: Final = (
-    "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS held"  # given back when the connection ends
+    "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS held"  # released when the connection ends
 )
 _UNLOCK_QUERY: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 _SETUP_LOCK_KEY: Final = "coderag: making tables"
@@ -26,21 +26,21 @@ _REQUIRED_MODULES: Final = ("psycopg", "langgraph.checkpoint.postgres")
 
 
 class PostgresChatStorage:
-    """Keeps conversations in the tables of LangGraph's checkpointer, which are made when they are missing.
+    """Conversations in the tables of LangGraph's checkpointer, created when missing.
 
     Args:
-        url: As ``postgresql://user@host/database``.
+        url: Such as ``postgresql://user@host/database``.
 
     Raises:
-        ConfigurationError: There is no address, or the extra is not installed.
+        ConfigurationError: The URL is missing, or the extra is not installed.
     """
 
     def __init__(self, url: str) -> None:
         if urlsplit(url).scheme not in {"postgresql", "postgres"}:
             hint = "Set chat.url to postgresql://user@host/database."
-            raise ConfigurationError("chat.memory is 'postgres', and chat.url is no address of a server", hint=hint)
+            raise ConfigurationError("chat.memory is 'postgres', but chat.url is not a PostgreSQL URL", hint=hint)
         if not all(map(_is_installed, _REQUIRED_MODULES)):
-            message = "chat.memory is 'postgres', and what it needs is an extra that is not installed"
+            message = "chat.memory is 'postgres', but the extra \"postgres\" is not installed"
             hint = 'Install the extra "postgres" of coderag-engine; from a checkout: pip install ".[postgres]"'
             raise ConfigurationError(message, hint=hint)
         self._url = url
@@ -48,20 +48,20 @@ class PostgresChatStorage:
 
     @asynccontextmanager
     async def open(self) -> "AsyncIterator[AsyncPostgresSaver]":
-        """Return a saver.
+        """Open a saver.
 
         Raises:
-            StoreError: The server cannot be used.
+            StoreError: The server fails.
         """
         async with self._connect() as connection:
             yield await _open_saver(connection)
 
     @asynccontextmanager
     async def hold(self, key: str) -> "AsyncIterator[AsyncPostgresSaver]":
-        """Return a saver, to go on with a thread.
+        """Open a saver to continue a thread.
 
         Raises:
-            StoreError: Another process does, or the server cannot be used.
+            StoreError: Another process holds the thread, or the server fails.
         """
         async with self._connect() as connection:
             saver = await _open_saver(connection)
@@ -70,7 +70,7 @@ class PostgresChatStorage:
             yield saver
 
     async def prune(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
-        """Drop all checkpoints of a thread but the newest."""
+        """Delete all checkpoints of a thread but the newest."""
         await saver.aprune([key], strategy="keep_latest")
 
     async def delete(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
@@ -95,21 +95,21 @@ class PostgresChatStorage:
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:
-        """Turn errors of the server into ours. The address is not told: it may have a password."""
+        """Map errors of the server to ours, without the URL: it may contain a password."""
         from psycopg import Error  # noqa: PLC0415  # an extra
 
         try:
             yield
         except Error as error:
-            message = f"Cannot use the conversations on the PostgreSQL server on {self._host}: {error}"
-            raise StoreError(message, hint="Check chat.url, and that the server is running.") from error
+            message = f"Cannot access conversations on PostgreSQL server {self._host}: {error}"
+            raise StoreError(message, hint="Check chat.url and whether the server is running.") from error
 
 
 async def _open_saver(connection: "AsyncConnection[dict[str, Any]]") -> "AsyncPostgresSaver":
-    """Return a saver whose tables are there; two processes that make them at once would trip over each other."""
+    """Open a saver and create its tables; an advisory lock keeps two processes from creating them at once."""
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver  # noqa: PLC0415  # an extra
 
-    while not await _try_lock(connection, _SETUP_LOCK_KEY):  # noqa: ASYNC110  # waiting in the server would hold up the other one
+    while not await _try_lock(connection, _SETUP_LOCK_KEY):  # noqa: ASYNC110  # waiting in the server would block the lock's holder
         await asyncio.sleep(_SETUP_POLL_INTERVAL_S)
     try:
         saver = AsyncPostgresSaver(connection, serde=build_serializer())
@@ -127,5 +127,5 @@ async def _try_lock(connection: "AsyncConnection[dict[str, Any]]", key: str) -> 
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even its parent
+    except ModuleNotFoundError:  # its parent package is missing
         return False

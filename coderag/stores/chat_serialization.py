@@ -1,4 +1,4 @@
-"""Serialisation and errors that the storages of conversations share."""
+"""Serialization and errors shared by the storages of conversations."""
 
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def build_serializer() -> "JsonPlusSerializer":
-    """Return what checkpoints are written with: reading a file that somebody else made runs nothing of theirs."""
+    """Build the serializer of checkpoints; it runs no code from a file that somebody else made."""
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer  # noqa: PLC0415  # loads LangGraph
 
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
 def build_busy_error(key: str) -> StoreError:
-    """Return the error of a conversation that is going on elsewhere."""
-    hint = "Wait for the answer there, or begin another conversation."
-    return StoreError(f"the conversation {key.rpartition('/')[2]} is being continued elsewhere", hint=hint)
+    """Build the error for a conversation that is in use elsewhere."""
+    hint = "Wait for that answer, or start another conversation."
+    return StoreError(f"the conversation {key.rpartition('/')[2]} is in use elsewhere", hint=hint)

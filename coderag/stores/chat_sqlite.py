@@ -1,4 +1,4 @@
-"""Conversations in a SQLite database beside the index, which several processes may use at once."""
+"""Conversations in a SQLite database beside the index, which several processes can share."""
 
 import os
 import sqlite3
@@ -27,10 +27,10 @@ _DELETE_OLDER_QUERY: Final = (
 
 
 class SqliteChatStorage:
-    """Keeps conversations in ``chat.sqlite``, which only its owner may read.
+    """Conversations in ``chat.sqlite``, readable by its owner only.
 
     Args:
-        directory: Of the index.
+        directory: Directory of the index.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -39,7 +39,7 @@ class SqliteChatStorage:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncSqliteSaver | None]:
-        """Return a saver, to read; None if there is no database."""
+        """Open a saver for reading; None if there is no database."""
         if not self.path.exists():
             yield None
             return
@@ -48,14 +48,14 @@ class SqliteChatStorage:
 
     @asynccontextmanager
     async def hold(self, key: str) -> AsyncIterator[AsyncSqliteSaver]:
-        """Return a saver, to go on with a thread.
+        """Open a saver to continue a thread.
 
         Raises:
-            StoreError: Another process does, or the database cannot be used.
+            StoreError: Another process holds the thread, or the database fails.
         """
         import filelock  # noqa: PLC0415  # 0.07 s
 
-        with map_storage_errors(f"keep conversations in {self.path}"):
+        with map_storage_errors(f"store conversations in {self.path}"):
             create_index_directory(self._directory)
             path = self._build_lock_path(key)
             path.parent.mkdir(exist_ok=True)
@@ -72,7 +72,7 @@ class SqliteChatStorage:
             lock.release()
 
     async def prune(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
-        """Drop all checkpoints of a thread but the newest."""
+        """Delete all checkpoints of a thread but the newest."""
         assert isinstance(saver, AsyncSqliteSaver)
         async with saver.lock:
             for table in ("checkpoints", "writes"):
@@ -80,7 +80,7 @@ class SqliteChatStorage:
             await saver.conn.commit()
 
     async def delete(self, saver: "BaseCheckpointSaver[str]", key: str) -> None:
-        """Delete a thread and its lock, which is held; on Windows filelock removes that when it is given back."""
+        """Delete a thread and its held lock; on Windows, filelock removes the lock file on release."""
         await saver.adelete_thread(key)
         with suppress(PermissionError):
             self._build_lock_path(key).unlink(missing_ok=True)
@@ -89,8 +89,8 @@ class SqliteChatStorage:
         return self._directory / "chat-locks" / f"{key}.lock"
 
     def _create_private_database(self) -> None:
-        """Make the database so that from its first byte nobody else may read it; SQLite's other files do likewise."""
-        with map_storage_errors(f"keep conversations in {self.path}"):
+        """Create the database with owner-only permissions, which SQLite's side files inherit."""
+        with map_storage_errors(f"store conversations in {self.path}"):
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             if self.path.stat().st_mode & 0o077:
                 self.path.chmod(0o600)
@@ -101,25 +101,25 @@ class SqliteChatStorage:
 
         with self._map_errors():
             async with aiosqlite.connect(self.path, timeout=_LOCK_TIMEOUT_S) as connection:
-                await connection.execute("PRAGMA secure_delete = ON")  # what is deleted is gone from the file
+                await connection.execute("PRAGMA secure_delete = ON")  # deleted content is overwritten in the file
                 saver = AsyncSqliteSaver(connection, serde=build_serializer())
                 await saver.setup()
                 yield saver
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:
-        """Turn errors of SQLite into ours, which name the file. Nothing is ever deleted because of one."""
+        """Map errors of SQLite to ours, with the file's path. No error deletes data."""
         try:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            action = f"use the conversations in {self.path}"
+            action = f"access conversations in {self.path}"
             if code in _CORRUPTION_CODES:
                 hint = (
-                    "The file is damaged. Move it away to begin anew; `sqlite3 FILE .recover` may save what is in it."
+                    "The file is damaged. Move it away to start over; `sqlite3 FILE .recover` may recover its content."
                 )
                 raise StoreError(f"Cannot {action}: {error}", hint=hint) from error
             if code in _BUSY_CODES:
-                raise StoreError(f"Cannot {action}: another process is writing there", hint="Try again.") from error
-            hint = "Check the permissions of the file and its folder, and the space left."
+                raise StoreError(f"Cannot {action}: another process is writing to it", hint="Try again.") from error
+            hint = "Check the file's permissions and the free disk space."
             raise to_store_error(error, action, hint=hint) from error

@@ -1,10 +1,10 @@
-"""What is dear to make and depends on content alone, kept by content: parsed files, vectors of a model on a server.
+"""Content-addressed cache of expensive results: parsed files, vectors of a remote model.
 
-One SQLite file that all working trees of a repository share, so that a switched branch, a rename or a second working tree
-does not pay twice. Losing it costs time, never a result, so no trouble with it is an error: a damaged file is set aside and
-begun anew; a locked or read-only one, or a full disk, turns the cache off in this process, with one warning.
+One SQLite file is shared by all working trees of a repository, so a branch switch, a rename or a second tree reuses
+results. Losing it costs time, never a result, so its failures are not errors. A damaged file is quarantined and
+replaced. A locked or read-only file or a full disk disables the cache in this process, with one warning.
 
-Several processes may use it at once, each with a `ContentCache` of its own: an open one does not survive a fork.
+Several processes may use it at once, each with its own `ContentCache`; an open one does not survive a fork.
 """
 
 import logging
@@ -20,24 +20,24 @@ from typing import Final, Self, TypeVar
 from coderag.stores.disk import FULL_ERRNOS, create_index_directory
 
 FILE_NAME: Final = "content-v1.sqlite"
-"""The number is that of the format; files of others are left alone."""
+"""The number is the format version; files of other versions are left alone."""
 
 _SCHEMA_VERSION = 1
 _LOCK_TIMEOUT_S = 5.0  # for another process's transaction
-_MAX_COMPRESSION_RATIO = 0.9  # of the size; otherwise reading would pay for next to nothing
+_MAX_COMPRESSION_RATIO = 0.9  # of the size; above it, decompression costs more than it saves
 _SAMPLE_BYTES = 1_024
 _CODEC = "zstd"  # eight times as fast as zlib on parsed files
 _MAX_VALUE_BYTES = 1 << 28
 _FULL_CODES = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
 _CORRUPTION_CODES = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
-# What changes with every use is a small row: SQLite writes a row as a whole.
+# SQLite rewrites whole rows, so the fields that change with every use have a small row of their own.
 _SCHEMA_STATEMENTS = (
     "CREATE TABLE clock (tick INTEGER NOT NULL)",
     "INSERT INTO clock VALUES (0)",
     "CREATE TABLE entries (id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, size INTEGER NOT NULL,"
     " used INTEGER NOT NULL)",
-    # Size before compression; 0 if it is stored as it is.
+    # Size before compression; 0 if stored uncompressed.
     "CREATE TABLE contents (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, value BLOB NOT NULL)",
     f"PRAGMA user_version = {_SCHEMA_VERSION}",
 )
@@ -54,11 +54,11 @@ Result = TypeVar("Result")
 
 
 class ContentCache:
-    """Bytes by namespace and key.
+    """Cache of bytes by namespace and key.
 
     Args:
-        directory: Where the file lies; it is made if missing.
-        limit_bytes: What `prune` leaves at most, of values as they are stored; the file is somewhat larger.
+        directory: Directory of the file, created if missing.
+        limit_bytes: Total size of stored values after `prune`; the file is somewhat larger.
     """
 
     def __init__(self, directory: Path, *, limit_bytes: int) -> None:
@@ -80,34 +80,34 @@ class ContentCache:
         self.close()
 
     def get(self, namespace: str, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the values that are there, by key. That they were used is noted with the next `put` or `close`."""
+        """Return the cached values by key. The next `put` or `close` records their use."""
         return self._run(lambda connection: self._select_values(connection, namespace, keys), {})
 
     def find_existing(self, namespace: str, keys: Sequence[str]) -> set[str]:
-        """Return the keys of values that are there. It is no use of them, and writes nothing."""
+        """Return the keys that are cached, without recording a use."""
         return self._run(lambda connection: self._select_existing(connection, namespace, keys), set())
 
     def put(self, namespace: str, items: Mapping[str, bytes]) -> None:
-        """Store values, all of them or, when the process is killed meanwhile, none."""
+        """Store values in one transaction."""
         if items:
             self._run(lambda connection: self._upsert_values(connection, namespace, items), None)
 
     def prune(self) -> None:
-        """Drop what was used least recently until the rest is within the limit."""
+        """Evict the least recently used values until the rest fits the limit."""
         self._run(self._delete_excess, None)
 
     def close(self) -> None:
-        """Note what was used, and let go of the file; further calls find and store nothing."""
+        """Record uses and close the file; later calls read and store nothing."""
         if self._used_rows:
             self._run(self._flush_uses, None)
         with self._lock:
             self._disconnect()
             self._is_off = True
 
-    # Inside
+    # Internals
 
     def _run(self, operation: Callable[[sqlite3.Connection], Result], default: Result) -> Result:
-        """Return what `work` does with the open file, or `otherwise` where the cache is off or goes off now."""
+        """Run an operation on the open file; return `default` if the cache is or becomes disabled."""
         with self._lock:
             if self._is_off:
                 return default
@@ -122,9 +122,9 @@ class ContentCache:
             except (sqlite3.Error, OSError) as error:
                 self._disconnect()
                 self._is_off = True
-                # Of a full disk the index itself will tell.
+                # The index itself reports a full disk.
                 level = logging.INFO if _is_full(error) else logging.WARNING
-                _logger.log(level, "The cache %s is not used by this process: %s", self._path, error)
+                _logger.log(level, "The cache %s is disabled in this process: %s", self._path, error)
                 return default
 
     def _connect(self) -> sqlite3.Connection:
@@ -158,7 +158,7 @@ class ContentCache:
             for suffix in ("-wal", "-shm"):
                 self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
         _logger.warning(
-            "The cache %s was damaged; it is begun anew, and the old file kept as %s", self._path, quarantine_path.name
+            "The cache %s was damaged and is replaced; the old file is kept as %s", self._path, quarantine_path.name
         )
 
     def _select_values(self, connection: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> dict[str, bytes]:
@@ -199,7 +199,7 @@ class ContentCache:
             self._advance_clock(connection)
 
     def _advance_clock(self, connection: sqlite3.Connection) -> int:
-        """Note what was used since the last time, and return the time: a count of writes, which nothing turns back."""
+        """Record pending uses and return the new time: a monotonic count of writes."""
         connection.execute("UPDATE clock SET tick = tick + 1")
         now: int = connection.execute("SELECT tick FROM clock").fetchone()[0]
         connection.executemany(
@@ -210,7 +210,7 @@ class ContentCache:
 
     def _delete_excess(self, connection: sqlite3.Connection) -> None:
         pages, page_bytes = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-        if pages * page_bytes <= self._limit_bytes:  # so are the values, then
+        if pages * page_bytes <= self._limit_bytes:  # then the values fit as well
             return
         with _open_transaction(connection):
             self._advance_clock(connection)
@@ -218,7 +218,7 @@ class ContentCache:
             connection.executemany("DELETE FROM contents WHERE id = ?", excess)
             connection.executemany("DELETE FROM entries WHERE id = ?", excess)
         if excess:
-            connection.executescript("PRAGMA incremental_vacuum")  # `execute` would give back one page
+            connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free only one page
 
 
 @contextmanager
@@ -235,7 +235,7 @@ def _open_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
-    """Keep other processes from making or replacing the file."""
+    """Keep other processes from creating or replacing the file."""
     import filelock  # noqa: PLC0415 - 0.07 s, and rarely needed
 
     with filelock.FileLock(path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
@@ -260,7 +260,7 @@ def _has_schema(connection: sqlite3.Connection) -> bool:
 
 
 def _create_schema(connection: sqlite3.Connection) -> None:
-    if not _has_schema(connection):  # by another process, meanwhile
+    if not _has_schema(connection):  # unless another process has done so meanwhile
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         with _open_transaction(connection):
@@ -269,16 +269,16 @@ def _create_schema(connection: sqlite3.Connection) -> None:
 
 
 def _compute_row_id(namespace: str, key: str) -> int:
-    """Return the number of the row that a value would have."""
+    """Compute the row number of a value from its namespace and key."""
     name = f"{namespace}\0{key}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "little", signed=True)
 
 
 def _compress(value: bytes) -> tuple[int, bytes]:
-    """Return the size of a value that is stored compressed, else 0, and what is stored."""
+    """Return the original size (0 if stored uncompressed) and the stored bytes."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    for part in (value[:_SAMPLE_BYTES], value):  # a vector does not shrink, and trying costs more than storing it
+    for part in (value[:_SAMPLE_BYTES], value):  # vectors do not shrink, and trying costs more than storing them
         compressed: bytes = pa.compress(part, codec=_CODEC, asbytes=True)
         if len(compressed) >= _MAX_COMPRESSION_RATIO * len(part):
             return 0, value
@@ -286,7 +286,7 @@ def _compress(value: bytes) -> tuple[int, bytes]:
 
 
 def _decompress(size: object, stored: object) -> bytes | None:
-    """Return a value, or None if that is none: the file may have come with the repository."""
+    """Return the value, or None if it is invalid: the file may have come with the repository."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     if not isinstance(stored, bytes) or not isinstance(size, int) or not 0 <= size <= _MAX_VALUE_BYTES:

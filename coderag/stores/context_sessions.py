@@ -1,4 +1,4 @@
-"""What the contexts of a named session have shown: plain keys in a file a session, beside the index."""
+"""Sessions of contexts: the keys that each has shown, one file per session beside the index."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _LOCK_TIMEOUT_S: Final = 10.0
 
 
 class ContextSessions:
-    """The sessions of one index. Any number of threads and processes may use one.
+    """Sessions of one index, safe for use by several threads and processes.
 
     Args:
         index_directory: Folder of the index.
@@ -27,22 +27,22 @@ class ContextSessions:
         self._directory = index_directory / "sessions"
 
     def read(self, name: str) -> list[str]:
-        """Return the keys of a session; none of one that is not there yet.
+        """Return the keys of a session; empty if it does not exist yet.
 
         Raises:
-            InvalidQueryError: The name cannot be one of a session.
-            StoreError: Its file cannot be read.
+            InvalidQueryError: The name is invalid.
+            StoreError: The file cannot be read.
         """
         path = self._build_session_path(name)
         with map_storage_errors(f"read the session {name}", hint=_format_forget_hint(name)):
             return _read_keys(path)
 
     def update(self, name: str, change: Callable[[Sequence[str]], Sequence[str]]) -> None:
-        """Replace the keys of a session; the sessions that were not used for longest are dropped beyond 100.
+        """Replace the keys of a session; beyond 100 sessions the least recently used are deleted.
 
         Args:
-            name: Of the session.
-            change: Makes the new keys of those that it has.
+            name: Name of the session.
+            change: Computes the new keys from the current ones.
         """
         path = self._build_session_path(name)
         with self._lock_sessions(name), map_storage_errors(f"write the session {name}", hint=_format_forget_hint(name)):
@@ -52,7 +52,7 @@ class ContextSessions:
                 oldest.unlink(missing_ok=True)
 
     def forget(self, name: str) -> bool:
-        """Drop a session; return whether there was one."""
+        """Delete a session; return whether it existed."""
         path = self._build_session_path(name)
         if not path.exists():
             return False
@@ -62,13 +62,13 @@ class ContextSessions:
 
     def _build_session_path(self, name: str) -> Path:
         if not _SESSION_NAME.fullmatch(name):
-            hint = "Use letters, digits, '-', '_' and '.', at most 64."
-            raise InvalidQueryError(f"{name[:80]!r} cannot be the name of a session", hint=hint)
+            hint = "Use letters, digits, '-', '_' and '.', at most 64 characters."
+            raise InvalidQueryError(f"{name[:80]!r} is not a valid session name", hint=hint)
         return self._directory / f"{name.lower()}.json"
 
     @contextmanager
     def _lock_sessions(self, name: str) -> Iterator[None]:
-        import filelock  # noqa: PLC0415  # 0.07 s that a context without a session need not spend
+        import filelock  # noqa: PLC0415  # 0.07 s
 
         with map_storage_errors(f"write the session {name}"):
             create_index_directory(self._index_directory)
@@ -87,9 +87,9 @@ def _read_keys(path: Path) -> list[str]:
         return []
     keys = json.loads(content)  # a damaged file is a ValueError, which `map_storage_errors` explains
     if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
-        raise ValueError("it has no list of keys")
+        raise ValueError("not a list of keys")
     return keys
 
 
 def _format_forget_hint(name: str) -> str:
-    return f"`coderag context --session {name} --forget` begins it anew."
+    return f"`coderag context --session {name} --forget` starts it over."

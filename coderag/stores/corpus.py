@@ -1,6 +1,6 @@
-"""One generation of an index, resident: the arrays that a query touches, built once and then only read.
+"""Resident arrays of one generation, built once for its queries and then read-only.
 
-Rows are chunks, in the order of the store; the chunks of a file are neighbours. Files are numbered in the order of their
+Rows are chunks in the order of the store; the chunks of a file are adjacent. Files are numbered in the order of their
 first chunk.
 """
 
@@ -27,10 +27,10 @@ from coderag.text.tokenizer import expand, path_terms, text_terms
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-_MIN_READS_BEFORE_RESIDENT = 4  # a command line asks once or twice; loading all text takes it longer than ten rows
+_MIN_READS_BEFORE_RESIDENT = 4  # loading all text takes longer than the few rows that a command line reads
 _MAX_RESIDENT_BYTES = 64_000_000
 _MAX_SINGLE_THREAD_BYTES = 32_000_000  # bytes
-_MIN_SHARED_PREFIX_CHARS, _MAX_LENGTH_DIFFERENCE = 2, 2  # of words that are one misspelt
+_MIN_SHARED_PREFIX_CHARS, _MAX_LENGTH_DIFFERENCE = 2, 2  # of a word and its misspelling
 _FUNCTION_KINDS = frozenset({"function", "method"})
 
 FloatArray = NDArray[np.float32]
@@ -45,14 +45,14 @@ _COLUMNS = (
 
 
 class Corpus:
-    """The resident arrays of one generation.
+    """Resident arrays of one generation.
 
     Args:
         snapshot: An open generation of the index.
 
     Attributes:
         paths: Path of each file.
-        file_of: int32 (n_chunks,), the file of each chunk.
+        chunk_files: int32 (n_chunks,), the file of each chunk.
         file_starts: int32 (n_files,), the first chunk of each file.
         vectors: float32 (n_chunks, dimension), normalised.
         file_vectors, path_vectors: float32 (n_files, dimension), normalised.
@@ -80,7 +80,7 @@ class Corpus:
         self.term_ids: dict[str, int] = {term: number for number, term in enumerate(snapshot.read_terms())}
 
     def preload_like(self, reference: "Corpus") -> None:
-        """Make now what another generation's searches have asked for, so that the first one here need not wait for it."""
+        """Compute the columns and properties that another generation's searches have used."""
         for name in list(reference._lists):
             self.get_column(name)
         for name, attribute in vars(Corpus).items():
@@ -101,7 +101,7 @@ class Corpus:
         return content_vectors[rows], path_vectors[rows]
 
     def get_column(self, name: str) -> list[str]:
-        """Return one metadata column as a list, by row."""
+        """Return a metadata column as a list, by row."""
         return self._lists[name] if name in self._lists else self._load_list(name)
 
     @cached_property
@@ -113,11 +113,11 @@ class Corpus:
         return self._lists[name]
 
     def get_value(self, name: str, row: int) -> str:
-        """Return one metadata value of one chunk."""
+        """Return one metadata value of a chunk."""
         return self.get_column(name)[row]
 
     def read_texts(self, rows: Sequence[int]) -> list[str]:
-        """Return the source of some chunks: read one by one at first, from memory in a session that goes on."""
+        """Return the source of chunks: from disk at first, from memory after a few reads."""
         self._text_reads += 1
         if self._text_reads < _MIN_READS_BEFORE_RESIDENT or self._text_bytes > _MAX_RESIDENT_BYTES:
             return self.snapshot.read_texts(rows)
@@ -133,9 +133,9 @@ class Corpus:
         return range(int(self.file_starts[file]), int(end))
 
     def compute_cosines(self, vector: FloatArray) -> FloatArray:
-        """Return how near each chunk is to a question's vector: float32 (n_chunks,), read-only.
+        """Compute the cosine of each chunk with a query vector: float32 (n_chunks,), read-only.
 
-        Several steps of one query ask for the same; the last answer is kept.
+        The last result is memoized: several steps of one query ask for the same vector.
         """
         key = vector.tobytes()
         last_key, last = self._cosine_memo
@@ -146,47 +146,47 @@ class Corpus:
         return last
 
     def compute_file_max(self, values: FloatArray) -> FloatArray:
-        """Return for each file the largest of its chunks' values."""
+        """Return the largest chunk value of each file."""
         return np.maximum.reduceat(values, self.file_starts) if len(values) else values
 
     def find_best_rows(self, values: FloatArray) -> NDArray[np.int64]:
-        """Return for each file the row of the largest of its chunks' values, the first of equals."""
+        """Return the row of the largest chunk value of each file, the first of equals."""
         best = np.flatnonzero(values == self.compute_file_max(values)[self.chunk_files])[::-1]
         rows = np.zeros(self.n_files, np.int64)
         rows[self.chunk_files[best]] = best
         return rows
 
     def get_term_ids(self, terms: Sequence[str]) -> list[int]:
-        """Return the ids of those terms that the index has, repeated as often as given."""
+        """Return the ids of the terms that the index has, with repetitions."""
         return [self.term_ids[term] for term in terms if term in self.term_ids]
 
     def find_chunks_with_term(self, term: str) -> IntArray:
-        """Return the rows of the chunks that have a term."""
+        """Return the rows of the chunks that contain a term."""
         column = self.term_ids.get(term)
         return _NO_ROWS if column is None else self.body.find_documents(column)
 
     def find_chunks_with_name(self, name: str) -> IntArray:
-        """Return the rows of the chunks that have a name: all its parts, of which one is a compound as ``maxSize`` is.
+        """Return the rows of the chunks that contain all parts of a name with a compound part, such as ``maxSize``.
 
-        Of a name that is a plain word nobody can tell whether it is meant.
+        A name of plain words matches nothing: such words may be prose.
         """
         is_compound = any(len(expand(part)) > 1 for part in split_qualified(name))
         return self.find_chunks_with_name_parts(name) if is_compound else _NO_ROWS
 
     def find_chunks_with_name_parts(self, name: str) -> IntArray:
-        """Return the rows of the chunks that have all parts of a name, wherever in them: those of ``a.b`` are two."""
+        """Return the rows of the chunks that contain all parts of a name, anywhere; ``a.b`` has two."""
         terms = [expand(part) for part in split_qualified(name)]
         required_terms = dict.fromkeys(
             part_terms[0] for part_terms in terms if part_terms
-        )  # of a compound the first stands for all of it
+        )  # the first term of a compound stands for all of it
         return reduce(np.intersect1d, map(self.find_chunks_with_term, required_terms)) if required_terms else _NO_ROWS
 
     def idf(self, term: str) -> float:
-        """Return how telling a term is: the logarithm of the share of chunks that have it, turned over."""
+        """Return the inverse document frequency of a term."""
         return log1p(self.n_chunks / (1 + len(self.find_chunks_with_term(term))))
 
     def suggest_terms(self, term: str) -> list[str]:
-        """Return the terms that are likely meant by one that the index has not, the nearest first."""
+        """Return indexed terms spelled like one that is not indexed, the most similar first."""
         prefix = term[:_MIN_SHARED_PREFIX_CHARS]
         return [
             spelling.word
@@ -200,18 +200,18 @@ class Corpus:
 
     @cached_property
     def rows_by_id(self) -> dict[str, int]:
-        """The row of each chunk id."""
+        """Row of each chunk id."""
         return {chunk_id: row for row, chunk_id in enumerate(self.get_column("id"))}
 
     @cached_property
     def file_roles(self) -> list[str]:
-        """The role of each file."""
+        """Role of each file."""
         roles = self._columns["role"].combine_chunks()
         return list(roles.take(pa.array(self.file_starts)).to_pylist())
 
     @cached_property
     def files_by_role(self) -> dict[str, IntArray]:
-        """The numbers of the files of each role."""
+        """File numbers of each role."""
         files: dict[str, list[int]] = {}
         for file, role in enumerate(self.file_roles):
             files.setdefault(role, []).append(file)
@@ -219,7 +219,7 @@ class Corpus:
 
     @cached_property
     def translated_files(self) -> IntArray:
-        """The numbers of the documents that are translations of others."""
+        """Numbers of the documents that are translations of others."""
         documents = self.files_by_role.get("docs", np.zeros(0, np.int32)).tolist()
         return np.asarray(
             [documents[position] for position in find_translations([self.paths[file] for file in documents])], np.int32
@@ -227,7 +227,7 @@ class Corpus:
 
     @cached_property
     def data_files(self) -> IntArray:
-        """The numbers of the files in no known language that are no documents either."""
+        """Numbers of the files in no known language that are not documents."""
         languages = self.get_column("language")
         return np.asarray(
             [
@@ -240,7 +240,7 @@ class Corpus:
 
     @cached_property
     def file_centrality(self) -> FloatArray:
-        """How much of the repository's code uses each file, 0 to 1: the largest PageRank of it and what it declares."""
+        """Centrality of each file, 0 to 1: the largest PageRank of the file and its declarations."""
         nodes = self.snapshot.read_graph().nodes
         ranks = nodes["centrality"].to_numpy()
         paths = nodes["path"].combine_chunks()
@@ -253,7 +253,7 @@ class Corpus:
 
     @cached_property
     def file_line_counts(self) -> IntArray:
-        """The number of lines of each file."""
+        """Number of lines of each file."""
         return np.maximum.reduceat(self.end_lines, self.file_starts) if self.n_chunks else self.end_lines
 
     @cached_property
@@ -283,7 +283,7 @@ class Corpus:
 
     @cached_property
     def docs(self) -> LexicalIndex:
-        """BM25 over each file's documentation and summaries, those of the file as a whole and of its folder included."""
+        """BM25 over each file's documentation and summaries, including those of the file and its folder."""
         counts = (self._chunks_by_file @ self.snapshot.read_counts().docs).tocsr()
         if self.overviews:
             counts = counts + self._count_terms(
@@ -293,18 +293,18 @@ class Corpus:
 
     @cached_property
     def overviews(self) -> dict[str, str]:
-        """A language model's sentences on files and folders, by path; that of a folder ends with ``/``."""
+        """Model-written summaries of files and folders, by path; a folder's path ends with ``/``."""
         return unpack_overviews(self.snapshot.read_arrays())
 
     def get_overviews(self, path: str) -> dict[str, str]:
-        """Return the sentences on a file and on its folder, by ``file`` and ``folder``, as far as there are any."""
+        """Return the summaries of a file and of its folder, by ``file`` and ``folder``, where they exist."""
         folder = path.rpartition("/")[0] or "."
         overviews = {"file": self.overviews.get(path), "folder": self.overviews.get(f"{folder}/")}
         return {name: sentence for name, sentence in overviews.items() if sentence}
 
     @cached_property
     def _chunks_by_file(self) -> "sp.csr_matrix":
-        import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, and not every question is looked up by its words
+        import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, and not every query needs it
 
         ones = np.ones(self.n_chunks, np.float32)
         return sp.csr_matrix((ones, (self.chunk_files, np.arange(self.n_chunks))), shape=(self.n_files, self.n_chunks))
@@ -314,7 +314,7 @@ class Corpus:
         return self._count_terms([path_terms(path) for path in self.paths])
 
     def _count_terms(self, texts: Sequence[Sequence[str]]) -> "sp.csr_matrix":
-        """Return how often each term of the index is in each text, given as terms, a row a file."""
+        """Count the indexed terms of each file's text, given as terms."""
         import scipy.sparse as sp  # noqa: PLC0415  # as above
 
         ids = [self.get_term_ids(terms) for terms in texts]
@@ -326,12 +326,12 @@ class Corpus:
 
     @cached_property
     def path_index(self) -> PathIndex:
-        """The words of the paths."""
+        """Index of the words in paths."""
         return PathIndex(self.paths)
 
     @cached_property
     def declared_kinds(self) -> list[frozenset[str]]:
-        """For each chunk, its own kind and the kinds of all that it declares."""
+        """Kinds of each chunk: its own and those of its declarations."""
         return [
             frozenset((kind, *(symbol["kind"] for symbol in symbols)))
             for kind, symbols in zip(self.get_column("kind"), self.chunk_symbols, strict=True)
@@ -339,7 +339,7 @@ class Corpus:
 
     @cached_property
     def chunk_symbols(self) -> "ChunkSymbols":
-        """For each chunk, what it declares."""
+        """Declarations of each chunk."""
         return ChunkSymbols(self._symbol_lists)
 
     @cached_property
@@ -348,18 +348,18 @@ class Corpus:
 
     @cached_property
     def symbols(self) -> SymbolTable:
-        """All declared names."""
-        # No method of its own: the cycle would keep a whole generation in memory until the collector comes by.
+        """Symbol table of all declarations."""
+        # A bound method would form a cycle and keep the generation in memory until garbage collection.
         return SymbolTable(self._symbol_lists, partial(_split_path, self.paths, self.chunk_files))
 
 
 def _split_path(paths: Sequence[str], chunk_files: IntArray, row: int) -> list[str]:
-    """Return the words of the path of a chunk's file."""
+    """Split the path of a chunk's file into its parts."""
     return split_qualified(str(PurePosixPath(paths[chunk_files[row]]).with_suffix("")))
 
 
 class ChunkSymbols:
-    """What each chunk declares, by row. A record is made when it is asked for: a search looks at a few of them."""
+    """Declarations of each chunk, by row. Records are built lazily: a search reads only a few."""
 
     def __init__(self, symbols: pa.ListArray) -> None:
         self._symbols = symbols
@@ -373,10 +373,10 @@ class ChunkSymbols:
 
 
 def compute_dot_products(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    """Return the product of each row with a vector.
+    """Compute the product of each row with a vector.
 
-    Up to some size on the calling thread alone: BLAS would hand a part to threads that must first be woken up, which
-    takes longer than the product, and milliseconds where other processes are busy.
+    Matrices up to a limit are multiplied on the calling thread: waking BLAS threads takes longer than the product,
+    and milliseconds on a busy machine.
     """
     if matrix.nbytes > _MAX_SINGLE_THREAD_BYTES:
         return matrix @ vector
@@ -385,7 +385,7 @@ def compute_dot_products(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 def _find_run_starts(values: pa.Array) -> IntArray:
-    """Return where each run of equal neighbours begins."""
+    """Return the start of each run of equal neighbours."""
     if len(values) == 0:
         return np.zeros(0, np.int32)
     codes = values.dictionary_encode().indices.to_numpy()

@@ -1,6 +1,6 @@
-"""Facts as bytes, in two halves: the interface, which linking other files may ask for, and the body, which it never does.
+"""Codec of facts, in two halves: the interface that linking other files reads, and the body that it does not.
 
-JSON, because an index may come from elsewhere and reading it must not run anything.
+The encoding is JSON: an index may come from elsewhere, and reading it must not run code.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,11 +17,11 @@ _LINE_FIELDS = frozenset({"line", "start_line", "end_line", "name_line"})
 
 
 class PackedFacts(NamedTuple):
-    """What `pack_facts` made.
+    """Encoded facts of a file.
 
     Attributes:
-        digest: Hash of the interface, of its lines only their order where that matters: while it stays, no other file has to be
-            linked again.
+        digest: Hash of the interface without line numbers, but with their order where it matters. While it is
+            unchanged, no other file needs relinking.
     """
 
     interface: bytes
@@ -30,12 +30,12 @@ class PackedFacts(NamedTuple):
 
 
 class FactsBody(NamedTuple):
-    """What only matters inside a file.
+    """Facts that matter only inside a file.
 
     Attributes:
-        bindings: Its local ones.
-        chains: Of all references, each once.
-        uses: For each reference its scope, kind, line, and the position of its chain.
+        bindings: Local bindings.
+        chains: Distinct chains of all references.
+        uses: Columns of the references: scope, kind, line, position of the chain.
     """
 
     bindings: list[Binding]
@@ -44,10 +44,10 @@ class FactsBody(NamedTuple):
     uses: Sequence[Sequence[Any]]
 
     def build_references(self, is_wanted: Callable[[str], bool] | None = None) -> list[Reference]:
-        """Return the references, in order.
+        """Build the references, in order.
 
         Args:
-            wanted: Whether those of a chain are wanted; asked once a chain.
+            is_wanted: Filter on chains, called once for each.
         """
         chains = [chain if is_wanted is None or is_wanted(chain) else None for chain in self.chains]
         return [
@@ -58,7 +58,7 @@ class FactsBody(NamedTuple):
 
 
 def pack_facts(facts: FileFacts) -> PackedFacts:
-    """Return the facts of a file as bytes."""
+    """Encode the facts of a file."""
     kinds = (facts.definitions, facts.imports, facts.bases, facts.bindings)
     columns = list(map(_to_columns, kinds))
     columns_without_lines = list(map(_strip_lines, (Definition, Import, Base, Binding), columns))
@@ -73,10 +73,10 @@ def pack_facts(facts: FileFacts) -> PackedFacts:
 
 
 def unpack_interface(packed: bytes) -> FileFacts:
-    """Return the half of a file's facts that other files may see.
+    """Decode the interface of a file's facts.
 
     Raises:
-        ValueError: These are not the bytes of an interface.
+        ValueError: The bytes are not an interface.
     """
     try:
         language, package, definitions, imports, bases, bindings, settings = orjson.loads(packed)
@@ -84,7 +84,7 @@ def unpack_interface(packed: bytes) -> FileFacts:
         unpacked_definitions = _to_facts(Definition, definitions)
         _require(
             all(definition.parent < index for index, definition in enumerate(unpacked_definitions))
-        )  # or walking outwards would not end
+        )  # a cycle would make the walk to outer scopes endless
         return FileFacts(
             language,
             package,
@@ -99,10 +99,10 @@ def unpack_interface(packed: bytes) -> FileFacts:
 
 
 def unpack_body(packed: bytes) -> FactsBody:
-    """Return a file's local bindings, mentions and references.
+    """Decode a file's local bindings, mentions and references.
 
     Raises:
-        ValueError: These are not the bytes of a body.
+        ValueError: The bytes are not a body.
     """
     try:
         bindings, mentions, chains, uses = orjson.loads(packed)
@@ -119,7 +119,7 @@ def _to_columns(facts: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _strip_lines(kind: type[Fact], columns: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
-    """Return columns of facts with zeros for the lines at which they stand; a block's are part of what is said."""
+    """Replace line numbers in columns of facts by zeros; those of a block stay, as they carry meaning."""
     return [
         [0] * len(column) if name in _LINE_FIELDS else column
         for name, column in zip(kind._fields, columns, strict=bool(columns))
@@ -127,7 +127,7 @@ def _strip_lines(kind: type[Fact], columns: Sequence[tuple[Any, ...]]) -> list[S
 
 
 def _to_facts(kind: type[Fact], columns: Sequence[Sequence[Any]]) -> list[Fact]:
-    """Return columns as facts, after a look at the types in them."""
+    """Convert columns to facts after checking their types."""
     if columns == []:
         return []
     _require_columns(columns, kind.__annotations__.values())
@@ -135,7 +135,7 @@ def _to_facts(kind: type[Fact], columns: Sequence[Sequence[Any]]) -> list[Fact]:
 
 
 def _require_columns(columns: Sequence[Sequence[Any]], types: Collection[type]) -> None:
-    """See to it that there are columns of some types, all of a length."""
+    """Require columns of the given types and equal length."""
     _require(type(columns) is list and len(columns) == len(types))
     for column, expected in zip(columns, types, strict=True):
         _require(type(column) is list and len(column) == len(columns[0]) and set(map(type, column)) <= {expected})

@@ -1,4 +1,4 @@
-"""Term counts of chunks by field: what the lexical index and the embedded dense model are made of."""
+"""Term counts of chunks by field, the input of the lexical index and of the embedded dense model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,14 +47,14 @@ class FieldCounts:
 
     @property
     def matrices(self) -> "tuple[Csr, Csr, Csr]":
-        """The fields in the order of `FIELDS`."""
+        """Matrices of the fields, in the order of `FIELDS`."""
         return self.body, self.names, self.docs
 
     def select(self, rows: NDArray[np.integer] | NDArray[np.bool_] | Sequence[int]) -> "FieldCounts":
-        """Return the counts of some chunks.
+        """Select the counts of some chunks.
 
         Args:
-            rows: Row numbers in the order wanted, or a mask over all rows.
+            rows: Row numbers in the wanted order, or a mask over all rows.
         """
         index = np.asarray(rows)
         if index.dtype == bool:
@@ -67,12 +67,12 @@ class FieldCounts:
     def concat(
         parts: "Sequence[FieldCounts]", n_terms: int, keep_mask: NDArray[np.bool_] | None = None
     ) -> "FieldCounts":
-        """Return the rows of all parts, one below the other, over the first ``n_terms`` terms.
+        """Concatenate the rows of all parts over the first ``n_terms`` terms.
 
         Args:
-            parts: Each may know fewer terms than ``n_terms``, but not more: vocabularies only grow.
+            parts: Counts over at most ``n_terms`` terms each: vocabularies only grow.
             n_terms: Number of columns of the result.
-            kept: For each row of all parts whether it stays; by default all do.
+            keep_mask: Mask over the rows of all parts; by default all are kept.
         """
         fields = [[part.matrices[field] for part in parts] for field in range(len(FIELDS))]
         if keep_mask is not None and not keep_mask.all():
@@ -81,12 +81,12 @@ class FieldCounts:
 
     @staticmethod
     def build_empty(n_chunks: int = 0, n_terms: int = 0) -> "FieldCounts":
-        """Return counts of chunks without any term."""
+        """Build counts of chunks without terms."""
         return FieldCounts(*(_build_matrix([], [], np.zeros(n_chunks + 1, np.int64), n_terms) for _ in FIELDS))
 
 
 def _split_kept_runs(matrices: "Sequence[Csr]", keep_mask: NDArray[np.bool_]) -> "list[Csr]":
-    """Return the runs of kept rows: of a file that changed a few rows go, and copying runs is faster than picking rows."""
+    """Split matrices into runs of kept rows; an edit drops few rows, and copying runs is faster than picking rows."""
     runs = []
     first = 0
     for matrix in matrices:
@@ -100,7 +100,7 @@ def _split_kept_runs(matrices: "Sequence[Csr]", keep_mask: NDArray[np.bool_]) ->
 
 
 def _slice_rows(matrix: "Csr", start: int, end: int) -> "Csr":
-    """Return some rows without a copy, which a slice would be."""
+    """Slice rows without a copy; slicing the matrix would copy."""
     import scipy.sparse as sp  # noqa: PLC0415 - 0.3 s
 
     indptr = matrix.indptr[start : end + 1]
@@ -110,7 +110,7 @@ def _slice_rows(matrix: "Csr", start: int, end: int) -> "Csr":
 
 
 def _stack_rows(parts: "Sequence[Csr]", n_terms: int) -> "Csr":
-    """Stack matrices of growing width; scipy's own ``vstack`` insists on equal widths and is slower."""
+    """Stack matrices of growing width; scipy's ``vstack`` requires equal widths and is slower."""
     if any(part.shape[1] > n_terms for part in parts):
         message = f"counts over more than {n_terms} terms"
         raise ValueError(message)
@@ -129,5 +129,5 @@ def _build_matrix(
     values = np.concatenate([np.zeros(0, np.float32), *data]).astype(np.float32, copy=False)
     columns = np.concatenate([np.zeros(0, np.int32), *indices]).astype(np.int32, copy=False)
     if len(values) < np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)  # scipy wants both index arrays of one type and would copy the larger one
+        indptr = indptr.astype(np.int32)  # scipy requires index arrays of one type and would copy the larger one
     return sp.csr_matrix((values, columns, indptr), shape=(len(indptr) - 1, n_terms))

@@ -1,8 +1,7 @@
-"""What is noted of a generation's files at its commit: whether one is missing, cut short or overwritten is told by it.
+"""Fingerprints of a generation's files, to detect missing, truncated and overwritten ones.
 
-What is noted is the size, and a checksum of the end. Lance keeps there where everything else lies, and trusts it: a wrong
-number makes it ask for so much memory that the process is aborted. To read the whole of each file would take as long as
-reading the index.
+A fingerprint is the size and a checksum of the file's tail. Lance stores its offsets there and trusts them: a wrong
+one makes it allocate memory until the process aborts. Hashing whole files would take as long as reading the index.
 """
 
 import os
@@ -23,12 +22,12 @@ FileFingerprints = Mapping[str, tuple[int, int]]
 def fingerprint_files(
     index_directory: Path, paths: Iterable[Path], previous: FileFingerprints
 ) -> dict[str, tuple[int, int]]:
-    """Return the size of each file in bytes and the checksum of its end, by its path in the format's directory.
+    """Return each file's size in bytes and tail checksum, by path relative to the format's directory.
 
     Args:
         index_directory: The index's directory.
         paths: The files.
-        known: What was noted at the last commit: no file is written twice.
+        previous: Fingerprints of the last commit; they are reused, as files are never rewritten.
     """
     root = index_directory / FORMAT_DIRECTORY
     with map_storage_errors(f"read {root}"):
@@ -42,18 +41,18 @@ def fingerprint_files(
 def check_files(
     index_directory: Path, pointer: Pointer, *, subdirectory: str = "", check_checksums: bool = False
 ) -> None:
-    """Refuse a generation whose files are not those that were committed.
+    """Reject a generation whose files differ from those that were committed.
 
-    A generation of a version that noted nothing of them passes.
+    A generation without fingerprints, from an earlier version, passes.
 
     Args:
         index_directory: The index's directory.
         pointer: The generation.
-        within: A directory in that of the format; by default the files of all are checked.
-        ends: Whether to check the ends of the files as well as their sizes.
+        subdirectory: Directory below the format's; by default all files are checked.
+        check_checksums: Whether to check tail checksums as well as sizes.
 
     Raises:
-        StoreError: A file is missing, is not as it was committed, or cannot be read.
+        StoreError: A file is missing, differs from what was committed, or cannot be read.
     """
     root = index_directory / FORMAT_DIRECTORY
     for name, (size, checksum) in pointer.contents.items():

@@ -1,10 +1,9 @@
-"""The tables of the code graph: its nodes, its edges, and the facts that they were made from.
+"""Tables of the code graph: nodes, edges and the facts that they are built from.
 
-Nodes: one for each indexed file with all that it declares right behind it, files in the order of their paths; then one for
-each package outside the repository that something refers to. A node is known by its row.
+Nodes: each indexed file followed by its declarations, files in path order; then the referenced packages outside the
+repository. A node is identified by its row.
 
-Edges are in the order of (source, relation, target, line). That a file defines and a declaration contains another is no
-edge: it is a node's ``parent``.
+Edges are ordered by (source, relation, target, line). Containment is no edge: it is the node's ``parent``.
 """
 
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,13 +13,13 @@ if TYPE_CHECKING:
 
 FILE_KIND: Final = "file"
 EXTERNAL_KIND: Final = "external"
-"""Kinds of the nodes that are no declarations."""
+"""Kinds of nodes that are not declarations."""
 
 GRAPH_TABLES: Final = ("nodes", "edges", "facts")
 
 
 class GraphTables(NamedTuple):
-    """The graph of one generation. See `build_node_schema`, `build_edge_schema` and `build_facts_schema`."""
+    """Code graph of one generation. See `build_node_schema`, `build_edge_schema` and `build_facts_schema`."""
 
     nodes: "pa.Table"
     edges: "pa.Table"
@@ -28,20 +27,20 @@ class GraphTables(NamedTuple):
 
 
 def build_empty_graph() -> GraphTables:
-    """Return the tables of a graph without nodes."""
+    """Build the tables of an empty graph."""
     return GraphTables(
         build_node_schema().empty_table(), build_edge_schema().empty_table(), build_facts_schema().empty_table()
     )
 
 
 def build_node_schema() -> "pa.Schema":
-    """Return the columns of the nodes.
+    """Build the schema of the nodes.
 
-    ``kind`` is ``file``, ``external`` or one of `Kind`; ``path`` is empty for what is external, whose names
-    are those of a package or module; ``role`` is the file's, but ``test`` for what only tests have in the midst of a source
-    file; lines are 1-based and inclusive, 0 for what is external; ``parent`` is the row of the declaration around it, else of
-    its file, and -1 for files and what is external; ``type_parameters`` is the number of a type's, in languages that tell types
-    of one name apart by it, else 0; ``centrality`` is the PageRank over calls and imports, divided by the largest.
+    ``kind`` is ``file``, ``external`` or a `Kind`. ``path`` is empty for external nodes, whose names are those of
+    packages or modules. ``role`` is the file's, or ``test`` for test code inside a source file. Lines are 1-based and
+    inclusive, 0 for external nodes. ``parent`` is the row of the enclosing declaration or file, -1 for files and
+    external nodes. ``type_parameters`` is their number, in languages that overload type names by arity, else 0.
+    ``centrality`` is the PageRank over calls and imports, divided by the maximum.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -64,11 +63,11 @@ def build_node_schema() -> "pa.Schema":
 
 
 def build_edge_schema() -> "pa.Schema":
-    """Return the columns of the edges.
+    """Build the schema of the edges.
 
-    ``relation`` is one of `EdgeRelation`; ``source`` and ``target`` are rows of nodes; ``resolver`` says who
-    resolved it and ``confidence``, 0 to 1, how surely; below `RESOLVED` it is one of several candidates.
-    ``line`` is that of the evidence, in the file of the source.
+    ``relation`` is an `EdgeRelation`; ``source`` and ``target`` are node rows. ``resolver`` names the resolver and
+    ``confidence``, 0 to 1, its certainty; below `RESOLVED` the edge is one of several candidates. ``line`` is the
+    line of the evidence in the source's file.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -86,14 +85,13 @@ def build_edge_schema() -> "pa.Schema":
 
 
 def build_facts_schema() -> "pa.Schema":
-    """Return the columns of the facts, one row a file in the order of their paths.
+    """Build the schema of the facts, one row per file in path order.
 
-    ``package`` is the one that the file declares; ``configures``, whether it says where modules are found; ``declares``, the
-    names by which something in it may be known to others; ``extends``, the names of what its types extend and implement;
-    ``namespaces``, its namespace blocks, with ``*`` if it passes on all of another module. ``interface`` and ``body`` are the
-    two halves of `FileFacts` as bytes: what other files may see, and what only matters inside; ``digest`` is a
-    hash of what others may see, without line numbers. ``consulted`` are the rows of the files whose interface decided one of
-    its edges, ``names`` the other things asked for: packages, names.
+    ``package`` is the declared package; ``configures`` is whether the file configures module lookup. ``declares`` are
+    the names visible to other files; ``extends`` the names of base types and interfaces. ``namespaces`` are its
+    namespace blocks, with ``*`` for a re-export of a whole module. ``interface`` and ``body`` are the encoded halves
+    of `FileFacts`; ``digest`` is a hash of the interface without line numbers. ``consulted`` are the rows of the
+    files whose interface decided an edge; ``names`` the other lookups: packages and names.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 

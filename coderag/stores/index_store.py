@@ -1,6 +1,6 @@
-"""The index on disk: open it for reading, or become its one writer.
+"""Entry point to the index on disk, for readers and for its one writer.
 
-Inside the index's directory (normally ``<repository>/.coderag``)::
+Layout of the index directory (normally ``<repository>/.coderag``)::
 
     .gitignore               *
     v1/                      the format's version
@@ -11,7 +11,7 @@ Inside the index's directory (normally ``<repository>/.coderag``)::
       writer.lock            one writer, many readers
       writer.json            who holds it
 
-Imports numpy and the standard library; Lance, scipy and the file lock are loaded when they are first needed.
+Imports only numpy and the standard library; Lance, scipy and filelock load on first use.
 """
 
 from pathlib import Path
@@ -27,20 +27,20 @@ __all__ = ["EmbeddingInfo", "FieldCounts", "IndexStore", "IndexWriter", "Pointer
 
 
 class IndexStore:
-    """The index of one repository.
+    """Index of one repository.
 
     Args:
-        directory: The index's directory; it is made by the first writer.
+        directory: Directory of the index, created by the first writer.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = Path(directory)
 
     def read_pointer(self) -> Pointer | None:
-        """Return what the current generation is, without opening it; None if nothing is indexed. Takes 0.1 ms.
+        """Return the pointer of the current generation, or None if nothing is indexed. Takes 0.1 ms.
 
         Raises:
-            IndexVersionError: There is an index, but only in other formats.
+            IndexVersionError: An index exists, but only in other formats.
             StoreError: The pointer cannot be read or is damaged.
         """
         return read_pointer(self.directory)
@@ -65,11 +65,11 @@ class IndexStore:
         return Snapshot(self.directory, pointer)
 
     def open_writer(self, *, timeout_s: float = 0, is_brief: bool = False) -> IndexWriter:
-        """Return a writer; use it in a ``with`` statement, which takes and gives back the lock.
+        """Open a writer; use it in a ``with`` statement, which acquires and releases the lock.
 
         Args:
-            timeout_s: Seconds to wait for another writer to finish.
-            is_brief: Whether others need wait but a moment for this one, and so do.
+            timeout_s: Seconds to wait for another writer.
+            is_brief: Whether the writer finishes soon; others then wait for it.
 
         Raises:
             IndexLockedError: (on entering) Another process, or another writer in this one, is writing.

@@ -1,4 +1,4 @@
-"""The one writer of an index: everything it does becomes visible at once, or not at all."""
+"""Writer of an index: its changes become visible in one atomic commit."""
 
 import logging
 import re
@@ -46,10 +46,10 @@ FloatArray = NDArray[np.float32]
 
 FLUSH_ROWS = 16_384
 FLUSH_BYTES = 32 << 20
-"""A buffer of so many rows or bytes is written: few fragments, and bounded memory."""
+"""The buffer is flushed at so many rows or bytes: few fragments, and bounded memory."""
 
 _MAX_COMMIT_THREADS = 2 + 1 + len(GRAPH_TABLES)
-"""What a commit writes at the same time: the chunks, their arrays, and each of the other tables."""
+"""Parallel writes of a commit: the chunks, their arrays, and each of the other tables."""
 
 _match_array_name = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
 
@@ -59,15 +59,16 @@ logger = logging.getLogger(__name__)
 
 
 class IndexWriter:
-    """Collects changes to the current generation and commits them as the next one.
+    """Writer that collects changes to the current generation and commits them as the next.
 
-    Used in a ``with`` statement, which holds the writer's lock; what is not committed by its end never happened. A
-    writer may commit several times; each commit starts from the one before.
+    Use it in a ``with`` statement, which holds the writer's lock; uncommitted changes are discarded at its end. A
+    writer may commit several times; each commit builds on the one before.
 
     Args:
-        directory: The index's directory, made if missing.
-        timeout_s: Seconds to wait for the lock; negative waits for ever.
-        is_brief: Whether this writer keeps the lock for a moment only: others then wait for it, whatever their `timeout_s`.
+        directory: Directory of the index, created if missing.
+        timeout_s: Seconds to wait for the lock; negative waits forever.
+        is_brief: Whether this writer holds the lock only briefly; others then wait for it, whatever their
+            `timeout_s`.
     """
 
     def __init__(self, directory: Path, *, timeout_s: float = 0, is_brief: bool = False) -> None:
@@ -99,38 +100,37 @@ class IndexWriter:
 
     @property
     def base(self) -> Snapshot | None:
-        """The generation that changes apply to; None for a first index and after `reset`.
+        """Generation that the changes apply to; None for a first index and after `reset`.
 
         Raises:
-            StoreError: The current generation cannot be used; `reset` starts a new one all the same.
+            StoreError: The current generation is unusable; `reset` still starts a new one.
         """
         if self._failure:
             raise self._failure
         return self._base
 
     def reset(self) -> None:
-        """Start from nothing; the old generation stays readable until the commit, and if there is none."""
+        """Start from an empty index; the old generation stays readable until a commit."""
         self._failure = None
         self._discard()
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Drop all chunks of these files, those added by this writer included; unknown paths do nothing."""
+        """Remove all chunks of these files, including those added by this writer; unknown paths are ignored."""
         self._require_ready()
         self._pending.remove(paths)
 
     def add(self, chunks: "pa.Table", vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
-        """Add a batch of chunks; what is in the buffer goes to disk as it fills.
+        """Add a batch of chunks; the buffer is flushed to disk as it fills.
 
         Args:
-            chunks: What `arrow.build_chunk_table` or `arrow.build_node_table` made; the chunks of one file in a row.
-            vectors: float32 (n, dimension), normalised, row i for chunk i; a chunk without content may have zeros.
+            chunks: Table of `arrow.build_chunk_table` or `arrow.build_node_table`; the chunks of a file are adjacent.
+            vectors: float32 (n, dimension), normalised, row i for chunk i; zeros for a chunk without content.
             counts: Term counts, row i for chunk i.
-            terms: The vocabulary. It may have grown since the last call, but only at its end; the first call continues
-                the vocabulary of `base`.
+            terms: Vocabulary. It starts with that of `base` and may only grow at its end.
 
         Raises:
-            IndexModelError: The vectors have another dimension than those of `base`.
-            StoreError: The arguments do not fit together.
+            IndexModelError: The dimension differs from that of `base`.
+            StoreError: The arguments are inconsistent.
             StorageFullError: No space is left.
         """
         self._require_ready()
@@ -143,7 +143,7 @@ class IndexWriter:
             self._flush()
 
     def add_terms(self, terms: Iterable[str]) -> None:
-        """Add terms to the vocabulary, of which no chunk has those that are new. Nothing may be added after that."""
+        """Add terms to the vocabulary that no chunk contains. Nothing may be added afterwards."""
         self._require_ready()
         self._pending.add_terms(terms)
 
@@ -158,25 +158,26 @@ class IndexWriter:
         build_graph: Callable[[], GraphTables] | None = None,
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> Snapshot:
-        """Make the changes the current generation, durably, and return it.
+        """Commit the changes durably as the current generation, and return it.
 
         Args:
-            files: The record of every candidate file of the repository, not only of the changed ones.
-            file_vectors: float32 (m, dimension), by content; m is the number of files, in their order, or that of the
-                indexed files, in the same order.
-            path_vectors: Likewise, by path.
-            embedding: The model of all vectors.
-            root_hash: Digest of what the index is made from.
-            graph: Makes the code graph of all files, while the chunks are written. It is not carried over from `base`.
-            arrays: More arrays that belong to this generation, by a name of letters, digits,
-                ``_``, ``.`` and ``-``; `Snapshot.arrays` gives them back. They are not carried over from `base`.
+            files: Records of all candidate files of the repository, not only of the changed ones.
+            file_vectors: Content vectors, float32 (m, dimension), of all files or of the indexed files, in their
+                order.
+            path_vectors: Path vectors, in the same shape.
+            embedding: Model of all vectors.
+            root_hash: Digest of the index's inputs.
+            build_graph: Builds the code graph of all files while the chunks are written. The graph of `base` is not
+                carried over.
+            arrays: Arrays to attach, by a name of letters, digits, ``_``, ``.`` and ``-``; `Snapshot.read_arrays`
+                returns them. Those of `base` are not carried over.
 
         Raises:
-            IndexModelError: The embedding is not that of the chunks kept from `base`.
-            StoreError: The arguments do not fit together, or the index cannot be written.
-            StorageFullError: No space is left; the current generation stays as it was.
+            IndexModelError: The embedding differs from that of the chunks kept from `base`.
+            StoreError: The arguments are inconsistent, or the index cannot be written.
+            StorageFullError: No space is left; the current generation is unchanged.
 
-        What `graph` raises is raised.
+        Errors of `build_graph` propagate.
         """
         self._require_ready()
         self._check_embedding(embedding)
@@ -191,10 +192,10 @@ class IndexWriter:
         vectors: tuple[FloatArray, FloatArray] | None = None,
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> Snapshot:
-        """Make chunks that say other things about the same files the next generation; all else stays that of `base`.
+        """Commit new chunks of the same files; everything else stays that of `base`.
 
         Args:
-            vectors: New (content, path) vectors of all files, as for `commit`; None if they are the same.
+            vectors: New (content, path) vectors of all files, as for `commit`; None keeps them.
             arrays: As for `commit`.
 
         Raises:
@@ -202,7 +203,7 @@ class IndexWriter:
         """
         self._require_ready()
         if self._base is None:
-            raise StoreError("There is no generation whose chunks could be replaced", hint="Run `coderag index` first.")
+            raise StoreError("There is no generation to replace the chunks of", hint="Run `coderag index` first.")
         base_pointer = self._base.pointer
         tables = {}
         if vectors is not None:
@@ -216,7 +217,7 @@ class IndexWriter:
             _CommitParts(tables, kept_versions, base_pointer.embedding, base_pointer.root_hash, dict(arrays or {}))
         )
 
-    # Starting and ending
+    # Lifecycle
 
     def _prepare_directory(self) -> None:
         with map_storage_errors(f"make {self._root}"):
@@ -228,12 +229,12 @@ class IndexWriter:
         self._lock.release()
 
     def _load_current(self) -> Snapshot | None:
-        """Return the generation to build upon; remember why, if there is one that cannot be used."""
+        """Load the generation to build on; remember the error if it is unusable."""
         self._previous_pointer, self._failure = None, None
         try:
             self._previous_pointer = read_pointer(self._directory)
         except IndexVersionError:
-            return None  # an index in another format lies beside ours and is no obstacle
+            return None  # an index in another format coexists beside ours
         except StoreError as error:
             self._failure = error
             return None
@@ -251,14 +252,14 @@ class IndexWriter:
         return Snapshot(self._directory, self._previous_pointer)
 
     def _check_complete(self, pointer: Pointer) -> None:
-        """Refuse a generation that lacks something: a run that changes nothing would keep it, and call it indexed."""
+        """Reject an incomplete generation: a run without changes would keep it."""
         if missing := [name for name in pointer.tables if not self._tables[name].exists()]:
-            message = f"The index lacks its table of {missing[0]}"
+            message = f"The index has no table of {missing[0]}"
             raise StoreError(message, hint=REBUILD_HINT)
         check_files(self._directory, pointer)
 
     def _begin_changes(self, base: Snapshot | None) -> None:
-        """Begin a new set of changes."""
+        """Start a new set of changes."""
         self._base = base
         self._pending = PendingChunks(base)
         self._started_ns = time.time_ns() - _CLOCK_GRANULARITY_NS
@@ -268,7 +269,7 @@ class IndexWriter:
         self._buffer: list[pa.Table] = []
 
     def _discard(self) -> None:
-        """Forget what was not committed, and free the space that it takes."""
+        """Discard uncommitted changes and delete their files."""
         for fragment in self._fragments:
             for file in fragment.files:
                 with suppress(OSError):
@@ -293,7 +294,7 @@ class IndexWriter:
     # Writing
 
     def _prepare_chunks(self) -> None:
-        """Make the base's version the latest one, once, before the first write."""
+        """Make the base's version the latest, once, before the first write."""
         if not self._is_prepared:
             if self._base is None:
                 self._chunks.rewind(None)
@@ -303,7 +304,7 @@ class IndexWriter:
             self._is_prepared = True
 
     def _flush(self) -> None:
-        """Write the buffer to Lance's data files, which belong to no version yet."""
+        """Write the buffer to Lance data files that belong to no version yet."""
         if not self._buffer:
             return
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
@@ -313,11 +314,11 @@ class IndexWriter:
         try:
             self._fragments += self._chunks.write(rows, replace=self._base is None)
         except StoreError as error:
-            self._failure = error  # these chunks are lost: what follows must begin anew
+            self._failure = error  # these chunks are lost, so the writer must start over
             raise
 
     def _commit_chunks(self, keep_mask: NDArray[np.bool_], dimension: int) -> int:
-        """Commit the chunk table, force it to the disk and return its version."""
+        """Commit the chunk table, flush it to disk and return its version."""
         self._flush()
         self._prepare_chunks()
         dropped, dropped_added = self._pending.split_dropped_rows(keep_mask)
@@ -333,10 +334,10 @@ class IndexWriter:
         return version
 
     def _replace_table(self, name: str, rows: "pa.Table", cleared: "Future[None]") -> int:
-        """Write the table of files or one of the graph whole, force it to the disk, and return its version.
+        """Write a whole table of files or of the graph, flush it to disk, and return its version.
 
         Args:
-            cleared: Ends when old versions are no longer being deleted.
+            cleared: Completes when old versions are deleted.
         """
         cleared.result()
         table = self._tables[name]
@@ -346,12 +347,12 @@ class IndexWriter:
         return version
 
     def _sync_table(self, name: str) -> None:
-        """Force to the disk what was written of a table: Lance leaves it to the system's cache."""
+        """Flush the new files of a table to disk; Lance leaves them in the system's cache."""
         with map_storage_errors(f"write {self._root}"):
             sync_all(self._tables[name].list_written_since(self._started_ns))
 
     def _write_arrays(self, directory: Path, keep_mask: NDArray[np.bool_], attached: Mapping[str, NDArray[Any]]) -> int:
-        """Write the arrays of all chunks, and return the number of chunks."""
+        """Write the arrays of all chunks and return the number of chunks."""
         counts = self._pending.concat_counts(keep_mask)
         write_generation_arrays(
             directory, counts, self._pending.vocabulary, self._pending.build_ids(keep_mask), attached
@@ -360,13 +361,13 @@ class IndexWriter:
 
     def _commit_parts(self, parts: "_CommitParts") -> Snapshot:
         if invalid_names := [name for name in parts.arrays if not _match_array_name(name)]:
-            message = f"{invalid_names[0]!r} cannot be the name of an array"
+            message = f"{invalid_names[0]!r} is not a valid array name"
             raise StoreError(message)
         try:
             pointer = self._write_generation(parts)
         except BaseException:
-            # Lance may be a version ahead of the pointer now: what follows must begin anew.
-            self._failure = StoreError("A commit failed before", hint="Run the command again.")
+            # Lance may be a version ahead of the pointer now, so the writer must start over.
+            self._failure = StoreError("An earlier commit failed", hint="Run the command again.")
             raise
         self._previous_pointer = pointer
         snapshot = Snapshot(self._directory, pointer)
@@ -377,7 +378,7 @@ class IndexWriter:
         generation = compute_next_generation(self._root, self._previous_pointer)
         lexical = format_arrays_name(generation)
         keep_mask = self._pending.compute_keep_mask()
-        with ThreadPoolExecutor(_MAX_COMMIT_THREADS) as threads:  # Lance and the disk work without Python's lock
+        with ThreadPoolExecutor(_MAX_COMMIT_THREADS) as threads:  # Lance and disk I/O release the GIL
             chunks_future = threads.submit(self._commit_chunks, keep_mask, parts.embedding.dimension)
             arrays_future = threads.submit(self._write_arrays, self._root / lexical, keep_mask, parts.arrays)
             cleared = {
@@ -415,7 +416,7 @@ class IndexWriter:
         return pointer
 
     def _fingerprint_generation(self, versions: Mapping[str, int], lexical: str) -> dict[str, tuple[int, int]]:
-        """Return what is noted of all files that the next generation is read from."""
+        """Fingerprint all files of the next generation."""
         paths = [path for name, version in versions.items() for path in self._tables[name].list_version_files(version)]
         with map_storage_errors(f"read {self._root / lexical}"):
             paths += (self._root / lexical).iterdir()
@@ -427,9 +428,9 @@ class IndexWriter:
         return {name: threads.submit(self._replace_table, name, rows, cleared[name]) for name, rows in tables.items()}
 
     def _delete_old_versions(self, name: str) -> None:
-        """Delete the versions of a table that no retained generation has; failing at it fails nothing.
+        """Delete the versions of a table that no retained generation uses; failures are only logged.
 
-        It is done before a commit writes, and while the graph is linked: there is time for it then.
+        It runs before a commit writes, while the graph is linked: there is time for it then.
         """
         table = self._tables[name]
         if self._previous_pointer is not None and table.path.exists():
@@ -445,12 +446,12 @@ class IndexWriter:
 
 @dataclass(frozen=True, slots=True)
 class _CommitParts:
-    """What a commit is made of beside the chunks.
+    """Input of a commit besides the chunks.
 
     Attributes:
-        tables: Those to be written, by name.
-        kept: Version of each table that stays.
-        graph: Makes those of the code graph.
+        tables: Tables to write, by name.
+        kept_versions: Version of each unchanged table.
+        build_graph: Builds the tables of the code graph.
     """
 
     tables: "Mapping[str, pa.Table]"
@@ -467,7 +468,7 @@ def _count_rows(
     kept_versions: Mapping[str, int],
     base: Snapshot | None,
 ) -> int:
-    """Return how many rows a table has, one that was written or is kept: none if there is no such table."""
+    """Count the rows of a written or kept table; 0 if there is none."""
     if name in tables:
         return int(tables[name].num_rows)
     return int(getattr(base.pointer, name)) if base is not None and name in kept_versions else 0
@@ -475,15 +476,15 @@ def _count_rows(
 
 @contextmanager
 def _log_failed_cleanup() -> Iterator[None]:
-    """Tell of what fails in the block, and go on."""
+    """Log a failed deletion of old generations and continue."""
     try:
         yield
     except StoreError as error:
-        logger.warning("Old generations of the index were not deleted: %s", error)
+        logger.warning("Cannot delete old generations of the index: %s", error)
 
 
 def _wait_for_threads(threads: ThreadPoolExecutor) -> None:
-    """Wait until nothing is written any more, whoever interrupts: the lock must not be released before."""
+    """Wait until all writes have ended, despite interrupts: the lock must not be released before."""
     while True:
         try:
             threads.shutdown()
@@ -493,7 +494,7 @@ def _wait_for_threads(threads: ThreadPoolExecutor) -> None:
 
 
 def _select_indexed_rows(files: Sequence[FileRecord], matrix: FloatArray, dimension: int) -> FloatArray:
-    """Return the rows of a matrix over all files, or over the indexed ones, that belong to the indexed files."""
+    """Select the rows of the indexed files from a matrix over all files or over the indexed ones."""
     indexed = np.fromiter((file.outcome == "indexed" for file in files), bool, len(files))
     count = int(indexed.sum())
     matrix = np.asarray(matrix, np.float32)

@@ -1,7 +1,7 @@
-"""The owner of Lance: versions of a table, written so that nothing is visible before its commit.
+"""Lance tables on disk, in versions that become visible only when they are committed.
 
-`lance` is used rather than `lancedb`: importing it takes 0.5 s instead of 2.5 s, and it can write data files before it
-commits them.
+This module owns `lance`. It is used instead of `lancedb`: it imports in 0.5 s instead of 2.5 s, and can write data
+files before they are committed.
 """
 
 import os
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
     from lance.fragment import FragmentMetadata
 
 DATA_STORAGE_VERSION: Final = "2.0"
-"""Lance's file format. To write 25,000 chunks takes 60-100 ms in 2.0, 250-450 ms and 17 % less space in 2.1 and 2.2."""
+"""Lance's file format. 25,000 chunks take 60-100 ms to write in 2.0; in 2.1 and 2.2, 250-450 ms and 17 % less space."""
 
 SMALL_FRAGMENT_ROWS = 4096
 MAX_SMALL_FRAGMENTS = 16
-"""More fragments than this with fewer than `SMALL_FRAGMENT_ROWS` rows are merged: each is a file that reads open."""
+"""Beyond this number, fragments of fewer than `SMALL_FRAGMENT_ROWS` rows are merged: readers open a file for each."""
 
 MAX_DELETED_SHARE = 0.25
-"""A larger share of deleted rows is dropped from the files."""
+"""Beyond this share, deleted rows are dropped from the files."""
 
-_DURABLE_DIRECTORIES = ("data", "_deletions", "_versions")  # what a version is read from
+_DURABLE_DIRECTORIES = ("data", "_deletions", "_versions")  # directories that a version is read from
 _MAX_VERSION: Final = (1 << 64) - 1
-_ROW_OFFSET_BITS = np.uint64(32)  # a row address is the fragment's id and the row's place in it
+_ROW_OFFSET_BITS = np.uint64(32)  # a row address is the fragment's id and the row's offset in it
 
 
 class LanceTable:
-    """One Lance table on disk, whose versions are chosen by the caller.
+    """Lance table on disk, whose versions the caller chooses.
 
     Args:
-        path: Its directory, ``….lance``.
+        path: Directory of the table, ``….lance``.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def exists(self) -> bool:
-        """Whether there is any version of it."""
+        """Return whether the table has any version."""
         return (self.path / "_versions").is_dir()
 
     def open(self, version: int) -> "lance.LanceDataset":
-        """Return one version for reading."""
+        """Open one version for reading."""
         import lance  # noqa: PLC0415 - 0.5 s
 
         with map_storage_errors(f"open version {version} of {self.path}", hint=REBUILD_HINT):
             return lance.dataset(str(self.path), version=version)
 
     def rewind(self, version: int | None) -> int | None:
-        """Make a version the latest one again, so that what a killed writer left behind is not built upon.
+        """Make a version the latest again, so that no commit builds on the remains of a killed writer.
 
         Args:
-            version: The version of the current generation; None if there is none.
+            version: Version of the current generation; None if there is none.
 
         Returns:
-            The version to commit upon, with the same rows; None if there is no usable table: its place is free then.
+            The version to commit on, with the same rows; None if no usable table is left, so a new one can be created.
         """
         import lance  # noqa: PLC0415 - 0.5 s
 
@@ -92,8 +92,8 @@ class LanceTable:
         """Write data files that belong to no version yet.
 
         Args:
-            rows: What to write.
-            replace: Whether they will replace all rows, perhaps with other columns, or be appended.
+            rows: Rows to write.
+            replace: Whether they will replace all rows, possibly with other columns, rather than be appended.
         """
         from lance.fragment import write_fragments  # noqa: PLC0415 - 0.5 s
 
@@ -105,8 +105,8 @@ class LanceTable:
         """Commit written files as the only rows and return the new version.
 
         Args:
-            fragments: What `write` returned; may be none.
-            empty: A table of the schema without rows.
+            fragments: Result of `write`; may be empty.
+            empty: Empty table with the schema.
         """
         import lance  # noqa: PLC0415 - 0.5 s
 
@@ -117,7 +117,7 @@ class LanceTable:
             return lance.LanceDataset.commit(str(self.path), overwrite).version
 
     def replace(self, rows: "pa.Table") -> int:
-        """Write and commit all rows of a new version."""
+        """Write and commit a new version with these rows only."""
         import lance  # noqa: PLC0415 - 0.5 s
 
         mode = self._choose_write_mode()
@@ -126,17 +126,17 @@ class LanceTable:
             return dataset.version
 
     def _choose_write_mode(self) -> str:
-        # Not the directory's existence: a first writer has data files in it before there is a version, and Lance warns.
+        # A first writer's directory has data files before there is a version; Lance would warn.
         return "overwrite" if self.exists() else "create"
 
     def commit_changes(self, version: int, added: "Sequence[FragmentMetadata]", dropped: NDArray[np.integer]) -> int:
-        """Commit written files as additional rows, and drop others: one commit, and the new version.
+        """Commit added and dropped rows as one version, and return it.
 
         Args:
-            version: What the changes are to.
-            added: What `write` returned; may be none.
-            dropped: The rows to drop, by their position in a scan of `version` and not by ``path IN (…)``: exact whatever
-                the names contain, and no limit to their number.
+            version: Version to change.
+            added: Result of `write`; may be empty.
+            dropped: Positions in a scan of `version`; unlike a filter on paths they are exact and unlimited in
+                number.
         """
         import lance  # noqa: PLC0415 - 0.5 s
 
@@ -149,7 +149,7 @@ class LanceTable:
             return lance.LanceDataset.commit(dataset, change, read_version=version).version
 
     def compact(self, version: int) -> int:
-        """Merge small fragments if there are many, keep the order of rows, and return the version."""
+        """Merge small fragments if there are many, preserve the row order, and return the version."""
         import lance  # noqa: PLC0415 - 0.5 s
 
         with map_storage_errors(f"compact {self.path}"):
@@ -164,7 +164,7 @@ class LanceTable:
             return dataset.version
 
     def list_written_since(self, time_ns: int) -> list[Path]:
-        """Return the files written since a time, and their directories: Lance leaves them to the system's cache."""
+        """List the files written since a time, and their directories; Lance does not flush them to disk."""
         paths: list[Path] = []
         with map_storage_errors(f"read {self.path}"):
             for directory in (self.path / name for name in _DURABLE_DIRECTORIES):
@@ -176,8 +176,8 @@ class LanceTable:
         return paths
 
     def list_version_files(self, version: int) -> list[Path]:
-        """Return the files that a version is read from."""
-        names = (_MAX_VERSION - version, version)  # an index of an earlier Lance has the second
+        """List the files that a version is read from."""
+        names = (_MAX_VERSION - version, version)  # earlier versions of Lance use the second
         manifests = (self.path / "_versions" / f"{name}.manifest" for name in names)
         paths = [path for path in manifests if path.exists()]
         with map_storage_errors(f"read version {version} of {self.path}"):
@@ -188,10 +188,9 @@ class LanceTable:
         return paths
 
     def delete_versions_except(self, versions: Sequence[int]) -> None:
-        """Delete all other versions but the latest, and data files that belong to no version.
+        """Delete all versions but these and the latest, and data files of no version.
 
-        Call it only under the writer's lock and before anything is written: it takes a file that belongs to no version yet
-        for an abandoned one.
+        Call it only under the writer's lock and before any write: uncommitted files look abandoned.
         """
         import lance  # noqa: PLC0415 - 0.5 s
 
@@ -208,7 +207,7 @@ class LanceTable:
 def _delete_rows(
     dataset: "lance.LanceDataset", positions: NDArray[np.integer]
 ) -> "tuple[list[FragmentMetadata], list[int]]":
-    """Mark rows as deleted; return the fragments that have some left, and the ids of those that have none."""
+    """Mark rows as deleted; return the fragments that still have rows, and the ids of the empty ones."""
     updated: list[FragmentMetadata] = []
     emptied: list[int] = []
     if not len(positions):
@@ -231,7 +230,7 @@ def _delete_rows(
 
 
 def read_row_addresses(dataset: "lance.LanceDataset") -> NDArray[np.uint64]:
-    """Return the physical address of each row, in the order of a scan."""
+    """Return the physical address of each row, in scan order."""
     table = dataset.scanner(columns=[], with_row_address=True).to_table()
     addresses: NDArray[np.uint64] = table["_rowaddr"].to_numpy()
     return addresses
@@ -244,9 +243,9 @@ def find_nearest_rows(
     k: int,
     where: str | None,
 ) -> list[tuple[int, float]]:
-    """Return positions and cosines of the nearest rows, best first, by Lance's own search."""
+    """Return positions and cosines of the nearest rows, best first, by Lance's search."""
     options: dict[str, Any] = {"column": "vector", "q": vector, "k": k, "metric": "cosine"}
-    # Naming `_distance` silences a warning that Lance's core prints to stderr.
+    # Selecting `_distance` silences a warning that Lance's core prints to stderr.
     scanner = dataset.scanner(
         columns=["_distance"], nearest=options, filter=where, prefilter=where is not None, with_row_address=True
     )
@@ -258,7 +257,7 @@ def find_nearest_rows(
 
 
 def scan_vectors(dataset: "lance.LanceDataset", dimension: int) -> NDArray[np.float32]:
-    """Return the vectors of all rows: batch by batch into one matrix, so that memory holds them once."""
+    """Read the vectors of all rows into one matrix, batch by batch to hold them in memory only once."""
     matrix = np.empty((dataset.count_rows(), dimension), np.float32)
     row = 0
     for batch in dataset.to_batches(columns=["vector"]):

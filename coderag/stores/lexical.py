@@ -1,4 +1,4 @@
-"""BM25 over term counts, with all weights computed beforehand: a query only adds up columns."""
+"""BM25 over term counts, with all weights precomputed: a query only adds columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32]
 
 K1 = 1.5
-"""How soon more occurrences of a term stop to count. Source: bm25s's and rank-bm25's default; Lucene has 1.2."""
+"""Saturation of term frequency. Source: default of bm25s and rank-bm25; Lucene uses 1.2."""
 
 B = 0.75
-"""How much long chunks step back. Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009)."""
+"""Length normalisation. Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009)."""
 
 NAMES_WEIGHT = 2.0
-"""A word in a declared name counts as so many in the text."""
+"""Weight of a term in a declared name, relative to one in the text."""
 
 DOCS_WEIGHT = 1.0
-"""Likewise a word in a summary or docstring; docstrings are in the text once already."""
+"""Weight of a term in a summary or docstring, in addition to the docstring's count in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalIndex:
-    """BM25 weights by term: a sparse matrix in columns (CSC), rows are documents.
+    """BM25 weights by term: a sparse matrix in columns (CSC) whose rows are documents.
 
     Attributes:
-        data: float32 (n_weights,), not negative.
-        rows: int32 (n_weights,), the document of each weight, each at most once in a column.
-        starts: int64 (n_terms + 1,), where each term's column begins.
+        data: float32 (n_weights,), non-negative.
+        rows: int32 (n_weights,), document of each weight, unique within a column.
+        starts: int64 (n_terms + 1,), start of each term's column.
         n_rows: Number of documents.
     """
 
@@ -47,22 +47,22 @@ class LexicalIndex:
         return len(self.starts) - 1
 
     def find_documents(self, term: int) -> NDArray[np.int32]:
-        """Return the documents in which a term occurs."""
+        """Return the documents that contain a term."""
         return self.rows[self.starts[term] : self.starts[term + 1]]
 
     def score(
         self, term_ids: Sequence[int] | NDArray[np.integer], weights: Sequence[float] | None = None
     ) -> FloatArray:
-        """Return the score of every document: float32 (n_rows,), 0 where no term occurs.
+        """Score every document: float32 (n_rows,), 0 where no term occurs.
 
         Args:
-            term_ids: Terms of the query; one that is repeated counts as often.
-            weights: A factor for each of them.
+            term_ids: Terms of the query; repetitions count.
+            weights: Factor of each term.
         """
         scores = np.zeros(self.n_rows, np.float32)
         for position, term in enumerate(term_ids):
             if not 0 <= term < self.n_terms:
-                message = f"term {term} is not among the {self.n_terms} of the index"
+                message = f"term id {term} is out of range: the index has {self.n_terms} terms"
                 raise IndexError(message)
             column = slice(self.starts[term], self.starts[term + 1])
             values = self.data[column]
@@ -73,7 +73,7 @@ class LexicalIndex:
 def compute_bm25_weights(
     counts: "sp.csr_matrix[np.float32]", *, k1: float = K1, b: float = B, lengths: NDArray[Any] | None = None
 ) -> LexicalIndex:
-    """Return the BM25 weight of every term in every document.
+    """Compute the BM25 weight of every term in every document.
 
     weight = log(1 + (n - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length))
 
@@ -81,10 +81,10 @@ def compute_bm25_weights(
     k1 + 1; equal to ``bm25s.BM25(method="lucene")``.
 
     Args:
-        counts: Term counts, (n_documents, n_terms); weighted fields may be summed up before.
+        counts: Term counts, (n_documents, n_terms); weighted fields may be summed beforehand.
         k1: See `K1`.
         b: See `B`.
-        lengths: Length of each document, if not the sum of its counts.
+        lengths: Document lengths; by default the sums of counts.
     """
     if not counts.has_canonical_format:
         counts = counts.copy()

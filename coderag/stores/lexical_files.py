@@ -1,7 +1,7 @@
-"""A generation's arrays on disk: term counts, vocabulary, the chunk ids they belong to, and arrays that others attach.
+"""Arrays of a generation on disk: term counts, vocabulary, chunk ids and attached arrays.
 
-Plain ``.npy`` files, so that they can be memory-mapped. The counts of the three fields are stored one after the other;
-counts are small whole numbers and take one or two bytes.
+They are plain ``.npy`` files that can be memory-mapped. The counts of the three fields follow one another; as small
+integers they take one or two bytes each.
 """
 
 import os
@@ -36,21 +36,21 @@ _BAD_HEADER_ERRORS = (
     KeyError,
     MemoryError,
     OverflowError,
-)  # what NumPy lets through of one
+)  # raised by NumPy for a damaged header
 _UINT8, _INT32, _INT64 = (np.dtype(kind).str for kind in (np.uint8, np.int32, np.int64))
 _MIN_MAPPED_BYTES = 1 << 16  # bytes; reading a smaller file is cheaper than mapping it
 
 
 @dataclass(frozen=True, slots=True)
 class RowIds:
-    """Chunk ids in the order of the rows, as Arrow keeps them: one run of bytes and where each id ends in it."""
+    """Chunk ids in row order, as Arrow stores them: one buffer of bytes and the end of each id."""
 
     data: NDArray[np.uint8]
     ends: NDArray[np.int64]
 
     @staticmethod
     def from_column(column: "pa.ChunkedArray | pa.Array") -> "RowIds":
-        """Return the ids of an Arrow string column."""
+        """Build the ids of an Arrow string column."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -62,7 +62,7 @@ class RowIds:
         return RowIds(data, offsets[1:] - offsets[0])
 
     def equals(self, other: "RowIds") -> bool:
-        """Whether both hold the same ids in the same order."""
+        """Return whether both hold the same ids in the same order."""
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.data, other.data)
 
     def tolist(self) -> list[bytes]:
@@ -79,14 +79,14 @@ def write_generation_arrays(
     ids: RowIds,
     attached: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write a generation's arrays: into a temporary directory, to the disk, and then renamed into place.
+    """Write a generation's arrays to a temporary directory, flush them to disk, and rename it into place.
 
     Args:
-        directory: Where they go.
+        directory: Target directory.
         counts: Term counts.
-        terms: The vocabulary: column j of the counts belongs to term j.
-        ids: The ids of the counts' rows.
-        attached: More arrays, by name.
+        terms: Vocabulary; column j of the counts belongs to term j.
+        ids: Ids of the rows of the counts.
+        attached: Attached arrays, by name.
     """
     vocabulary = to_utf8(_TERM_SEPARATOR.join(terms)).encode()
     if vocabulary.count(_TERM_SEPARATOR.encode()) != max(len(terms) - 1, 0):
@@ -122,10 +122,10 @@ def write_generation_arrays(
 
 
 def read_counts(directory: Path, n_terms: int) -> tuple[FieldCounts, RowIds]:
-    """Return the counts, and the ids of their rows.
+    """Read the counts and the ids of their rows.
 
     Raises:
-        StoreError: The arrays cannot be read, or do not fit together or the vocabulary.
+        StoreError: The arrays cannot be read, or are inconsistent with each other or the vocabulary.
     """
     import scipy.sparse as sp  # noqa: PLC0415 - 0.3 s
 
@@ -134,7 +134,7 @@ def read_counts(directory: Path, n_terms: int) -> tuple[FieldCounts, RowIds]:
     ends = read_array(directory, _ENDS_FILE)
     ids = RowIds(read_array(directory, _ID_BYTES_FILE), read_array(directory, _ID_ENDS_FILE))
     if not (_is_valid_counts(data, columns, ends, n_terms) and _is_valid_ids(ids, len(ends[0]) - 1)):
-        message = f"Cannot read {directory}: the arrays do not fit together"
+        message = f"Cannot read {directory}: the arrays are inconsistent"
         raise StoreError(message, hint=REBUILD_HINT)
     start, matrices = 0, []
     for indptr in ends:
@@ -150,7 +150,7 @@ def read_counts(directory: Path, n_terms: int) -> tuple[FieldCounts, RowIds]:
 
 
 def read_terms(directory: Path) -> list[str]:
-    """Return the vocabulary, by term id."""
+    """Read the vocabulary, by term id."""
     path = directory / _TERMS_FILE
     with map_storage_errors(f"read {path}", hint=REBUILD_HINT):
         text = path.read_bytes().decode()
@@ -158,7 +158,7 @@ def read_terms(directory: Path) -> list[str]:
 
 
 def read_attached(directory: Path) -> dict[str, NDArray[Any]]:
-    """Return the attached arrays, memory-mapped, by name."""
+    """Read the attached arrays, memory-mapped, by name."""
     names = sorted(path.name for path in directory.glob(f"{_ATTACHED_PREFIX}*.npy"))
     return {
         name.removeprefix(_ATTACHED_PREFIX).removesuffix(".npy"): read_array(directory, name, use_mmap=True)
@@ -167,7 +167,7 @@ def read_attached(directory: Path) -> dict[str, NDArray[Any]]:
 
 
 def read_array(directory: Path, name: str, *, use_mmap: bool = False) -> NDArray[Any]:
-    """Return one array; a mapped one stays valid (on POSIX) after its file is deleted."""
+    """Read one array; on POSIX a mapped one stays valid after its file is deleted."""
     path = directory / name
     with map_storage_errors(f"read {path}", hint=REBUILD_HINT):
         mode: Literal["r"] | None = "r" if use_mmap and path.stat().st_size > _MIN_MAPPED_BYTES else None
@@ -178,9 +178,9 @@ def read_array(directory: Path, name: str, *, use_mmap: bool = False) -> NDArray
 
 
 def _is_valid_counts(data: NDArray[Any], columns: NDArray[Any], ends: NDArray[Any], n_terms: int) -> bool:
-    """Whether scipy's native code, which trusts what it is given, stays inside of these arrays.
+    """Return whether scipy's native code, which trusts its input, stays inside these arrays.
 
-    The columns are looked at once: 2 ms for ten million, of which all are read anyway.
+    It reads the columns once: 2 ms for ten million, all of which are read anyway.
     """
     kinds, dimensions = (columns.dtype.str, ends.dtype.str), (data.ndim, columns.ndim, ends.ndim)
     if kinds != (_INT32, _INT64) or dimensions != (1, 1, 2):
@@ -189,11 +189,11 @@ def _is_valid_counts(data: NDArray[Any], columns: NDArray[Any], ends: NDArray[An
         return False
     if ends[:, 0].any() or (ends[:, 1:] < ends[:, :-1]).any() or sum(ends[:, -1].tolist()) != len(data):
         return False
-    return len(columns) == 0 or int(columns.view(np.uint32).max()) < n_terms  # a negative one is a large one
+    return len(columns) == 0 or int(columns.view(np.uint32).max()) < n_terms  # as unsigned, a negative column is out of range
 
 
 def _is_valid_ids(ids: RowIds, n_rows: int) -> bool:
-    """Whether these are as many ids as there are rows."""
+    """Return whether there is one valid id per row."""
     if (ids.data.dtype.str, ids.ends.dtype.str) != (_UINT8, _INT64) or (ids.data.ndim, ids.ends.ndim) != (1, 1):
         return False
     ends = [0, *ids.ends.tolist()]
@@ -201,17 +201,17 @@ def _is_valid_ids(ids: RowIds, n_rows: int) -> bool:
 
 
 def remove_generation_arrays(directory: Path) -> None:
-    """Delete a generation's directory; a file in use (Windows) stays for the next time."""
+    """Delete a generation's directory; a file in use (Windows) is left for the next time."""
     with suppress(OSError):
         shutil.rmtree(directory)
 
 
 def _to_smallest_dtype(counts: NDArray[np.float32]) -> NDArray[Any]:
-    """Return counts in the smallest type that holds them exactly."""
+    """Convert counts to the smallest type that holds them exactly."""
     if len(counts) == 0:
         return counts.astype(np.uint8)
     if counts.min() < 0 or not np.isfinite(counts.max()):
-        message = "Term counts must be finite and not negative"
+        message = "Term counts must be finite and non-negative"
         raise StoreError(message)
     for kind in (np.uint8, np.uint16):
         if counts.max() <= np.iinfo(kind).max:

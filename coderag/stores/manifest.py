@@ -1,6 +1,6 @@
-"""What a generation knows of each file, in one small file: whether anything changed is told without opening a table.
+"""Manifest of a generation's file records, in one small file, to detect changes without opening a table.
 
-It only saves time. When it is missing, damaged or of another generation, the table of files says the same.
+It only saves time: if it is missing, damaged or of another generation, the table of files is read instead.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ _COLUMN_TYPES = [type(getattr(FileRecord("", "indexed"), name)) for name in File
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The files of a generation.
+    """File records of a generation.
 
     Attributes:
-        records: Of every candidate file.
-        checked_ns: When the files were last looked at, nanoseconds of the epoch.
+        records: Records of all candidate files.
+        checked_ns: Time of the last check of the files, nanoseconds since the epoch.
     """
 
     records: Sequence[FileRecord]
@@ -33,7 +33,7 @@ class Manifest:
 
 
 def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
-    """Return the manifest of a generation; None if there is none that is its own."""
+    """Read the manifest of a generation; None if it is missing or not its own."""
     try:
         stored = orjson.loads((directory / FORMAT_DIRECTORY / _FILE_NAME).read_bytes())
         if (stored["generation"], stored["created"]) != pointer.identity:
@@ -49,7 +49,7 @@ def read_manifest(directory: Path, pointer: Pointer) -> Manifest | None:
 
 
 def load_manifest(snapshot: Snapshot) -> Manifest:
-    """Return the manifest of a generation; where there is none, its records as ones that prove nothing."""
+    """Load the manifest of a generation; without one, its records with no time of a check."""
     return read_manifest(snapshot.directory, snapshot.pointer) or Manifest(snapshot.read_files(), 0)
 
 

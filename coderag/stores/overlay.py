@@ -1,6 +1,6 @@
-"""A generation with some files as they are on disk now, in memory: read anew, added or gone.
+"""Overlay of changed, added and deleted files over a generation, in memory.
 
-Rows are those of the generation without these files, then the new ones: what a run of indexing would give.
+Its rows are those of the generation without the overlaid files, followed by the new ones: the result of an index run.
 """
 
 from bisect import bisect_right
@@ -31,13 +31,13 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreshChunks:
-    """The chunks of one file as it is now.
+    """Chunks of one file in its current state.
 
     Attributes:
-        columns: See `coderag.stores.arrow.build_chunk_table`.
-        counts: Their term counts, over a beginning of the vocabulary.
+        table: See `coderag.stores.arrow.build_chunk_table`.
+        counts: Term counts, over a prefix of the vocabulary.
         vectors: float32 (n_chunks, dimension).
-        content, place: float32 (dimension,), the vectors of the file and of its path.
+        content, path: float32 (dimension,), the vectors of the file and of its path.
     """
 
     table: "pa.Table"
@@ -49,7 +49,7 @@ class FreshChunks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreshFile:
-    """A file as it is now: what a run of indexing would record of it, its chunks and its facts, if it has any."""
+    """File in its current state: its record, chunks and facts, as an index run would store them."""
 
     record: FileRecord
     chunks: FreshChunks | None = None
@@ -58,13 +58,13 @@ class FreshFile:
 
 @dataclass(frozen=True, slots=True)
 class FreshFiles:
-    """What stands in place of some files of a generation.
+    """Files that replace those of a generation.
 
     Attributes:
-        files: Those that were read anew, by path.
-        gone: Paths of those that are no longer there, or not to be shown.
-        terms: A vocabulary that continues the generation's.
-        arrays: Those to attach; see `Snapshot.arrays`.
+        files: Files that were read again, by path.
+        removed: Paths of files that were deleted or are to be hidden.
+        terms: Vocabulary that extends the generation's.
+        arrays: Arrays to attach; see `Snapshot.read_arrays`.
     """
 
     files: Mapping[str, FreshFile]
@@ -74,12 +74,12 @@ class FreshFiles:
 
 
 class OverlaySnapshot:
-    """A generation with some files as they are now. It may be read by several threads.
+    """Generation with the current state of some files. Several threads may read it.
 
     Args:
         base: The generation.
         fresh: The files.
-        builder: Makes its code graph, when that is asked for.
+        builder: Builds the code graph when it is first read.
     """
 
     def __init__(self, base: Snapshot, fresh: FreshFiles, builder: GraphBuilder) -> None:
@@ -96,7 +96,7 @@ class OverlaySnapshot:
 
     @cached_property
     def pointer(self) -> Pointer:
-        """That of the generation, with the number of chunks and files that there are now."""
+        """Pointer of the generation, with the current number of chunks and files."""
         return replace(self.base.pointer, chunks=len(self), files=len(self._files))
 
     def __len__(self) -> int:
@@ -109,7 +109,7 @@ class OverlaySnapshot:
 
     @cached_property
     def kept_runs(self) -> list[tuple[int, int]]:
-        """Which rows of the generation stay: (first, behind the last) of each run."""
+        """Runs of the generation's rows that are kept, as (start, end)."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
         import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -120,7 +120,7 @@ class OverlaySnapshot:
 
     @cached_property
     def n_kept(self) -> int:
-        """Number of rows that are the generation's."""
+        """Number of rows kept from the generation."""
         return sum(end - start for start, end in self.kept_runs)
 
     @cached_property
@@ -129,7 +129,7 @@ class OverlaySnapshot:
         return [chunks for path in sorted(files) if (chunks := files[path].chunks) is not None]
 
     def read_chunks(self, columns: Sequence[str] | None = None) -> "pa.Table":
-        """Return columns of the chunk table; see `Snapshot.chunks`."""
+        """Return columns of the chunk table; see `Snapshot.read_chunks`."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         names = list(CHUNK_COLUMNS if columns is None else columns)
@@ -156,18 +156,18 @@ class OverlaySnapshot:
         return vectors
 
     def read_texts(self, rows: Sequence[int]) -> list[str]:
-        """Return the texts of some chunks, in the order of the rows given."""
+        """Return the texts of some chunks, in the order of the given rows."""
         old = {row: self.find_base_row(row) for row in map(int, rows) if row < self.n_kept}
         stored = dict(zip(old, self.base.read_texts(list(old.values())), strict=True))
         return [stored[row] if row in stored else self.get_fresh_text(row) for row in map(int, rows)]
 
     def find_base_row(self, row: int) -> int:
-        """Return which row of the generation one of those is that stay."""
+        """Map a kept row to its row in the generation."""
         run = bisect_right(self._run_starts, row) - 1
         return self.kept_runs[run][0] + row - self._run_starts[run]
 
     def get_fresh_text(self, row: int) -> str:
-        """Return the text of a row that is not the generation's."""
+        """Return the text of a row that the overlay added."""
         return self._fresh_texts[row - self.n_kept]
 
     @cached_property
@@ -223,12 +223,12 @@ class OverlaySnapshot:
         """Return rows and cosines of the nearest chunks, best first, by comparing all of them.
 
         Raises:
-            StoreError: A filter is given: Lance, which has them, searches only what is stored.
+            StoreError: A filter is given; only Lance supports filters, on stored rows.
         """
         from coderag.stores.corpus import compute_dot_products  # noqa: PLC0415  # scipy takes 0.3 s
 
         if where is not None:
-            raise StoreError("Lance searches only what is stored", hint="Leave the filter out, or run `coderag index`.")
+            raise StoreError("Filters apply only to the stored index, not to edited files", hint="Omit the filter, or run `coderag index`.")
         query = np.asarray(vector, np.float32)
         if k <= 0 or not query.any():
             return []

@@ -1,4 +1,4 @@
-"""The resident arrays of a generation with some files as they are now: what stays is taken from those of the generation."""
+"""Resident arrays of an overlay, which reuse those of its generation."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,16 +14,17 @@ from coderag.text.tokenizer import path_terms
 FloatArray = NDArray[np.float32]
 
 _MIN_LARGE_GRAPH_EDGES = 20_000
-"""Edges from which on a search after an edit does not wait for the graph to be linked again: that takes 0.2 s for ten times
-as many, and how central a file is hardly changes."""
+"""Beyond this size a search after an edit reuses the old centrality. Relinking ten times as many edges takes 0.2 s,
+and centrality hardly changes.
+"""
 
 
 class OverlayCorpus(Corpus):
-    """The resident arrays of an overlaid generation, which takes from those of the generation what stays.
+    """Resident arrays of an overlay, which reuse those of its generation.
 
     Args:
-        snapshot: The overlaid generation.
-        below: The arrays of the generation.
+        snapshot: The overlay.
+        base: Arrays of the generation.
     """
 
     def __init__(self, snapshot: OverlaySnapshot, base: Corpus) -> None:
@@ -46,7 +47,7 @@ class OverlayCorpus(Corpus):
 
     @cached_property
     def _path_counts(self) -> sp.csr_matrix:
-        """Return the terms of the paths: of the files that stay, which come first, as they are counted already."""
+        """Term counts of the paths; those of kept files come first and are reused."""
         base, n_kept = self._base, self._overlay.n_kept
         n_old = int(self.chunk_files[n_kept - 1]) + 1 if n_kept else 0
         file_numbers = {path: number for number, path in enumerate(base.paths)}
@@ -59,7 +60,7 @@ class OverlayCorpus(Corpus):
 
     @cached_property
     def file_centrality(self) -> FloatArray:
-        """How much of the repository's code uses each file; in a large graph as before the edits, 0 for new files."""
+        """Centrality of each file; in a large graph that before the edits, 0 for new files."""
         if self._overlay.base.pointer.edges < _MIN_LARGE_GRAPH_EDGES:
             return super().file_centrality
         base_centrality = dict(zip(self._base.paths, self._base.file_centrality.tolist(), strict=True))

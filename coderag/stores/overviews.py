@@ -1,4 +1,4 @@
-"""Sentences on files and folders, as an array that a generation carries: JSON as bytes."""
+"""Summaries of files and folders, as an array attached to a generation: JSON as bytes."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,16 +11,16 @@ from coderag.errors import StoreError
 from coderag.stores.pointer import REBUILD_HINT
 
 OVERVIEWS_ARRAY: Final = "overviews"
-"""The name of the array among those of a generation."""
+"""Name of the attached array."""
 
 
 def pack_overviews(sentences: Mapping[str, str]) -> NDArray[np.uint8]:
-    """Return sentences by place: a file's path, or a folder's with ``/`` at its end."""
+    """Encode summaries by path; a folder's path ends with ``/``."""
     return np.frombuffer(orjson.dumps(dict(sentences)), np.uint8)
 
 
 def unpack_overviews(arrays: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """Return the sentences among the arrays of a generation, by place; none if it carries none.
+    """Decode the summaries from the arrays of a generation, by path; empty if it has none.
 
     Raises:
         StoreError: The array is damaged.

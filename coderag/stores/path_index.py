@@ -1,4 +1,4 @@
-"""Match the words of a question with the words of file and folder names, through inverted indexes."""
+"""Inverted indexes of the words in file and folder names, to match them with a question."""
 
 import re
 from bisect import bisect_left
@@ -12,7 +12,7 @@ from coderag.stores.symbol_table import fold_name
 from coderag.text.tokenizer import content_words, raw_tokens, split_identifier, stem
 
 _MIN_PREFIX_CHARS = 3
-_MAX_FOLDERS = 2  # only the nearest folders say something about a file
+_MAX_FOLDERS = 2  # only the nearest folders describe a file
 
 PATH_FLAG_PATTERNS = {
     "barrel": re.compile(
@@ -21,25 +21,25 @@ PATH_FLAG_PATTERNS = {
     "declarations_only": re.compile(r"\.d\.[cm]?ts$|\.pyi$"),
     "legacy": re.compile(r"(?:^|/)(?:_?compat|legacy|deprecated|old|polyfills?)(?:/|\.|$)", re.IGNORECASE),
 }
-"""What a path says about how much of the code itself its file holds."""
+"""Path patterns of files that hold little code of their own."""
 
 FloatArray = NDArray[np.float32]
 
 
 @lru_cache(1 << 16)
 def split_name(text: str) -> frozenset[str]:
-    """Return the stemmed words of a file or folder name."""
+    """Split a file or folder name into stemmed words."""
     return frozenset(stem(part) for raw in raw_tokens(text) for part in split_identifier(raw))
 
 
 def split_question(query: str) -> list[str]:
-    """Return the distinct stemmed words of a question that may be part of a name, in order."""
+    """Split a question into its distinct stemmed words that may be part of a name, in order."""
     parts = (stem(part) for word in content_words(query) for part in split_identifier(word))
     return list(dict.fromkeys(part for part in parts if len(part) >= _MIN_PREFIX_CHARS))
 
 
 class _WordPostings:
-    """For each word, the files whose name (or folders) contain it."""
+    """Postings: for each word, the files whose name (or folders) contain it."""
 
     def __init__(self, words_by_file: Sequence[frozenset[str]]) -> None:
         files: dict[str, list[int]] = {}
@@ -50,7 +50,7 @@ class _WordPostings:
         self._postings = {word: np.asarray(ids, np.int32) for word, ids in files.items()}
 
     def find_related(self, word: str) -> list[NDArray[np.int32]]:
-        """Return, for each indexed word that equals `word` or is a prefix of it or the other way round, its files."""
+        """Return the postings of each indexed word that equals `word`, is its prefix, or has it as prefix."""
         postings = [self._postings[word]] if word in self._postings else []
         if len(word) >= _MIN_PREFIX_CHARS:
             postings += [
@@ -67,13 +67,13 @@ class _WordPostings:
 
 
 class PathIndex:
-    """The words of all paths.
+    """Index of the words of all paths.
 
     Args:
         paths: Path of each file.
 
     Attributes:
-        flagged: For each of `FLAGS`, int32 numbers of the files whose path has it.
+        flagged_files: For each of `PATH_FLAG_PATTERNS`, int32 numbers of the files whose path matches.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ class PathIndex:
             self._by_stem.setdefault(fold_name("".join(raw_tokens(stem_name))), []).append(file)
 
     def compute_stem_coverage(self, words: Iterable[str]) -> FloatArray:
-        """Return for each file the share (0 to 1) of its stem's words that the question has."""
+        """Compute for each file the share (0 to 1) of its stem's words that are in the question."""
         covered = np.zeros(self.n_files, np.float32)
         counted: set[int] = set()
         for word in words:
@@ -108,7 +108,7 @@ class PathIndex:
         return (covered / self._stem_sizes).astype(np.float32)
 
     def compute_folder_share(self, words: Sequence[str]) -> FloatArray:
-        """Return for each file the share (0 to 1) of the question's words that its folders have and its stem has not."""
+        """Compute for each file the share (0 to 1) of question words in its folders but not in its stem."""
         share = np.zeros(self.n_files, np.float32)
         for word in words:
             hit = np.zeros(self.n_files, bool)

@@ -1,4 +1,4 @@
-"""The secret key that paths are masked with: from the settings, or a file in the index's directory."""
+"""Secret key that masks paths: from the settings, or from a file in the index directory."""
 
 import os
 import re
@@ -16,21 +16,21 @@ from coderag.text.path_masking import PathMask
 KEY_FILE: Final = "privacy.key"
 
 _KEY_BYTES = 32
-_MIN_KEY_CHARS = 16  # characters, of one from the settings
+_MIN_KEY_CHARS = 16  # of a key from the settings
 _SHARED_MODE_BITS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def load_path_mask(settings: PrivacySettings, index_directory: Path, *, make_key: bool = True) -> PathMask | None:
-    """Return what paths are masked with, or None if they are not to be; the key is made where there is none yet.
+    """Load the mask of paths, or None if masking is off; a missing key is created.
 
     Args:
-        settings: The section ``privacy``.
+        settings: Section ``privacy``.
         index_directory: The index's directory.
-        make_key: False for who may write nothing; where there is no key, nothing is masked then.
+        make_key: False for read-only callers; without a key they mask nothing.
 
     Raises:
-        ConfigurationError: The key cannot be used, or others may read its file.
-        StoreError: The file cannot be read or made.
+        ConfigurationError: The key is invalid, or its file is readable by others.
+        StoreError: The file cannot be read or created.
     """
     if not settings.obfuscate_paths:
         return None
@@ -42,7 +42,7 @@ def load_path_mask(settings: PrivacySettings, index_directory: Path, *, make_key
         return PathMask(bytes.fromhex(configured_key))
     if len(configured_key) < _MIN_KEY_CHARS:
         message = f"privacy.key is shorter than {_MIN_KEY_CHARS} characters"
-        raise ConfigurationError(message, hint=f"Set {2 * _KEY_BYTES} random hexadecimal digits, or nothing.")
+        raise ConfigurationError(message, hint=f"Set {2 * _KEY_BYTES} random hexadecimal digits, or remove it.")
     return PathMask(configured_key.encode())
 
 
@@ -55,11 +55,11 @@ def _read_or_create_key(path: Path) -> bytes:
         mode = os.fstat(file.fileno()).st_mode
         content = file.read(4 * _KEY_BYTES).strip()
     if os.name == "posix" and mode & _SHARED_MODE_BITS:
-        message = f"{path} may be read by others than its owner"
-        raise ConfigurationError(message, hint=f"Run `chmod 600 {path}`, or delete it to have another key made.")
+        message = f"{path} is readable by others than its owner"
+        raise ConfigurationError(message, hint=f"Run `chmod 600 {path}`, or delete it to create a new key.")
     if not _is_hexadecimal_key(content):
-        hint = "Restore it, or delete it to have another key made: what was embedded is then embedded anew."
-        raise ConfigurationError(f"{path} is damaged: it does not hold {2 * _KEY_BYTES} hexadecimal digits", hint=hint)
+        hint = "Restore it, or delete it to create a new key; everything is then embedded again."
+        raise ConfigurationError(f"{path} is damaged: it must hold {2 * _KEY_BYTES} hexadecimal digits", hint=hint)
     return bytes.fromhex(content)
 
 

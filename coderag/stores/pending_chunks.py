@@ -1,4 +1,4 @@
-"""The changes to a generation's chunks that are not committed yet: which rows go, which come, and what is counted of them."""
+"""Uncommitted changes to a generation's chunks: dropped rows, added rows and their counts."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -20,13 +20,13 @@ FloatArray = NDArray[np.float32]
 
 
 class PendingChunks:
-    """Rows that go and rows that come. The rows themselves are the writer's; here are their ids, terms and counts.
+    """Dropped and added rows of a writer: their ids, terms and counts; the writer holds the rows themselves.
 
     Args:
-        base: The generation that is changed; None for a first one.
+        base: Generation to change; None for a first one.
 
     Attributes:
-        dimension: Of the vectors; 0 if it is not known yet.
+        dimension: Dimension of the vectors; 0 if unknown.
     """
 
     def __init__(self, base: Snapshot | None) -> None:
@@ -43,20 +43,20 @@ class PendingChunks:
 
     @property
     def vocabulary(self) -> Sequence[str]:
-        """The terms that the counts are of."""
+        """Terms of the counts."""
         if self._terms is not None:
             return self._terms
         return [] if self._base is None else self._base.read_terms()
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Drop all chunks of these files, those added before included; unknown paths do nothing."""
+        """Remove all chunks of these files, including added ones; unknown paths are ignored."""
         removed = {to_utf8(path) for path in paths}
         self._removed_paths |= removed
         for path in removed & self._added_rows.keys():
             self._removed_rows += self._added_rows.pop(path)
 
     def add(self, rows: "pa.Table", counts: FieldCounts, terms: Sequence[str], dimension: int) -> None:
-        """Note rows that `check` has accepted."""
+        """Add rows that `check_batch` accepted."""
         self._terms = terms
         if not rows.num_rows:
             return
@@ -68,15 +68,15 @@ class PendingChunks:
         self._added_row_count += rows.num_rows
 
     def add_terms(self, terms: Iterable[str]) -> None:
-        """Add terms to the vocabulary, of which no chunk has those that are new."""
+        """Add terms to the vocabulary that no chunk contains."""
         self._terms = list(dict.fromkeys([*self.vocabulary, *terms]))
 
     def check_batch(self, n_chunks: int, vectors: FloatArray, counts: FieldCounts, terms: Sequence[str]) -> None:
-        """Refuse a batch whose parts do not fit together, or not to what is here.
+        """Reject an inconsistent batch.
 
         Raises:
-            IndexModelError: The vectors have another dimension.
-            StoreError: Anything else does not fit.
+            IndexModelError: The dimension of the vectors differs.
+            StoreError: Anything else is inconsistent.
         """
         if vectors.ndim != 2 or not n_chunks == len(vectors) == len(counts):
             message = f"{n_chunks} chunks with vectors of shape {vectors.shape} and counts of {len(counts)} chunks"
@@ -85,7 +85,7 @@ class PendingChunks:
             message = f"Vectors of dimension {vectors.shape[1]} for an index of dimension {self.dimension}"
             raise IndexModelError(message, hint=REBUILD_HINT)
         if not np.isfinite(vectors.sum(dtype=np.float64)):
-            message = "A vector has a value that is not a number"
+            message = "A vector contains NaN or infinity"
             raise StoreError(message)
         if counts.n_terms > len(terms):
             message = f"Counts over {counts.n_terms} terms with a vocabulary of {len(terms)}"
@@ -94,11 +94,11 @@ class PendingChunks:
         if vocabulary is not terms and (
             len(terms) < len(vocabulary) or list(terms[: len(vocabulary)]) != list(vocabulary)
         ):
-            message = "The vocabulary does not continue the one before: terms may only be added at its end"
+            message = "The vocabulary does not extend the previous one: terms may only be added at its end"
             raise StoreError(message)
 
     def compute_keep_mask(self) -> NDArray[np.bool_]:
-        """Return for the rows of the base and then those added whether they stay."""
+        """Compute a mask of the kept rows, over those of the base and then the added ones."""
         keep_mask = np.ones(self._base_row_count + self._added_row_count, bool)
         if self._base is not None and self._removed_paths:
             import pyarrow as pa  # noqa: PLC0415 - 0.1 s
@@ -111,12 +111,12 @@ class PendingChunks:
         return keep_mask
 
     def split_dropped_rows(self, keep_mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return which rows of the base go, and of those left with the added ones behind them, which of the added go."""
+        """Split dropped rows into those of the base and added ones, the latter numbered behind the kept base rows."""
         base_mask, added_mask = keep_mask[: self._base_row_count], keep_mask[self._base_row_count :]
         return np.flatnonzero(~base_mask), np.flatnonzero(~added_mask) + int(base_mask.sum())
 
     def build_ids(self, keep_mask: NDArray[np.bool_]) -> RowIds:
-        """Return the ids of the kept rows."""
+        """Build the ids of the kept rows."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         base_ids = [] if self._base is None else self._base.read_chunks(["id"])["id"].chunks
@@ -124,6 +124,6 @@ class PendingChunks:
         return RowIds.from_column(ids if keep_mask.all() else ids.filter(pa.array(keep_mask)))
 
     def concat_counts(self, keep_mask: NDArray[np.bool_]) -> FieldCounts:
-        """Return the counts of the kept rows."""
+        """Concatenate the counts of the kept rows."""
         parts = [] if self._base is None else [self._base.read_counts()]
         return FieldCounts.concat([*parts, *self._counts], len(self.vocabulary), keep_mask)

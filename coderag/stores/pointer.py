@@ -1,6 +1,6 @@
-"""The pointer: one small JSON file, replaced atomically, that names the version of every part of a generation.
+"""Pointer to the current generation: a small JSON file, replaced atomically, with the version of each part.
 
-Imports nothing but the standard library, so that a status line costs milliseconds.
+Imports only the standard library, so that a status line costs milliseconds.
 """
 
 import json
@@ -17,7 +17,7 @@ from coderag.stores.disk import map_storage_errors, replace_file
 from coderag.stores.graph_tables import GRAPH_TABLES
 
 FORMAT_VERSION = 1
-"""Part of the directory's name; a change that old code cannot read takes the next number."""
+"""Part of the directory's name; incremented by changes that old code cannot read."""
 
 FORMAT_DIRECTORY = f"v{FORMAT_VERSION}"
 POINTER_FILE = "CURRENT"
@@ -29,7 +29,7 @@ _match_format_name = re.compile(r"v(\d+)").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingInfo:
-    """The embedding model whose vectors an index holds."""
+    """Embedding model of an index's vectors."""
 
     provider: str
     model: str
@@ -46,10 +46,10 @@ class EmbeddingInfo:
 
 @dataclass(frozen=True, slots=True)
 class RetiredGeneration:
-    """A replaced generation that a reader may still have open.
+    """Replaced generation that a reader may still have open.
 
     Attributes:
-        retired: When it was replaced, ISO 8601 in UTC.
+        retired: Time of its replacement, ISO 8601 in UTC.
     """
 
     generation: int
@@ -64,15 +64,15 @@ class Pointer:
 
     Attributes:
         tables: Version of each Lance table.
-        lexical: Name of the directory with the generation's arrays.
+        lexical: Directory name of the generation's arrays.
         tokenizer: `coderag.text.tokenizer.TOKENIZER_VERSION` of the terms.
-        created: When it was committed, ISO 8601 in UTC.
+        created: Time of the commit, ISO 8601 in UTC.
         repository: Name of the indexed repository.
-        root_hash: Digest of what the index is made from; empty if the writer gave none.
+        root_hash: Digest of the index's inputs; empty if unknown.
         chunks, files, edges: Number of rows.
         retained: Earlier generations whose files still exist, newest first.
-        contents: Of each file that it is read from its size in bytes and a checksum of its end, by its path in the format's
-            directory (`coderag.stores.generation_files`); empty if an earlier version of CodeRAG committed it.
+        contents: Size in bytes and tail checksum of each file, by path in the format's directory
+            (`coderag.stores.generation_files`); empty if an earlier version of CodeRAG committed it.
     """
 
     generation: int
@@ -91,36 +91,36 @@ class Pointer:
 
     @property
     def identity(self) -> tuple[int, str]:
-        """What tells this generation from all others: a new index counts from 1 again."""
+        """Unique identity of the generation: a new index counts from 1 again."""
         return self.generation, self.created
 
     def is_same_generation(self, other: "Pointer") -> bool:
-        """Whether another pointer is of this generation."""
+        """Return whether another pointer refers to this generation."""
         return self.identity == other.identity
 
     def has_same_files(self, other: "Pointer") -> bool:
-        """Whether another generation is of the same files, in the same words: then only their summaries can differ."""
+        """Return whether another generation has the same file contents, so that only summaries can differ."""
         return bool(self.root_hash) and self.root_hash == other.root_hash
 
     def has_same_graph(self, other: "Pointer") -> bool:
-        """Whether another generation has this one's code graph, in the same place."""
+        """Return whether another generation has the same code graph in the same place."""
         return self.has_same_files(other) and all(
             self.tables.get(name) == other.tables.get(name) for name in _QUERIED_GRAPH_TABLES
         )
 
     def retains(self, other: "Pointer") -> bool:
-        """Whether the files of an earlier generation still exist."""
+        """Return whether the files of an earlier generation still exist."""
         return any(
             (retired.generation, retired.tables) == (other.generation, other.tables) for retired in self.retained
         )
 
 
 def read_pointer(index_directory: Path) -> Pointer | None:
-    """Return the current generation's pointer, or None if nothing was ever committed.
+    """Read the current generation's pointer; None if nothing was ever committed.
 
     Raises:
-        IndexVersionError: There is an index, but only in other formats.
-        StoreError: The pointer cannot be read or makes no sense.
+        IndexVersionError: An index exists, but only in other formats.
+        StoreError: The pointer cannot be read or is invalid.
     """
     path = index_directory / FORMAT_DIRECTORY / POINTER_FILE
     try:
@@ -139,7 +139,7 @@ def read_pointer(index_directory: Path) -> Pointer | None:
 
 
 def write_pointer(index_directory: Path, pointer: Pointer) -> None:
-    """Make a generation the current one: the only step of a commit that readers see."""
+    """Make a generation the current one; the only step of a commit that readers see."""
     path = index_directory / FORMAT_DIRECTORY / POINTER_FILE
     replace_file(path, json.dumps(asdict(pointer), indent=1).encode())
 
@@ -149,7 +149,7 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-@lru_cache(16)  # it is read for each question, and seldom another one
+@lru_cache(16)  # read for each query, and rarely changed
 def _parse_pointer(text: bytes) -> Pointer:
     raw: dict[str, Any] = json.loads(text)
     pointer = Pointer(
@@ -174,10 +174,10 @@ def _parse_pointer(text: bytes) -> Pointer:
         ),
         contents={str(name): (int(size), int(checksum)) for name, (size, checksum) in raw.get("contents", {}).items()},
     )
-    # The name becomes a path that is read and deleted: a hand-edited one must not lead out of the directory.
+    # The name becomes a path that is read and deleted; an edited one must not leave the directory.
     for name in (pointer.lexical, *(old.lexical for old in pointer.retained)):
         if Path(name).name != name or not name.startswith("lexical-"):
-            message = f"{name!r} is not the name of a generation's directory"
+            message = f"{name!r} is not a valid name of a generation's directory"
             raise ValueError(message)
     return pointer
 
@@ -204,7 +204,7 @@ def _reject_other_formats(index_directory: Path) -> None:
         f"The index in {index_directory} has format {newest}; this version of CodeRAG reads format {FORMAT_VERSION}"
     )
     if newest > FORMAT_VERSION:
-        hint = "Update CodeRAG, or run `coderag index` to build an index in this version's format beside it."
+        hint = "Update CodeRAG, or run `coderag index` to build an index in this version's format."
     else:
         hint = "Run `coderag index` to build the index in the new format; the old one can then be deleted."
     raise IndexVersionError(message, hint=hint)

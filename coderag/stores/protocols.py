@@ -1,4 +1,4 @@
-"""What other parts need of the index, so that a test or another store can stand in for it."""
+"""Protocols of the index, for tests and other stores to implement."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,11 +19,11 @@ FloatArray = NDArray[np.float32]
 
 
 class IndexSnapshot(Protocol):
-    """One consistent generation of the index. Rows are chunks, in one order for all methods; files have their own."""
+    """One consistent generation of the index. All methods number chunks in the same order; files have their own."""
 
     @property
     def pointer(self) -> Pointer:
-        """What the generation is: its number, embedding model, root hash and so on."""
+        """Pointer of the generation: its number, embedding model, root hash and more."""
         ...
 
     def read_chunks(self, columns: Sequence[str] | None = None) -> "pa.Table":
@@ -35,7 +35,7 @@ class IndexSnapshot(Protocol):
         ...
 
     def read_texts(self, rows: Sequence[int]) -> list[str]:
-        """Return the texts of some chunks, in the order of the rows given."""
+        """Return the texts of some chunks, in the order of the given rows."""
         ...
 
     def read_counts(self) -> FieldCounts:
@@ -63,16 +63,16 @@ class IndexSnapshot(Protocol):
         ...
 
     def read_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that were attached at the commit, by name."""
+        """Return the attached arrays, by name."""
         ...
 
 
 class GraphBuilder(Protocol):
-    """Makes the code graph of a generation. `coderag.codegraph.build` has the one there is."""
+    """Builder of a generation's code graph, implemented in `coderag.codegraph.build`."""
 
     @property
     def version(self) -> str:
-        """What the edges depend on beside the files; another one means to link all of them again."""
+        """Version of the linker; a new one requires relinking all files."""
         ...
 
     def build(
@@ -83,5 +83,5 @@ class GraphBuilder(Protocol):
         *,
         relink: bool = False,
     ) -> GraphTables:
-        """Return the graph from the last generation's, the records of all files, and the facts of those that were read."""
+        """Build the graph from the last one, all file records, and the facts of the files that were read."""
         ...

@@ -1,4 +1,4 @@
-"""How generations are numbered, and how long replaced ones keep their files for readers that have them open."""
+"""Numbering of generations, and retention of replaced ones for readers that have them open."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -8,37 +8,37 @@ from coderag.stores.disk import map_storage_errors
 from coderag.stores.pointer import POINTER_FILE, Pointer, RetiredGeneration, utc_now
 
 RETENTION_PERIOD = timedelta(minutes=10)
-"""How long a replaced generation keeps its files for readers that have it open. The previous one keeps them anyway."""
+"""Time that a replaced generation keeps its files for its readers. The previous one always keeps them."""
 
 MAX_RETAINED = 8
-"""However often commits follow one another, no more replaced generations are kept: each has its own arrays."""
+"""Number of replaced generations that are kept, however frequent commits are: each has its own arrays."""
 
 _match_arrays_name = re.compile(r"lexical-(\d+)").match
 
 
 def format_arrays_name(generation: int) -> str:
-    """Return the name of the directory with a generation's arrays."""
+    """Format the name of the directory with a generation's arrays."""
     return f"lexical-{generation:06d}"
 
 
 def compute_next_generation(root: Path, previous: Pointer | None) -> int:
-    """Return the number of the generation that the next commit makes.
+    """Compute the number of the next generation.
 
     Args:
-        root: The format's directory.
-        previous: What the pointer says; None if there is none, or none that can be read.
+        root: Directory of the format.
+        previous: Current pointer; None if it is missing or unreadable.
     """
     if previous is not None:
         return previous.generation + 1
     if not (root / POINTER_FILE).exists():
         return 1
-    # The pointer is damaged: a reader may have a generation open that only the directories still know.
+    # The pointer is damaged; a reader may have a generation open that only its directory records.
     names = (_match_arrays_name(entry.name) for entry in root.iterdir())
     return max((int(name[1]) for name in names if name), default=0) + 1
 
 
 def list_retained(previous: Pointer | None) -> tuple[RetiredGeneration, ...]:
-    """Return the generations whose files stay: the one before, and those that a reader may still have open."""
+    """List the generations whose files are kept: the previous one, and those that a reader may have open."""
     if previous is None:
         return ()
     cutoff = datetime.now(UTC) - RETENTION_PERIOD
@@ -48,7 +48,7 @@ def list_retained(previous: Pointer | None) -> tuple[RetiredGeneration, ...]:
 
 
 def find_unused_arrays(root: Path, previous: Pointer | None, new_name: str) -> list[Path]:
-    """Return the directories of arrays that are not kept, nor about to be made."""
+    """Find directories of arrays that are neither retained nor being written."""
     retained_names = {retired.lexical for retired in list_retained(previous)}
     with map_storage_errors(f"read {root}"):
         entries = list(root.iterdir()) if retained_names else []

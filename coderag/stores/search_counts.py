@@ -1,6 +1,6 @@
-"""How often searches have returned what: the places of results, never the questions, in a small file beside the index.
+"""Counts of search results by location, never of questions, in a small file beside the index.
 
-A search adds a line, and some lines are written at once; only who wants the counts reads them.
+A search appends a line to a buffer; only a reader of the counts parses the file.
 """
 
 import json
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 _LOG_FILE: Final = "returned.jsonl"
 _ROTATED_LOG_FILE: Final = "returned.earlier.jsonl"
-_MAX_LOG_BYTES: Final = 1_000_000  # about 2,000 searches; then the file becomes the earlier one
+_MAX_LOG_BYTES: Final = 1_000_000  # about 2,000 searches; then the file is rotated
 _FLUSH_LINES: Final = 16
 
 ResultKey = tuple[str, str]
-"""A file's path, and the qualified name of a chunk in it: what an edit elsewhere leaves as it is."""
+"""A file's path and the qualified name of a chunk in it, stable under edits elsewhere."""
 
 
 class SearchCounts:
-    """Counts what the searches of one index return. Where the folder cannot be written, nothing is counted.
+    """Counter of the results of an index's searches. It does nothing if the folder is not writable.
 
     Args:
         index_directory: Folder of the index.
-        is_on: Whether to count; what was counted before can be read in any case.
+        is_enabled: Whether to count; earlier counts are readable in any case.
     """
 
     def __init__(self, index_directory: Path, *, is_enabled: bool = True) -> None:
         self._is_enabled = is_enabled
         self._log = _BufferedLog(index_directory)
-        weakref.finalize(self, self._log.flush)  # also at the end of the process
+        weakref.finalize(self, self._log.flush)  # also at process exit
 
     def record_keys(self, keys: Iterable[ResultKey]) -> None:
-        """Count what one search returned."""
+        """Count the results of one search, by key."""
         self._log.add(json.dumps([*keys], ensure_ascii=False))
 
     def record_results(self, corpus: "Corpus", results: "Sequence[Candidate]") -> None:
@@ -52,13 +52,13 @@ class SearchCounts:
         self.record_keys((corpus.get_value("path", row), corpus.get_value("qualified_name", row)) for row in rows)
 
     def read_counts(self) -> Counter[ResultKey]:
-        """Return how often each place was returned, as far as that is still known."""
+        """Return how often each key was returned, as far as recorded."""
         self._log.flush()
         return Counter(key for line in self._log.read_lines() for key in _parse_keys(line))
 
 
 class _BufferedLog:
-    """Lines in a file, which are kept in memory until there are some."""
+    """Log file whose lines are buffered in memory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -97,7 +97,7 @@ class _BufferedLog:
 
 
 def _parse_keys(line: str) -> list[ResultKey]:
-    """Return the places of a line; none of one that was cut or is from elsewhere."""
+    """Parse the keys of a line; empty for a truncated or foreign line."""
     try:
         return [(str(path), str(name)) for path, name in json.loads(line)]
     except (ValueError, TypeError):

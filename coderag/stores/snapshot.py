@@ -1,4 +1,4 @@
-"""One consistent generation of the index, opened for reading."""
+"""Consistent view of one generation of the index."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32]
 
 CHUNK_COLUMNS = ("id", *arrow.METADATA_COLUMNS)
-"""What `Snapshot.chunks` returns by default."""
+"""Default columns of `Snapshot.read_chunks`."""
 
 
 class Snapshot:
-    """One generation, loaded lazily; each part is read once and kept.
+    """One generation, loaded lazily; each part is read once and cached.
 
-    It stays readable while writers commit newer generations. A generation's files are deleted when two newer ones exist
-    and it was replaced more than ten minutes or eight commits ago; what is loaded by then stays usable; reading more
-    raises a `StoreError`, after which `IndexStore.open` gives the current generation.
+    It stays readable while writers commit. A generation's files are deleted when two newer ones exist and it was
+    replaced more than ten minutes or eight commits ago. Loaded parts stay usable; further reads raise a `StoreError`,
+    after which `IndexStore.open` returns the current generation.
 
     Args:
         directory: The index's directory.
@@ -71,7 +71,7 @@ class Snapshot:
         return self._vectors
 
     def read_texts(self, rows: Sequence[int]) -> list[str]:
-        """Return the texts of some chunks, in the order of the rows given."""
+        """Return the texts of some chunks, in the order of the given rows."""
         if not len(rows):
             return []
         row_numbers = [int(row) for row in rows]
@@ -83,7 +83,7 @@ class Snapshot:
         return texts
 
     def take(self, rows: "NDArray[np.integer]", columns: Sequence[str]) -> "pa.Table":
-        """Return columns of some chunks, in the order of the rows given; nothing is read of the others."""
+        """Return columns of some chunks, in the order of the given rows, without reading others."""
         with self._map_read_errors("some chunks"):
             return self._chunk_dataset.take(rows.tolist(), columns=list(columns))
 
@@ -96,11 +96,11 @@ class Snapshot:
         return self._terms
 
     def read_files(self) -> list[FileRecord]:
-        """Return the record of every candidate file, in the order in which they were committed."""
+        """Return the record of every candidate file, in commit order."""
         return self._files
 
     def read_file_paths(self) -> list[str]:
-        """Return the paths of `files`, without the rest of them."""
+        """Return the paths of `read_files` without the other columns."""
         with self._map_read_errors("the files"):
             paths: list[str] = self._file_dataset.to_table(columns=["path"])["path"].to_pylist()
         return paths
@@ -110,12 +110,12 @@ class Snapshot:
         return self._file_vectors
 
     def find_nearest(self, vector: FloatArray, k: int, where: str | None = None) -> list[tuple[int, float]]:
-        """Return the nearest chunks by Lance's own search, for an index too large for a resident matrix.
+        """Return the nearest chunks by Lance's search, for an index too large for a resident matrix.
 
         Args:
-            vector: float32 (dimension,), of any length but zero.
-            k: How many.
-            where: A filter over the columns of the chunk table, quoted with `coderag.stores.sql`.
+            vector: float32 (dimension,), non-zero, of any length.
+            k: Number of chunks.
+            where: Filter over the columns of the chunk table, built with `coderag.stores.sql`.
 
         Returns:
             Row and cosine, best first. Chunks whose vector is zero never match.
@@ -130,11 +130,11 @@ class Snapshot:
             return lance_table.find_nearest_rows(self._chunk_dataset, self._addresses, query, k, where)
 
     def read_graph(self) -> GraphTables:
-        """Return the code graph without its facts; an empty one of a generation that was committed without."""
+        """Return the code graph without its facts; empty if the generation was committed without one."""
         return self._graph
 
     def read_facts(self) -> "pa.Table":
-        """Return the facts that the code graph was made from, one row a file: much that is not kept."""
+        """Return the facts of the code graph, one row per file; they are large and not cached."""
         prefetched, self._prefetched_facts = self._prefetched_facts, None
         if prefetched is not None:
             return prefetched
@@ -142,23 +142,23 @@ class Snapshot:
             return self._read_graph_table("facts") or build_empty_graph().facts
 
     def prefetch(self) -> None:
-        """Read what an update needs, so that it is there when it is asked for; the facts once."""
+        """Read what an update needs; the facts are kept for one use."""
         self.read_counts()
         self.read_file_vectors()
         self.read_graph()
         self._prefetched_facts = self.read_facts()
 
     def check_files(self) -> None:
-        """Refuse a generation of whose files one is missing, cut short or overwritten at its end: takes milliseconds.
+        """Reject a generation with missing, truncated or overwritten files. Takes milliseconds.
 
         Raises:
-            StoreError: It cannot be read whole.
+            StoreError: A file is damaged.
         """
         with self._map_read_errors("the files' sizes"):
             check_files(self._directory, self.pointer, check_checksums=True)
 
     def read_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that were attached at the commit, by name (memory-mapped, read-only)."""
+        """Return the attached arrays, by name (memory-mapped, read-only)."""
         return self._attached
 
     @cached_property
@@ -184,7 +184,7 @@ class Snapshot:
         return self._open_table(name).to_table() if name in self.pointer.tables else None
 
     def _open_table(self, name: str) -> "lance.LanceDataset":
-        """Open a table whose files Lance can trust."""
+        """Open a table after checking its files, which Lance trusts."""
         check_files(self._directory, self.pointer, subdirectory=f"lance/{name}.lance", check_checksums=True)
         return lance_table.LanceTable(build_table_path(self._directory, name)).open(self.pointer.tables[name])
 
@@ -214,7 +214,7 @@ class Snapshot:
     @cached_property
     def _terms(self) -> list[str]:
         with self._map_read_errors("the vocabulary"):
-            # A term lost from its end leaves arrays that fit together.
+            # A truncated vocabulary would still be consistent with the arrays.
             check_files(self._directory, self.pointer, subdirectory=self.pointer.lexical, check_checksums=True)
             return lexical_files.read_terms(self._arrays_directory)
 
@@ -226,7 +226,7 @@ class Snapshot:
     @cached_property
     def _files(self) -> list[FileRecord]:
         with self._map_read_errors("the files"):
-            stored = set(self._file_dataset.schema.names)  # an index of an earlier version lacks some
+            stored = set(self._file_dataset.schema.names)  # an index of an earlier version lacks some columns
             columns = [name for name in FileRecord.__slots__ if name in stored]
             return arrow.to_file_records(self._file_dataset.to_table(columns=columns))
 
@@ -244,7 +244,7 @@ class Snapshot:
 
     @contextmanager
     def _map_read_errors(self, subject: str) -> Iterator[None]:
-        """Translate errors; say so if the reason is that this generation was replaced and its files deleted."""
+        """Map errors; report when the generation was replaced and deleted meanwhile."""
         try:
             with map_storage_errors(f"read {subject} of generation {self.pointer.generation}", hint=REBUILD_HINT):
                 yield
@@ -262,12 +262,12 @@ class Snapshot:
 
 
 def build_table_path(directory: Path, name: str) -> Path:
-    """Return where a table lives in an index's directory."""
+    """Build the path of a table in an index directory."""
     return directory / FORMAT_DIRECTORY / "lance" / f"{name}.lance"
 
 
 def _match_rows_by_id(stored: lexical_files.RowIds, actual: lexical_files.RowIds) -> NDArray[np.int64]:
-    """Return for each actual row the stored row of the same id; equal ids are taken in order."""
+    """Match each actual row with the stored row of the same id; equal ids are matched in order."""
     rows_by_id: dict[bytes, list[int]] = {}
     for row, chunk_id in enumerate(stored.tolist()):
         rows_by_id.setdefault(chunk_id, []).append(row)
@@ -276,5 +276,5 @@ def _match_rows_by_id(stored: lexical_files.RowIds, actual: lexical_files.RowIds
     try:
         return np.array([rows_by_id[chunk_id].pop() for chunk_id in actual.tolist()], np.int64)
     except (KeyError, IndexError) as error:
-        message = "The term counts belong to other chunks than the chunk table has"
+        message = "The term counts belong to other chunks than those of the chunk table"
         raise StoreError(message, hint=REBUILD_HINT) from error

@@ -1,4 +1,4 @@
-"""Chunks as they are shown to a reader: a result or related code with its text and the facts about it."""
+"""Snippets: chunks with the text and metadata that are shown to a reader, as results or related code."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,8 +24,8 @@ _RELATION_PHRASES: dict[Relation, str] = {
 }
 _FILE_RELATIONS = frozenset({"imports", "imported_by"})
 _MAX_COMPLETED_RESULTS = 5  # results
-_MAX_PARTS_PER_SIDE = 4  # of a declaration, before and behind the one that was found
-_MIN_LOOKUP_SCORE = 0.5  # of the look-up; what is less sure is an unresolved reference, no answer
+_MAX_PARTS_PER_SIDE = 4  # parts of a declaration before and after the matched one
+_MIN_LOOKUP_SCORE = 0.5  # below it, the look-up found only an unresolved reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Snippet:
     Attributes:
         name: Qualified name; the path's stem for module code.
         members: Other names that the lines declare.
-        looked_up: Whether the symbol table or the code graph named it, rather than a search.
-        relation: How it belongs to the result `related_to`; None for a result.
-        found: First and last of the lines that were found, where the piece has more; None if it is all of them.
+        is_looked_up: Whether it comes from the symbol table or the code graph rather than a search.
+        relation: Its relation to the result `related_to`; None for a result.
+        matched_lines: First and last matched line, if the snippet has more lines; else None.
     """
 
     chunk_id: str
@@ -59,17 +59,17 @@ class Snippet:
 
     @property
     def location(self) -> str:
-        """The place as ``path:start-end``."""
+        """Location as ``path:start-end``."""
         return f"{self.path}:{self.start_line}-{self.end_line}"
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from other pieces."""
+        """Identity among snippets."""
         return self.chunk_id, self.start_line
 
     @property
     def relation_phrase(self) -> str:
-        """How it belongs to its result, in a few words; empty for a result."""
+        """Short phrase for its relation to its result; empty for a result."""
         if self.relation is None:
             return ""
         other = self.path if self.relation in _FILE_RELATIONS else self.name
@@ -77,7 +77,7 @@ class Snippet:
 
 
 def build_result_snippets(corpus: Corpus, results: Sequence[Candidate]) -> list[Snippet]:
-    """Return results as pieces, each with the lines that it names."""
+    """Build the snippets of results, each with its own lines."""
     parts = [[corpus.rows_by_id[chunk] for chunk in result.get("parts", [result["chunk_id"]])] for result in results]
     texts = iter(corpus.read_texts([row for rows in parts for row in rows]))
     return [
@@ -87,9 +87,9 @@ def build_result_snippets(corpus: Corpus, results: Sequence[Candidate]) -> list[
 
 
 def gather_snippets(corpus: Corpus, state: QueryState) -> tuple[list[Snippet], list[Snippet], list[Snippet]]:
-    """Return what a context is made of: results, further candidates and related code, each best first.
+    """Gather the snippets of a context: results, further candidates and related code, each best first.
 
-    The first results have all parts of their declaration, where it is so long that it has several.
+    The first results include all parts of a declaration that is split over several chunks.
     """
     ranked = build_result_snippets(corpus, state.get("to_read") or state["results"])
     results, reserve = ranked[: len(state["results"])], ranked[len(state["results"]) :]
@@ -98,14 +98,14 @@ def gather_snippets(corpus: Corpus, state: QueryState) -> tuple[list[Snippet], l
 
 
 def find_snippets_at_lines(corpus: Corpus, path: str, start_line: int, end_line: int) -> list[Snippet]:
-    """Return the declarations in some lines of a file, each with those of its lines.
+    """Find the declarations in some lines of a file, each with its own lines.
 
     Raises:
         InvalidQueryError: The file is not in the index, or has no such lines.
     """
     if path not in corpus.paths:
         raise InvalidQueryError(
-            f"{path} is not in the index", hint="`coderag status` says what is, and what was skipped."
+            f"{path} is not in the index", hint="`coderag status` lists indexed and skipped files."
         )
     rows = corpus.get_chunk_rows(corpus.paths.index(path))
     overlapping = [row for row in rows if corpus.start_lines[row] <= end_line and start_line <= corpus.end_lines[row]]
@@ -115,7 +115,7 @@ def find_snippets_at_lines(corpus: Corpus, path: str, start_line: int, end_line:
 
 
 def _clip_to_lines(corpus: Corpus, row: int, start_line: int, end_line: int) -> Candidate:
-    """Return those of some lines that a chunk has, called like what they declare if the chunk is called like something else."""
+    """Clip a chunk to some lines; it is named for a declaration there if its own is outside."""
     first, last = int(corpus.start_lines[row]), int(corpus.end_lines[row])
     start, end, symbol = max(start_line, first), min(end_line, last), ""
     if (start, end) != (first, last):
@@ -134,7 +134,7 @@ def _clip_to_lines(corpus: Corpus, row: int, start_line: int, end_line: int) -> 
 
 
 def build_related_snippets(corpus: Corpus, related: Sequence[RelatedChunk]) -> list[Snippet]:
-    """Return related code as pieces."""
+    """Build the snippets of related code."""
     rows = [corpus.rows_by_id[related_chunk["chunk_id"]] for related_chunk in related]
     return [
         Snippet(
@@ -158,10 +158,10 @@ def build_related_snippets(corpus: Corpus, related: Sequence[RelatedChunk]) -> l
 
 
 def _complete_declaration(corpus: Corpus, snippet: Snippet) -> Snippet:
-    """Return a piece with the parts of its declaration before and behind it."""
+    """Extend a snippet to all parts of its declaration."""
     row = corpus.rows_by_id[snippet.chunk_id]
     chunk_lines = int(corpus.start_lines[row]), int(corpus.end_lines[row])
-    if (snippet.start_line, snippet.end_line) != chunk_lines:  # one member of a chunk, or several parts already
+    if (snippet.start_line, snippet.end_line) != chunk_lines:  # a member of a chunk, or several parts already
         return (
             replace(snippet, matched_lines=chunk_lines)
             if snippet.start_line <= chunk_lines[0] and chunk_lines[1] <= snippet.end_line
@@ -182,7 +182,7 @@ def _complete_declaration(corpus: Corpus, snippet: Snippet) -> Snippet:
 
 
 def _find_declaration_rows(corpus: Corpus, row: int) -> range:
-    """Return the chunks of one declaration: neighbours of one name that follow each other line by line."""
+    """Find the chunks of one declaration: adjacent chunks of one name with consecutive lines."""
     file_rows = corpus.get_chunk_rows(int(corpus.chunk_files[row]))
     name, first, last = corpus.get_value("qualified_name", row), row, row
 
@@ -200,7 +200,7 @@ def _find_declaration_rows(corpus: Corpus, row: int) -> range:
 
 
 def _build_snippet(corpus: Corpus, rows: Sequence[int], texts: Sequence[str], result: Candidate) -> Snippet:
-    """Return a result as a piece; it is one chunk, or the parts of a long declaration in their order."""
+    """Build the snippet of a result: one chunk, or the parts of a long declaration in order."""
     row, first = rows[0], int(corpus.start_lines[rows[0]])
     own_name = corpus.get_value("qualified_name", row)
     lines = "\n".join(texts).split("\n")[result["start_line"] - first : result["end_line"] - first + 1]

@@ -1,4 +1,4 @@
-"""Find words that are nearly a given one: misspelt, cut off or abbreviated. All through indexes, made when first asked for."""
+"""Index of words, to find near spellings: misspelt, truncated or abbreviated. Its parts are built lazily."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -11,27 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIN_SIMILARITY = 0.8
-"""Share of letters that two spellings of one word have in common, in order, at least; `difflib`'s ratio."""
+"""Minimum share of common letters, in order, of two spellings of a word; `difflib`'s ratio."""
 
-_MAX_COMPARED_WORDS = 60  # words letter by letter: those that share most pairs of letters
-_MIN_SHARED_PAIRS = 0.2  # of their pairs of letters, at least: four changes spread over a word of ten leave 0.27
+_MAX_COMPARED_WORDS = 60  # words compared by letters, those with the most shared pairs first
+_MIN_SHARED_PAIRS = 0.2  # of letter pairs: four changes in a word of ten letters leave 0.27
 _MIN_ABBREVIATION_CHARS = (
-    4  # letters that a shorter form has at least: most names begin with some two letters or have them in order
+    4  # shorter ones would match most names
 )
-_MAX_EXPANSION_FACTOR = 4  # times as long as its shorter form is a word at most
-_COMPLETION_QUALITY, _ABBREVIATION_QUALITY = 0.75, 0.6  # quality of a longer word, less the more is missing
+_MAX_EXPANSION_FACTOR = 4  # length of a word relative to its short form
+_COMPLETION_QUALITY, _ABBREVIATION_QUALITY = 0.75, 0.6  # scaled down by the share of missing letters
 _PAIR_COUNT = 1 << 16
 
 
 class Spelling(NamedTuple):
-    """A word near to another one; ``quality`` is 0 to 1, that of the same word."""
+    """A similar word; ``quality`` is 0 to 1, 1 for the same word."""
 
     word: str
     quality: float
 
 
 class SpellingIndex:
-    """The distinct words of an index.
+    """Index of distinct words.
 
     Args:
         words: The words, in any order.
@@ -41,7 +41,7 @@ class SpellingIndex:
         self._words = sorted({word for word in words if "\0" not in word})
 
     def find_similar(self, word: str) -> list[Spelling]:
-        """Return the words that differ in a few letters, the nearest first."""
+        """Find the words that differ in a few letters, the most similar first."""
         if not word or not self._words:
             return []
         owners, starts = self._pairs
@@ -60,7 +60,7 @@ class SpellingIndex:
         return sorted(spellings, key=lambda spelling: (spelling.quality, spelling.word), reverse=True)
 
     def find_expansions(self, word: str) -> list[Spelling]:
-        """Return the words that begin with a word, or have its letters in order (``usrrepo``: ``userrepository``)."""
+        """Find the words that start with a word or contain its letters in order (``usrrepo``: ``userrepository``)."""
         if len(word) < _MIN_ABBREVIATION_CHARS:
             return []
         first = bisect_left(self._words, word)
@@ -93,16 +93,16 @@ class SpellingIndex:
 
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The words with each pair of letters, pair by pair, and where those of each pair begin."""
+        """Word positions of each letter pair, pair by pair, and the start of each pair's run."""
         pairs, owners = _split_letter_pairs(self._words)
         starts = np.concatenate([[0], np.cumsum(np.bincount(pairs, minlength=_PAIR_COUNT))])
         return owners[np.argsort(pairs, kind="stable")], starts
 
 
 def _split_letter_pairs(words: list[str]) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
-    """Return the pairs of neighbouring letters, those at both ends included, and the word of each.
+    """Return the pairs of adjacent letters, including those at both ends, and the word of each.
 
-    A letter counts by its last eight bits: pairs only choose what is compared, and 16 bits are sorted by radix.
+    Only the last eight bits of a letter count: pairs only preselect candidates, and 16-bit keys allow a radix sort.
     """
     code_points = _to_code_points("\0" + "\0".join(words) + "\0")
     low = (code_points & 0xFF).astype(np.uint16)
@@ -112,7 +112,7 @@ def _split_letter_pairs(words: list[str]) -> tuple[NDArray[np.uint16], NDArray[n
 
 
 def _compute_letter_sets(words: list[str]) -> NDArray[np.uint64]:
-    """Return the letters of each word as 64 bits."""
+    """Compute the letter set of each word as 64 bits."""
     code_points = _to_code_points("\0".join(words) + "\0")
     ends = np.flatnonzero(code_points == 0)
     bits = np.left_shift(np.uint64(1), (code_points & 63).astype(np.uint64))
@@ -126,6 +126,6 @@ def _to_code_points(text: str) -> NDArray[np.uint32]:
 
 
 def _is_subsequence(letters: str, word: str) -> bool:
-    """Whether a word has some letters in their order."""
+    """Return whether a word contains letters in their order."""
     remaining = iter(word)
     return all(letter in remaining for letter in letters)

@@ -1,11 +1,11 @@
-"""Sentences that a language model wrote of code, kept by what it was shown.
+"""Cache of the summaries that language models wrote, keyed by the code that they were shown.
 
-An edit elsewhere, a rename, another branch or a full rebuild pays for none of them twice. One SQLite file beside the content
-cache, which all working trees of a repository share. Unlike that cache it is never pruned: what is in it was paid for. A
-batch is stored as soon as it has come, all of it or, when the process is killed, none.
+Edits elsewhere, renames, branches and full rebuilds reuse them. One SQLite file beside the content cache is shared by
+all working trees of a repository. Unlike that cache it is never pruned: its content was paid for. A batch is stored
+in one transaction as soon as it arrives.
 
-A *subject* is the hash of what was shown of a piece of code, a *maker* who wrote of it: the key of the prompt and the model's
-name, or `IMPORTED_MAKER_PREFIX` and a name. Of several sentences for one subject the last one holds.
+A *subject* is the hash of the code that was shown. A *maker* is the key of the prompt and the model's name, or
+`IMPORTED_MAKER_PREFIX` and a name. Of several summaries of a subject the last one applies.
 """
 
 import sqlite3
@@ -22,20 +22,20 @@ from coderag.errors import StoreError
 from coderag.stores.disk import create_index_directory, map_storage_errors
 
 FILE_NAME: Final = "summaries-v1.sqlite"
-"""The number is that of the format; files of others are left alone."""
+"""The number is the format version; files of other versions are left alone."""
 
 IMPORTED_MAKER_PREFIX: Final = "imported "
-"""Begins the maker of a sentence that came from a file; such a one counts as made by whichever model is asked for."""
+"""Prefix of the maker of an imported summary, which counts as made by any model."""
 
 _LOCK_TIMEOUT_S = 10.0  # for another process's transaction
-_MAX_SUBJECTS_PER_QUERY = 500  # subjects; SQLite's limit of parameters was 999 once
+_MAX_SUBJECTS_PER_QUERY = 500  # older versions of SQLite allow 999 parameters
 _SCHEMA_STATEMENTS: Final = (
     "CREATE TABLE IF NOT EXISTS summaries (subject TEXT NOT NULL, maker TEXT NOT NULL, sentence TEXT NOT NULL,"
     " input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, made_ns INTEGER NOT NULL,"
     " PRIMARY KEY (subject, maker)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS failures (subject TEXT NOT NULL, maker TEXT NOT NULL, message TEXT NOT NULL,"
     " attempts INTEGER NOT NULL, failed_ns INTEGER NOT NULL, PRIMARY KEY (subject, maker)) WITHOUT ROWID",
-    # How fast a model was, for the estimate of the next run.
+    # Speed of a model, for the next run's estimate.
     "CREATE TABLE IF NOT EXISTS speeds (model TEXT PRIMARY KEY, pieces INTEGER NOT NULL, seconds REAL NOT NULL)",
 )
 
@@ -44,7 +44,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class SummaryEntry:
-    """A sentence of one subject, with its share of the tokens of the request that brought it."""
+    """Summary of a subject, with its share of the request's tokens."""
 
     subject: str
     sentence: str
@@ -54,7 +54,7 @@ class SummaryEntry:
 
 @dataclass(frozen=True, slots=True)
 class SummaryFailure:
-    """What went wrong with one subject the last time, how often it has, and when that was (nanoseconds of the epoch)."""
+    """Last failure of a subject, the number of attempts and its time (nanoseconds since the epoch)."""
 
     message: str
     attempts: int
@@ -62,18 +62,18 @@ class SummaryFailure:
 
 
 def parse_maker_name(maker: str) -> str:
-    """Return the name of the model, or whose an import was."""
+    """Return the name of the model or of the import."""
     return maker.partition(" ")[2]
 
 
 class SummaryCache:
-    """The sentences of one repository. Several processes and threads may use it at once.
+    """Summaries of one repository, shared by processes and threads.
 
     Args:
-        directory: Where the file lies; it and the file are made when something is stored.
+        directory: Directory of the file; both are created when something is stored.
 
     Raises:
-        StoreError: From every method, when the file cannot be read or written.
+        StoreError: The file cannot be read or written (from every method).
     """
 
     def __init__(self, directory: Path) -> None:
@@ -91,31 +91,31 @@ class SummaryCache:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever stored."""
+        """True if anything was ever stored."""
         return self._path.exists()
 
     def find_latest(self, subjects: Iterable[str]) -> dict[str, str]:
-        """Return the last sentence of each subject that has one."""
+        """Return the last summary of each subject that has one."""
         query = "SELECT subject, sentence FROM summaries WHERE subject IN ({}) ORDER BY made_ns"
         return dict(self._select(query, subjects))
 
     def find_subjects_by_maker(self, maker: str, subjects: Iterable[str]) -> set[str]:
-        """Return the subjects that this maker wrote of, or that were imported."""
+        """Return the subjects with a summary by this maker or an imported one."""
         query = "SELECT subject FROM summaries WHERE subject IN ({}) AND (maker = ? OR maker GLOB ?)"
         return {row[0] for row in self._select(query, subjects, maker, f"{IMPORTED_MAKER_PREFIX}*")}
 
     def find_makers(self, subjects: Iterable[str]) -> dict[str, str]:
-        """Return who wrote the last sentence of each subject that has one."""
+        """Return the maker of the last summary of each subject that has one."""
         query = "SELECT subject, maker FROM summaries WHERE subject IN ({}) ORDER BY made_ns"
         return dict(self._select(query, subjects))
 
     def find_failures(self, maker: str, subjects: Iterable[str]) -> dict[str, SummaryFailure]:
-        """Return what went wrong with the subjects that this maker has failed at and not yet written of."""
+        """Return the failures of this maker's subjects that have no summary since."""
         query = "SELECT subject, message, attempts, failed_ns FROM failures WHERE subject IN ({}) AND maker = ?"
         return {row[0]: SummaryFailure(*row[1:]) for row in self._select(query, subjects, maker)}
 
     def put(self, maker: str, entries: Sequence[SummaryEntry]) -> None:
-        """Store sentences as the last ones of their subjects; their failures are forgotten."""
+        """Store summaries as the last ones of their subjects, and clear their failures."""
         if not entries:
             return
         now = time.time_ns()
@@ -135,14 +135,14 @@ class SummaryCache:
         self._write(insert_entries)
 
     def prefer_maker(self, maker: str, subjects: Iterable[str]) -> None:
-        """Make the sentences that a maker wrote of these subjects earlier the last ones."""
+        """Make a maker's earlier summaries of these subjects the last ones."""
         rows = [(time.time_ns(), subject, maker) for subject in subjects]
         if rows:
             query = "UPDATE summaries SET made_ns = ? WHERE subject = ? AND maker = ?"
             self._write(lambda connection: connection.executemany(query, rows))
 
     def record_failures(self, maker: str, messages: Mapping[str, str]) -> None:
-        """Record what went wrong, by subject."""
+        """Record failures, by subject."""
         if messages:
             now = time.time_ns()
             query = (
@@ -153,12 +153,12 @@ class SummaryCache:
             self._write(lambda connection: connection.executemany(query, rows))
 
     def record_speed(self, model: str, summary_count: int, seconds: float) -> None:
-        """Record how long a model took for so many pieces, in place of what was recorded."""
+        """Record the time a model took for a number of summaries, replacing the last record."""
         row = (model, summary_count, seconds)
         self._write(lambda connection: connection.execute("INSERT OR REPLACE INTO speeds VALUES (?, ?, ?)", row))
 
     def estimate_seconds_per_summary(self, model: str) -> float | None:
-        """Return how long a model took for a piece in the last run; None if that is not known."""
+        """Return the model's time per summary in the last run; None if unknown."""
         rows = self._read(
             lambda connection: connection.execute(
                 "SELECT seconds / pieces FROM speeds WHERE model = ? AND pieces > 0", (model,)
@@ -167,17 +167,17 @@ class SummaryCache:
         return float(rows[0][0]) if rows else None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             if self._connection is not None:
                 with suppress(sqlite3.Error):
                     self._connection.close()
                 self._connection = None
 
-    # Inside
+    # Internals
 
     def _select(self, query: str, subjects: Iterable[str], *more: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query over subjects, whose ``{}`` they fill."""
+        """Return the rows of a query over subjects, which fill its ``{}``."""
         unique = list(dict.fromkeys(subjects))
 
         def select(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
@@ -227,7 +227,7 @@ class SummaryCache:
 @contextmanager
 def _map_sqlite_errors(action: str) -> Iterator[None]:
     hint = (
-        "Another process may be using it; if it is damaged, move it away: it is begun anew, but its summaries are lost."
+        "Another process may be using it. If it is damaged, move it away; its summaries are then lost."
     )
     try:
         with map_storage_errors(action):

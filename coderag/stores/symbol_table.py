@@ -1,4 +1,4 @@
-"""Find declarations by name: exact, by any spelling of the same words, by a qualified suffix, and by what is nearly it."""
+"""Symbol table: declarations by exact name, folded spelling, qualified suffix or similar name."""
 
 import re
 from collections import defaultdict
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 _SEPARATORS = re.compile(r"::|->|[.#\\/:]")
 _DEMOTED_KINDS: Final = frozenset({"key", "rule", "section", "impl"})
-"""Kinds that are meant less often than others of the name: a function ``store`` rather than a service of that name in a
-configuration file, a type rather than what is implemented for it elsewhere."""
+"""Kinds that are rarely meant by a name: a function ``store`` precedes a service of that name in a configuration
+file, a type precedes its implementations elsewhere.
+"""
 _DEMOTED_KIND_FACTOR = 0.9
-_MAX_QUALITY_GAP = 0.08  # of quality, to the likeliest: a letter of ten more that is another one
-_MEMO_CAPACITY = 64  # names whose declarations are kept
+_MAX_QUALITY_GAP = 0.08  # of quality, to the likeliest: one more wrong letter in ten
+_MEMO_CAPACITY = 64  # names
 _EXACT_QUALITY, EXACT_OTHER_SCOPE_QUALITY, _FOLDED_QUALITY, _FOLDED_OTHER_SCOPE_QUALITY = 1.0, 0.8, 0.7, 0.5
 
 Key = TypeVar("Key")
@@ -30,7 +31,7 @@ Value = TypeVar("Value")
 
 
 def fold_name(name: str) -> str:
-    """Return a name without case and underscores: ``max_size`` = ``maxSize`` = ``MAX_SIZE``."""
+    """Fold case and underscores of a name: ``max_size`` = ``maxSize`` = ``MAX_SIZE``."""
     return name.replace("_", "").casefold()
 
 
@@ -41,7 +42,7 @@ def split_qualified(name: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SymbolMatch:
-    """A declaration found by name. ``quality`` is 0 to 1: 1 for the exact name in the scope that was asked for."""
+    """A declaration found by name. ``quality`` is 0 to 1: 1 for the exact name in the requested scope."""
 
     row: int
     name: str
@@ -53,17 +54,16 @@ class SymbolMatch:
 
 
 class _Memo(Generic[Key, Value]):
-    """What was asked for last.
+    """Memo of recent results.
 
-    A cache of `functools` around a method would hold its object in a cycle, and with it a whole generation in memory until
-    the collector comes by.
+    A `functools` cache on a method would form a cycle and keep a whole generation in memory until garbage collection.
     """
 
     def __init__(self) -> None:
         self._values: dict[Key, Value] = {}
 
     def get_or_compute(self, key: Key, compute: Callable[[Key], Value]) -> Value:
-        """Return the value of a key, made if it is not remembered."""
+        """Return the value of a key; compute it if it is not in the memo."""
         value = self._values.get(key)
         if value is None:
             value = compute(key)
@@ -74,19 +74,19 @@ class _Memo(Generic[Key, Value]):
 
 
 class SymbolTable:
-    """All declared names of an index.
+    """Symbol table of an index.
 
     Args:
-        symbols: The column of the chunk table: for each chunk, its symbols.
-        scopes: Returns for a chunk words that may qualify its names beside their own scope: the parts of its path.
+        symbols: Column of the chunk table with the symbols of each chunk.
+        get_path_scopes: Returns the parts of a chunk's path, which may qualify its names besides their own scope.
     """
 
     def __init__(self, symbols: "pa.ListArray", get_path_scopes: Callable[[int], Sequence[str]]) -> None:
         self._get_path_scopes = get_path_scopes
-        # Several steps of one query ask for the same name, and a common one (``run``) is declared hundreds of times.
+        # Several steps of a query ask for the same name, and a common one (``run``) has hundreds of declarations.
         self._match_memo: _Memo[tuple[str, ...], list[SymbolMatch]] = _Memo()
         self._spelling_memo: _Memo[str, list[Spelling]] = _Memo()
-        # A record is made when it is asked for: fifty thousand dicts would take a third of opening an index.
+        # Records are built lazily: fifty thousand dicts would take a third of the time to open an index.
         self._records: pa.StructArray = symbols.flatten()
         self._rows: NDArray[np.int64] = symbols.value_parent_indices().to_numpy()
         self._positions_by_name: dict[str, list[int]] = defaultdict(list)
@@ -110,7 +110,7 @@ class SymbolTable:
         return len(self._records)
 
     def find(self, name: str) -> list[SymbolMatch]:
-        """Return the declarations of a name, best first; an exact spelling hides the others.
+        """Find the declarations of a name, best first; an exact spelling hides folded ones.
 
         Args:
             name: Plain or qualified in any language's way (``Session.login``, ``net::Session``).
@@ -146,7 +146,7 @@ class SymbolTable:
         return ""
 
     def list_declared_names(self, row: int, start_line: int, end_line: int) -> list[str]:
-        """Return the qualified names of what a chunk declares in some of its lines, as they stand there."""
+        """List the qualified names that a chunk declares in some of its lines, in source order."""
         records = self._records.take(np.flatnonzero(self._rows == row)).to_pylist()
         overlapping = [
             record for record in records if record["start_line"] <= end_line and start_line <= record["end_line"]
@@ -157,9 +157,9 @@ class SymbolTable:
         ]
 
     def suggest_names(self, name: str, limit: int = 3) -> list[str]:
-        """Return the declared names that may be meant by one that is not declared, the likeliest first.
+        """Suggest declared names for one that is not declared, the likeliest first.
 
-        Beside one that is spelt nearly so, others that are much less like it are not.
+        If one is spelt nearly the same, much less similar ones are omitted.
         """
         spellings = self.find_spellings(name, limit)
         min_quality = (
@@ -168,9 +168,9 @@ class SymbolTable:
         return [spelling.word for spelling in spellings if spelling.quality >= min_quality]
 
     def find_spellings(self, name: str, limit: int = 3) -> list[Spelling]:
-        """Return the declared names that differ from a name in a few letters, else those that it is short for.
+        """Find declared names that differ in a few letters, else those that the name abbreviates.
 
-        Case and underscores do not count.
+        Case and underscores are ignored.
         """
         parts = split_qualified(name)
         return (
@@ -201,7 +201,7 @@ class SymbolTable:
         )
 
     def _is_in_scope(self, row: int, record: SymbolRecord, qualifiers: Sequence[str]) -> bool:
-        """Whether the qualifiers are the declaration's own scopes, or folders and file that it is in."""
+        """Return whether the qualifiers are the declaration's own scopes, or its folders and file."""
         if not qualifiers:
             return True
         own_scopes = [fold_name(part) for part in split_qualified(record["qualified_name"])[:-1]]

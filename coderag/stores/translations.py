@@ -1,4 +1,4 @@
-"""Which documents are translations of others: files beside the same one without a language in its path, or in English."""
+"""Detection of translated documents: files with a counterpart that has no language in its path, or English."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _ENGLISH_FOLDERS: Final = ("", "en/", "en-us/", "en_us/", "en-gb/")
 
 
 def find_translations(paths: Sequence[str]) -> list[int]:
-    """Return the positions of the paths that are translations: ``docs/zh-CN/a.md`` beside ``docs/a.md`` or ``docs/en/a.md``."""
+    """Find the positions of translations: ``docs/zh-CN/a.md`` with ``docs/a.md`` or ``docs/en/a.md``."""
     lower_paths = {path.lower() for path in paths}
     return [
         position
@@ -25,7 +25,7 @@ def find_translations(paths: Sequence[str]) -> list[int]:
 
 
 def _list_originals(path: str) -> Iterator[str]:
-    """Yield the paths that a document has if this one is its translation."""
+    """Yield the possible paths of the original of a translation."""
     for folder in _LANGUAGE_FOLDER.finditer(path):
         yield from (f"{path[: folder.start()]}{english}{path[folder.end() :]}" for english in _ENGLISH_FOLDERS)
     if suffix := _LANGUAGE_SUFFIX.search(path):

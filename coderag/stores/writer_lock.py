@@ -1,4 +1,4 @@
-"""The lock of an index's one writer, and who holds it."""
+"""Lock of an index's writer, with a record of its holder."""
 
 import json
 import os
@@ -14,17 +14,17 @@ from coderag.stores.pointer import FORMAT_DIRECTORY, POINTER_FILE, utc_now
 if TYPE_CHECKING:
     import filelock
 
-_BRIEF_TIMEOUT_S: Final = 30.0  # to wait for a writer that said that it is brief
+_BRIEF_TIMEOUT_S: Final = 30.0  # wait for a brief writer
 _LOCK_FILE, _HOLDER_FILE = "writer.lock", "writer.json"
 
 
 class WriterLock:
-    """Held by one writer at a time, of any process.
+    """Lock held by one writer at a time, across processes.
 
     Args:
         directory: The index's directory.
-        timeout_s: Seconds to wait for it; negative waits for ever.
-        is_brief: Whether it is kept for a moment only: others then wait for it, whatever their `timeout_s`.
+        timeout_s: Seconds to wait for it; negative waits forever.
+        is_brief: Whether it is held only briefly; others then wait for it, whatever their `timeout_s`.
     """
 
     def __init__(self, directory: Path, *, timeout_s: float, is_brief: bool) -> None:
@@ -37,21 +37,21 @@ class WriterLock:
 
     @property
     def is_held(self) -> bool:
-        """Whether this one has been acquired."""
+        """True if this object holds the lock."""
         return self._lock is not None
 
     def acquire(self) -> None:
-        """Take the lock.
+        """Acquire the lock.
 
         Raises:
-            IndexLockedError: Another writer has it for longer than the time to wait.
-            StoreError: The folder cannot be written.
+            IndexLockedError: Another writer holds it beyond the timeout.
+            StoreError: The folder is not writable.
         """
         import filelock  # noqa: PLC0415 - 0.07 s
 
         is_brief = 0 <= self._timeout_s < _BRIEF_TIMEOUT_S and _is_held_briefly(self._holder_path)
         timeout_s = _BRIEF_TIMEOUT_S if is_brief else self._timeout_s
-        # A new object for each writer, so that a second writer in the same thread waits as well.
+        # A new object for each writer makes a second writer in the same thread wait as well.
         lock = filelock.FileLock(self._folder / _LOCK_FILE, timeout=timeout_s, thread_local=False, is_singleton=False)
         try:
             with map_storage_errors(f"lock {self._folder}"):
@@ -64,11 +64,11 @@ class WriterLock:
             raise
         self._lock = lock
         holder = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}
-        with suppress(OSError):  # only to tell others
+        with suppress(OSError):  # informational only
             self._holder_path.write_text(json.dumps(holder))
 
     def release(self) -> None:
-        """Give the lock back, if it is held."""
+        """Release the lock, if it is held."""
         if self._lock is not None:
             with suppress(OSError):
                 self._holder_path.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ class WriterLock:
 
 
 def _is_held_briefly(path: Path) -> bool:
-    """Whether who holds the lock will soon give it back."""
+    """Return whether the current holder is brief."""
     try:
         return bool(json.loads(path.read_bytes()).get("is_brief"))
     except (OSError, ValueError, AttributeError):
@@ -85,7 +85,7 @@ def _is_held_briefly(path: Path) -> bool:
 
 
 def _format_holder(path: Path) -> str:
-    """Return who holds the lock, as the end of a sentence; nothing if that is not known."""
+    """Format the holder of the lock as the end of a sentence; empty if unknown."""
     try:
         holder = json.loads(path.read_bytes())
         return f" by process {holder['pid']} on {holder['host']} since {holder['since']}"

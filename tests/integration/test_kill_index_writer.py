@@ -60,7 +60,7 @@ def write_for_ever(rng):
             tree, terms = {}, []
             if writer.base:
                 paths = writer.base.chunks(["path"])["path"].to_pylist()
-                for path, text in zip(paths, writer.base.texts(range(len(paths)))):
+                for path, text in zip(paths, writer.base.read_texts(range(len(paths)))):
                     tree.setdefault(path, []).append(text)
                 terms = list(writer.base.terms())
             for _ in range(rng.randint(1, 3)):
@@ -77,7 +77,7 @@ def write_for_ever(rng):
                 os.fsync(file.fileno())
             files = [FileRecord(path, "indexed", chunks=len(texts)) for path, texts in tree.items()]
             matrix = np.ones((len(files), 4), np.float32)
-            writer.commit(files, matrix, matrix, embedding=embedding, graph=lambda: graph_of(tree))
+            writer.commit(files, matrix, matrix, embedding=embedding, build_graph=lambda: graph_of(tree))
 
 
 for line in sys.stdin:

@@ -77,40 +77,40 @@ class MemorySnapshot:
             files=len(self._files),
         )
 
-    def chunks(self, columns: Sequence[str] | None = None) -> pa.Table:
+    def read_chunks(self, columns: Sequence[str] | None = None) -> pa.Table:
         return self._table.select(list(columns)) if columns else self._table.drop_columns(["text", "vector"])
 
-    def vectors(self) -> np.ndarray:
+    def read_vectors(self) -> np.ndarray:
         return self._vectors
 
-    def texts(self, rows: Sequence[int]) -> list[str]:
+    def read_texts(self, rows: Sequence[int]) -> list[str]:
         return [self._texts[row] for row in rows]
 
-    def counts(self) -> FieldCounts:
+    def read_counts(self) -> FieldCounts:
         return self._counts
 
-    def terms(self) -> list[str]:
+    def read_terms(self) -> list[str]:
         return self._terms
 
-    def files(self) -> list[FileRecord]:
+    def read_files(self) -> list[FileRecord]:
         return self._files
 
-    def file_vectors(self) -> tuple[np.ndarray, np.ndarray]:
+    def read_file_vectors(self) -> tuple[np.ndarray, np.ndarray]:
         return self._file_vectors, self._path_vectors
 
-    def nearest(self, vector: np.ndarray, k: int, where: str | None = None) -> list[tuple[int, float]]:
+    def find_nearest(self, vector: np.ndarray, k: int, where: str | None = None) -> list[tuple[int, float]]:
         assert where is None, "a fake without SQL"
         cosines = self._vectors @ vector
         return [(int(row), float(cosines[row])) for row in np.argsort(-cosines)[:k]]
 
-    def graph(self) -> GraphTables:
+    def read_graph(self) -> GraphTables:
         facts = {
             path: parse_file(path, text, detect_language(path, text), "").facts
             for path, text in self._texts_by_path.items()
         }
         return GraphBuilder().build(None, self._files, facts)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def read_arrays(self) -> dict[str, np.ndarray]:
         return {}
 
 

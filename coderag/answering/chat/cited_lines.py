@@ -35,7 +35,7 @@ def build_cited_lines_answer(
         corpus: The index.
         query: As typed.
         context: Made of the places.
-        pieces: All lines of the places as the index has them, to compare with the files on disk.
+        snippets: All lines of the places as the index has them, to compare with the files on disk.
         checker: Compares them.
     """
     citations = [

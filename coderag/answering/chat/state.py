@@ -1,7 +1,7 @@
-"""The types of the chat graph: input, output, state and context.
+"""Types of the chat graph: input, output, state and context.
 
-As in `coderag.schema.query`, state holds plain values. What need not be kept (the answer with its evidence) is in
-channels that it never sees.
+As in `coderag.schema.query`, state holds plain values. What need not be stored (the answer with its evidence) is in
+untracked channels.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,22 +14,22 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.query import Candidate, QueryInput, QueryOutput
 
 Approved = Literal["", "needed", "given", "declined"]
-"""Whether a person agreed to send a long prompt; empty before one is needed."""
+"""Approval of a long prompt; empty before it is needed."""
 
 RunQuery = Callable[[QueryContext, QueryInput], Awaitable[tuple[QueryContext, QueryOutput]]]
-"""Runs the query graph as a part of the one that calls it, whose stream gets its events.
+"""Runner of the query graph inside the calling graph, whose stream gets its events.
 
-It returns with the output the context that it was made with in the end: another where files turned out to be edited.
+It returns the output and the context that it was finally computed with, which differs if files were edited.
 """
 
 
 class CitedPlace(TypedDict):
-    """What an answer cited.
+    """Citation of an answer.
 
     Attributes:
-        place: As ``path:10-42``, of one line as ``path:10``.
-        name: Qualified name of the declaration there; that of its file for other lines.
-        kind: A `coderag.schema.vocabulary.Kind`; empty where it is not known.
+        place: ``path:10-42``, or ``path:10`` for one line.
+        name: Qualified name of the declaration there, or that of its file.
+        kind: A `coderag.schema.vocabulary.Kind`; empty if unknown.
     """
 
     place: str
@@ -41,13 +41,13 @@ class Exchange(TypedDict):
     """A question and its answer.
 
     Attributes:
-        text: What the person typed.
-        question: What was searched for: the question that stands alone; empty if lines were shown instead.
-        answer: In Markdown.
-        cited: In the order of their numbers, 1 first.
-        focus: Names of what the exchange was about, for "it" and "they" in the next question.
-        generator: Who wrote the answer.
-        asked: When, ISO 8601.
+        text: Text that the person typed.
+        question: Stand-alone question that was searched for; empty if lines were shown instead.
+        answer: Answer in Markdown.
+        cited: Citations in the order of their numbers, 1 first.
+        focus: Names of the exchange's topic, for pronouns in the next question.
+        generator: Author of the answer.
+        asked: Time of the question, ISO 8601.
     """
 
     text: str
@@ -60,10 +60,10 @@ class Exchange(TypedDict):
 
 
 class ChatInput(TypedDict):
-    """What a person typed, and when (ISO 8601).
+    """Typed text and its time (ISO 8601).
 
     Attributes:
-        exchanges: The conversation so far, from a caller that keeps it; by default the one that the thread has.
+        exchanges: Conversation so far, from a caller that keeps it; by default that of the thread.
     """
 
     text: str
@@ -72,12 +72,12 @@ class ChatInput(TypedDict):
 
 
 class ChatOutput(TypedDict):
-    """What came of it.
+    """Result of a turn.
 
     Attributes:
         exchanges: The whole conversation, this exchange last.
         answer: A `coderag.schema.answers.Answer` as a plain dict.
-        results: What it rests on.
+        results: Results that it is based on.
     """
 
     exchanges: list[Exchange]
@@ -86,18 +86,18 @@ class ChatOutput(TypedDict):
 
 
 class ChatState(ChatOutput):
-    """Everything the nodes share.
+    """State shared by the nodes.
 
     Attributes:
-        text, asked: As of the input.
-        question: The question that stands alone.
-        follow_up: Whether the typed text needs what was said before: ``unknown`` where the rules cannot tell.
-        places: Places that are to be shown as they are.
-        remark: Why something that was asked for cannot be shown.
-        wider: Whether more results are wanted than usual.
+        text, asked: As in the input.
+        question: Stand-alone question.
+        follow_up: Whether the text depends on earlier turns; ``unknown`` if the rules cannot tell.
+        places: Locations to show as they are.
+        remark: Reason why something cannot be shown.
+        wider: Whether more results than usual are wanted.
         named: Names and paths in the question.
-        approved: Of the prompt that is due.
-        prompt_tokens: Its size.
+        approved: Approval of the pending prompt.
+        prompt_tokens: Size of that prompt.
     """
 
     text: str
@@ -113,7 +113,7 @@ class ChatState(ChatOutput):
 
 
 class ChatUpdate(TypedDict, total=False):
-    """What a node returns: the keys it changed."""
+    """Keys that a node changed."""
 
     exchanges: list[Exchange]
     answer: dict[str, Any]
@@ -130,15 +130,15 @@ class ChatUpdate(TypedDict, total=False):
 
 @dataclass(slots=True, kw_only=True)
 class ChatContext:
-    """The collaborators and limits of a conversation, given to the graph by its caller.
+    """Collaborators and limits of a conversation, given to the graph by its caller.
 
     Attributes:
-        query: Those of the query graph; node `ask` replaces them where files turn out to be edited.
+        query: Context of the query graph; node `ask` replaces it if files were edited.
         run_query: Runs the query graph.
-        history_tokens: What of the conversation a prompt carries, at most.
-        reply_tokens: What of the model's window is left to its reply.
-        confirm_tokens: Size of a prompt from which on a person is asked first; 0 never asks.
-        price_per_million_tokens: Of prompts; None if it is not known.
+        history_tokens: Maximum size of the conversation in a prompt.
+        reply_tokens: Part of the model's window reserved for its reply.
+        confirm_tokens: Prompt size that requires approval; 0 never does.
+        price_per_million_tokens: Price of prompts; None if unknown.
     """
 
     query: QueryContext

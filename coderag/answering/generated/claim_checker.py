@@ -33,7 +33,7 @@ class ClaimVerdict:
     Attributes:
         cited: Numbers of the evidence that it cites and that is as it was indexed.
         reason: Why it is not verified.
-        unknown: Whether it names what is in none of the evidence.
+        names_unknown: Whether it names what is in none of the evidence.
     """
 
     status: ClaimStatus

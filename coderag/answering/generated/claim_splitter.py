@@ -34,7 +34,7 @@ class ReplyUnit:
         text: As written.
         lead: White space before it.
         marker: What makes it an entry of a list, a heading or a quotation, with its indentation.
-        opens: Whether it begins a paragraph or the like; the further sentences of one do not.
+        starts_block: Whether it begins a paragraph or the like; the further sentences of one do not.
     """
 
     kind: ReplyUnitKind

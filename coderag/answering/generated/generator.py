@@ -30,7 +30,7 @@ class GeneratedText:
     """A checked answer of a language model.
 
     Attributes:
-        answers: Whether any of its claims is in the text.
+        has_claims: Whether any of its claims is in the text.
         redacted: Number of secrets that the model was not shown.
     """
 

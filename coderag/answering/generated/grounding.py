@@ -26,7 +26,7 @@ class Grounding:
     """Some pieces of code.
 
     Args:
-        pieces: The pieces.
+        snippets: The pieces.
         paths: All files of the index.
         citations: Where their lines are now, if they were looked for.
     """
@@ -95,7 +95,7 @@ class Grounding:
         return self._is_indexed(reference) and self._words.issuperset(_WORD.findall(module_of(reference.path)))
 
     def _is_unusual_path(self, code: str) -> bool:
-        """Whether code is a path that does not look like one, such as one with blanks, and has the lines that it names."""
+        """Return whether code is a path that does not look like one, such as one with blanks, and has the lines that it names."""
         match = _PATH_WITH_LINES.fullmatch(code)
         reference = (
             FileReference(match[1], int(match[2]), int(match[3] or match[2])) if match else FileReference(code, 0, 0)
@@ -104,7 +104,7 @@ class Grounding:
         return is_snippet_path and self._contains_reference(reference)
 
     def _is_file_reference(self, reference: FileReference) -> bool:
-        """Whether a place is one, and not a name with a dot in it."""
+        """Return whether a place is one, and not a name with a dot in it."""
         return bool(reference.first) or "/" in reference.path or self._is_indexed(reference)
 
     def _is_indexed(self, reference: FileReference) -> bool:
@@ -135,7 +135,7 @@ class Grounding:
 
 
 def _matches_path(name: str, path: str) -> bool:
-    """Whether a name is a path or the end of it; in a sentence, one with blanks is known by what is behind the last of them."""
+    """Return whether a name is a path or the end of it; in a sentence, one with blanks is known by what is behind the last of them."""
     return path == name or path.endswith((f"/{name}", f" {name}"))
 
 

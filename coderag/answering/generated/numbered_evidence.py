@@ -43,7 +43,7 @@ def number_evidence(
 
     Args:
         state: With the packed context.
-        pieces: Results and related code, to know all of the cited lines.
+        snippets: Results and related code, to know all of the cited lines.
         paths: How the model sees paths; None shows them as they are.
     """
     snippets_by_location = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}

@@ -30,7 +30,7 @@ class CitationNumbering:
 
         Args:
             text: As the model wrote it.
-            kept: Evidence that may be cited; other citations are taken out.
+            citable: Evidence that may be cited; other citations are taken out.
         """
 
         def renumber(match: re.Match[str]) -> str:

@@ -66,7 +66,7 @@ def find_unsupported_number(statement: str, code: str) -> str:
 
     Args:
         statement: Without code and citations.
-        cited: The lines.
+        code: The lines.
     """
     code_numbers: set[float] | None = None
     for number, factors, stated_text in _find_stated_numbers(statement):

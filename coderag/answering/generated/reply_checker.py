@@ -33,7 +33,7 @@ class ReplyChecker:
     Args:
         checker: Checks single claims.
         evidence: What the model was shown; addresses in it may stand in the answer.
-        diagram: Returns the diagram of the answer, whose arrows are edges of the code graph; empty if it has none. It takes
+        build_diagram: Returns the diagram of the answer, whose arrows are edges of the code graph; empty if it has none. It takes
             the place of one that the model drew.
 
     Attributes:
@@ -63,7 +63,7 @@ class ReplyChecker:
 
     @property
     def has_shown_claims(self) -> bool:
-        """Whether any claim was let through."""
+        """True if any claim was let through."""
         return any(claim.is_shown for claim in self._judged_claims)
 
     @property

@@ -121,35 +121,35 @@ class Statement:
 
     @property
     def has_citation(self) -> bool:
-        """Whether it cites evidence."""
+        """True if it cites evidence."""
         return CITATION_MARK.search(self.text_without_code) is not None
 
     @property
     def is_citation_only(self) -> bool:
-        """Whether it is an entry of a list of sources: citations and places, and nothing said."""
+        """True if it is an entry of a list of sources: citations and places, and nothing said."""
         code = " ".join(_FILE_REFERENCE.sub("", code) for code in self.code)
         remaining = _FILE_REFERENCE.sub("", self.words).replace("`", "")
         return bool(self.has_citation or self.file_references) and not re.search(r"\w", code + remaining)
 
     @property
     def is_lead_in(self) -> bool:
-        """Whether it leads to what follows: it ends with a colon, or is nothing but bold words."""
+        """True if it leads to what follows: it ends with a colon, or is nothing but bold words."""
         bold = self.text.startswith("**") and self.text.endswith("**") and not _FULL_STOP_END.search(self.text)
         return bool(_LEAD_IN_END.search(self.text)) or bold
 
     @property
     def is_question(self) -> bool:
-        """Whether it is a question."""
+        """True if it is a question."""
         return _QUESTION_END.search(self.text) is not None
 
     @property
     def has_full_stop(self) -> bool:
-        """Whether it ends with a full stop."""
+        """True if it ends with a full stop."""
         return _FULL_STOP_END.search(CITATION_MARK.sub("", self.text_without_code).rstrip()) is not None
 
     @property
     def is_claim(self) -> bool:
-        """Whether it says something of code: it names some, or has several words that are no stop words."""
+        """True if it says something of code: it names some, or has several words that are no stop words."""
         min_words = _MIN_CLAIM_WORDS - self.has_full_stop
         return bool(self.code or self.names or self.file_references) or _count_words(self.words) >= min_words
 

@@ -34,7 +34,7 @@ class ContextRequest:
         results: Primary results, best first.
         related: Related code, best first.
         relations: Lines of the map, best first.
-        rarity: How telling each term of the question is, above 0.
+        term_idf: How telling each term of the question is, above 0.
         token_budget: Size of the text, in tokens.
         reserve: Further results, for what is left of the budget.
         shown: Keys of what earlier contexts showed.

@@ -31,7 +31,7 @@ def weigh_lines(text: str, term_idf: Mapping[str, float], word_weight: float) ->
 
     Args:
         text: The piece.
-        rarity: How telling each term of the question is, above 0.
+        term_idf: How telling each term of the question is, above 0.
         word_weight: What a line with the rarest term is worth beyond a plain line.
     """
     lower_text, plain_values = _compute_plain_values(text)
@@ -118,7 +118,7 @@ def join_with_markers(lines: Sequence[WeightedLine], first: int, last: int, show
         lines: Those that are shown, in their order; at least one.
         first: First line of the piece.
         last: Last line of the piece.
-        before: Numbers of lines that the reader has seen before.
+        shown_before: Numbers of lines that the reader has seen before.
     """
     if len(lines) == last - first + 1:
         return "\n".join([line.text for line in lines])

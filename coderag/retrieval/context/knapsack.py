@@ -28,8 +28,8 @@ class Upgrade(NamedTuple):
 
     Attributes:
         density: Value that it adds, per token.
-        thing: Number of the thing.
-        way: Number of the way to show it.
+        item: Number of the thing.
+        option: Number of the way to show it.
     """
 
     density: float
@@ -41,7 +41,7 @@ def find_upgrades(items: Sequence[Sequence[Option]]) -> list[Upgrade]:
     """Return the steps worth taking, the densest first; those of one thing lead to more and more of it.
 
     Args:
-        things: For each, the ways to show it, in any order.
+        items: For each, the ways to show it, in any order.
     """
     upgrades = [upgrade for number, options in enumerate(items) for upgrade in _compute_hull(number, options)]
     return sorted(

@@ -55,12 +55,12 @@ class PackableSnippet:
 
     Attributes:
         section: Where it stands.
-        worth: Of one plain line of it.
+        line_value: Of one plain line of it.
         lines: Those that no other passage has and that were not shown before.
-        first: The piece's first line that is not blank.
-        last: Its last one.
-        before: Numbers of lines that were shown before.
-        wanted: Whether its place is told if it is left out; else it only fills what is left.
+        first_line: The piece's first line that is not blank.
+        last_line: Its last one.
+        shown_before: Numbers of lines that were shown before.
+        is_listed: Whether its place is told if it is left out; else it only fills what is left.
     """
 
     snippet: Snippet
@@ -132,8 +132,8 @@ def build_packable_snippets(
         results: Primary results, best first.
         reserve: Further results, for what is left.
         related: Related code, best first.
-        rarity: How telling each term of the question is, above 0.
-        shown: What earlier contexts showed.
+        term_idf: How telling each term of the question is, above 0.
+        shown_lines: What earlier contexts showed.
     """
     taken_lines: dict[str, set[int]] = defaultdict(set)
     packable: list[PackableSnippet] = []

@@ -43,9 +43,9 @@ class ContextParts:
         question: One line of it.
         note: What is to be said of the evidence; empty for good evidence.
         omitted: Results that were left out and are told.
-        more_omitted: How many more there are.
-        before: Places that are not shown again and are told.
-        more_before: How many more there are.
+        unlisted_omitted: How many more there are.
+        shown_before: Places that are not shown again and are told.
+        unlisted_before: How many more there are.
     """
 
     question: str
@@ -102,7 +102,7 @@ def truncate_question(query: str, count_tokens: Callable[[str], int]) -> str:
 
     Args:
         query: The question.
-        cost: Returns the tokens of a context with nothing but a heading.
+        count_tokens: Returns the tokens of a context with nothing but a heading.
     """
     question = next((line for line in map(to_single_line, query.splitlines()) if line), "")[:_MAX_QUESTION_CHARS]
     while question and count_tokens(question) > _MAX_FRAME_TOKENS:

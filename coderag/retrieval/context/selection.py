@@ -30,12 +30,12 @@ class ContextSelection:
     """Passages and lines of the map, chosen step by step.
 
     Args:
-        passages: What there is, best first.
+        candidates: What there is, best first.
         relations: Lines of the map, best first.
         count_tokens: Returns how many tokens an item takes in the text.
 
     Attributes:
-        spent: Tokens of what is shown, by section.
+        section_tokens: Tokens of what is shown, by section.
     """
 
     def __init__(

@@ -51,7 +51,7 @@ def _join_neighbours(corpus: Corpus, result: Candidate, pool_ids: set[str]) -> C
 
 
 def _is_continuation(corpus: Corpus, row: int) -> bool:
-    """Whether a chunk is a further part of the declaration that the chunk before it is a part of.
+    """Return whether a chunk is a further part of the declaration that the chunk before it is a part of.
 
     A further part has the name of the declaration and follows on it, but does not declare it; an overload does.
     """

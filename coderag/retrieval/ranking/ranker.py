@@ -138,7 +138,7 @@ def _find_best_lexical_rows(candidates: Sequence[Candidate], rows: Sequence[int]
 
 
 def _is_resolved_answer(candidate: Candidate, shape: Shape) -> bool:
-    """Whether a candidate is one of the places asked for, and not only like them."""
+    """Return whether a candidate is one of the places asked for, and not only like them."""
     return candidate["channels"].get("lookup", 0.0) >= _MIN_RESOLVED_CONFIDENCE and not shape.wants_definition
 
 

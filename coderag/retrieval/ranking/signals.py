@@ -28,10 +28,10 @@ class RankingQuery:
     """What the signals look at.
 
     Attributes:
-        words: Stemmed words that may be part of a file's name.
+        name_words: Stemmed words that may be part of a file's name.
         names: Last segments of the names in the question.
-        definitions: float32 (n_chunks,), how well each chunk declares one of the names, 0 to 1.
-        written: float32 (n_chunks,), whether a chunk has one that nothing declares, 0 to 1.
+        definition_scores: float32 (n_chunks,), how well each chunk declares one of the names, 0 to 1.
+        literal_scores: float32 (n_chunks,), whether a chunk has one that nothing declares, 0 to 1.
         lexical_rows: int (m,), the lexically best chunks, best first.
     """
 
@@ -162,7 +162,7 @@ def score_files(
 
     Args:
         corpus: The open index.
-        question: The question.
+        query: The question.
         fused: float32 (n_files,), the fused channels.
         disabled: Names of signals and factors to leave out.
         weights: Factors on the signals' weights, by name.

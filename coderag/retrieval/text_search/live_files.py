@@ -28,12 +28,12 @@ class LiveFile:
 
     @property
     def is_plain_utf8(self) -> bool:
-        """Whether a text is in the file exactly if its UTF-8 is in the bytes, line ends apart."""
+        """True if a text is in the file exactly if its UTF-8 is in the bytes, line ends apart."""
         return self.record.encoding in _UTF8_ENCODINGS and not self.record.path.endswith(SUFFIX)
 
     @cached_property
     def is_changed(self) -> bool:
-        """Whether the bytes are others than those that were indexed."""
+        """True if the bytes are others than those that were indexed."""
         return hashlib.sha256(self.data).hexdigest() != self.record.hash
 
     def decode_text(self) -> str:
@@ -47,7 +47,7 @@ def read_live_file(root: str, record: FileRecord, max_bytes: int) -> LiveFile:
     Args:
         root: Folder of the repository.
         record: The file as indexed.
-        limit: Most bytes.
+        max_bytes: Most bytes.
 
     Raises:
         OSError: It cannot be read, is no regular file any more, or is too large.

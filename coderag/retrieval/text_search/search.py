@@ -106,7 +106,7 @@ class _FileMatches:
         return frozenset(spans)
 
     def _has_match_in_head(self, starts: Sequence[int], line: int) -> bool:
-        """Whether a match is in the first lines of a declaration, in which its name is."""
+        """Return whether a match is in the first lines of a declaration, in which its name is."""
         if line >= len(self.line_starts):
             return False
         begin, end = (
@@ -135,7 +135,7 @@ def _find_outer_words(text: str) -> tuple[str, str, str]:
 
 
 def _can_overlap_name(text: str, first_word: str, last_word: str, name: str) -> bool:
-    """Whether a match may be at a name: it has all of it or a part, or ends in its beginning, or begins with its end."""
+    """Return whether a match may be at a name: it has all of it or a part, or ends in its beginning, or begins with its end."""
     return name in text or text in name or name.startswith(last_word) or name.endswith(first_word)
 
 
@@ -158,7 +158,7 @@ class TextSearch:
         root: Folder of the repository.
         snapshot: The generation.
         max_file_bytes: Larger files are not read.
-        time_limit_s: Seconds that one search may take.
+        timeout_s: Seconds that one search may take.
     """
 
     def __init__(
@@ -279,7 +279,7 @@ class TextSearch:
         return matching_files, unread, True
 
     def _passes_filters(self, file_matches: _FileMatches, span: tuple[int, int], filters: FilterValues) -> bool:
-        """Whether the declarations around a match have the kinds and the complexity that are wanted."""
+        """Return whether the declarations around a match have the kinds and the complexity that are wanted."""
         line = file_matches.find_line_number(span[0])
         kinds, bounds = filters["kinds"], filters.get("complexity")
         if kinds and not any(

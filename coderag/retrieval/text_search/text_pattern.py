@@ -24,10 +24,10 @@ class TextPattern:
     Attributes:
         pattern: Compiled.
         literals: Every match contains one of them; empty if that is not known. In lower case if case does not count.
-        any_case: Whether case does not count.
-        line_ends: Whether the ends of lines are taken as they are; else ``\r\n`` is read as ``\n``.
-        within_lines: Whether a match is within a line, so that only lines with one of the literals need to be tried.
-        text: What is searched for as it is; empty if it is a pattern.
+        ignores_case: Whether case does not count.
+        keeps_line_ends: Whether the ends of lines are taken as they are; else ``\r\n`` is read as ``\n``.
+        stays_within_lines: Whether a match is within a line, so that only lines with one of the literals need to be tried.
+        literal_text: What is searched for as it is; empty if it is a pattern.
     """
 
     pattern: "regex.Pattern[str]"
@@ -38,7 +38,7 @@ class TextPattern:
     literal_text: str
 
     def can_match_file(self, file: LiveFile) -> bool:
-        """Whether a file has to be searched."""
+        """Return whether a file has to be searched."""
         if not self.literals or not file.is_plain_utf8:
             return True
         if not self.ignores_case:
@@ -77,7 +77,7 @@ def split_words(text: str) -> list[str]:
 
 
 def starts_with_word(text: str) -> bool:
-    """Whether a text begins with a letter, a digit or an underscore."""
+    """Return whether a text begins with a letter, a digit or an underscore."""
     return text[:1].isalnum() or text[:1] == "_"
 
 

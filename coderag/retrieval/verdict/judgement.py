@@ -100,13 +100,13 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vect
 
 
 def _has_lookup_answer(analysis: Analysis, results: Sequence[Candidate]) -> bool:
-    """Whether the symbol table or the code graph knows the answer."""
+    """Return whether the symbol table or the code graph knows the answer."""
     min_score = RESOLVED if analysis["intent"] in _GRAPH_INTENTS else _MIN_EXACT_SCORE
     return any(result["channels"].get("lookup", 0.0) >= min_score for result in results)
 
 
 def _matches_stack_trace(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
-    """Whether the stack trace of a report ran through declarations of the repository, of which one is among the first results.
+    """Return whether the stack trace of a report ran through declarations of the repository, of which one is among the first results.
 
     All calls of the trace are that surely, or several: one among others may be in a file of the same name elsewhere.
     """
@@ -117,13 +117,13 @@ def _matches_stack_trace(corpus: Corpus, analysis: Analysis, results: Sequence[C
 
 
 def _asks_for_location(analysis: Analysis) -> bool:
-    """Whether nothing but a place is asked for, as in ``path:line``."""
+    """Return whether nothing but a place is asked for, as in ``path:line``."""
     kinds = {entity["kind"] for entity in analysis["entities"]}
     return analysis["intent"] == "find_definition" and bool(kinds) and kinds <= {"location", "path"}
 
 
 def _has_similar_name(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
-    """Whether the first result declares a name that may be meant by one that the question has."""
+    """Return whether the first result declares a name that may be meant by one that the question has."""
     rows = {match.row for match in find_symbols(corpus, analysis)}
     return bool(results) and corpus.rows_by_id[results[0]["chunk_id"]] in rows
 

@@ -18,7 +18,7 @@ def rag(tmp_path):
 
 def parts(rag):
     opened, search = rag._opened, rag.settings.search
-    return opened.context(search).corpus, opened.graph(), opened.open_text_search()
+    return opened.open_context(search).corpus, opened.open_graph(), opened.open_text_search()
 
 
 def test_each_part_is_opened_once(rag):
@@ -26,7 +26,7 @@ def test_each_part_is_opened_once(rag):
 
 
 def test_the_context_and_the_graph_verbs_share_one_graph(rag):
-    assert rag._opened.context(rag.settings.search).graph is rag.graph
+    assert rag._opened.open_context(rag.settings.search).graph is rag.graph
 
 
 def test_after_a_commit_each_part_is_opened_anew(rag):
@@ -90,7 +90,7 @@ def test_after_a_commit_of_summaries_searches_go_on_with_the_open_index_until_th
     assert "Marvellous" not in summary_of_checkout(enriched)
     assert "Marvellous" not in summary_of_checkout(enriched)
     may_open.set()
-    enriched._opened.renew()
+    enriched._opened.wait_for_renewal()
     assert "Marvellous" in summary_of_checkout(enriched)
 
 
@@ -105,7 +105,7 @@ def test_summaries_that_the_same_process_wrote_are_seen_by_its_next_search(tmp_p
 
 def test_a_commit_of_summaries_leaves_the_code_graph_open(enriched):
     graph = enriched._opened._open_graph_part.part
-    enriched._opened.renew()
+    enriched._opened.wait_for_renewal()
     assert enriched.graph is graph
     assert enriched._open().graph is graph
     assert [caller.qualified_name for caller in enriched.callers("total")] == ["checkout"]
@@ -124,7 +124,7 @@ def test_when_the_new_one_cannot_be_opened_beside_the_searches_the_next_search_t
     with monkeypatch.context() as broken:
         broken.setattr(enriched._store, "open", fail)
         summary_of_checkout(enriched)
-        enriched._opened.renew()
+        enriched._opened.wait_for_renewal()
         with pytest.raises(StoreError, match="the disk is gone"):
             enriched.search("checkout")
     assert "Marvellous" in summary_of_checkout(enriched)

@@ -82,7 +82,7 @@ def test_no_text_of_the_question_or_the_repository_is_in_a_span(spans, output):
 
 def test_the_question_is_there_if_the_settings_allow_it(spans, output):
     finished, tracer = spans
-    write(tracer, output, with_queries=True)
+    write(tracer, output, exports_queries=True)
     by_name = {span.name: dict(span.attributes) for span in finished()}
     assert by_name["coderag.query"]["coderag.query"] == "secret_zebra giraffe login of kubernetes ingress"
     assert by_name["coderag.widen"]["coderag.terms"]

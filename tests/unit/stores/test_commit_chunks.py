@@ -12,7 +12,7 @@ TREE = {"a.py": ["one two", "two three"], "b.py": ["three"], "c.py": ["four"]}
 def make_first(world, store):
     with store.open_writer() as writer:
         world.add(writer, TREE)
-        return world.commit(writer, TREE, root_hash="root", graph=build_empty_graph)
+        return world.commit(writer, TREE, root_hash="root", build_graph=build_empty_graph)
 
 
 def replace_chunks(world, store, tree, **options):

@@ -21,7 +21,7 @@ def _rows(kind):
 
 def _nested(definitions):
     """Return definitions each of which is in an earlier one, or in none."""
-    return [one._replace_table(parent=one.parent % (index + 1) - 1) for index, one in enumerate(definitions)]
+    return [one._replace(parent=one.parent % (index + 1) - 1) for index, one in enumerate(definitions)]
 
 
 _FACTS = st.builds(

@@ -34,7 +34,7 @@ from coderag.stores.corpus import Corpus
 from coderag.stores.index_store import IndexStore
 try:
     corpus = Corpus(IndexStore(Path(sys.argv[1])).open())
-    corpus.body, corpus.names, corpus.docs, corpus.snapshot.graph(), corpus.texts([0])
+    corpus.body, corpus.names, corpus.docs, corpus.snapshot.read_graph(), corpus.texts([0])
 except StoreError as error:
     print(error.hint)
 """
@@ -70,7 +70,7 @@ def read_apart(store):
 def test_a_file_that_is_missing_or_cut_short_is_noticed_by_a_writer_until_it_starts_anew(written, world, name, damage):
     DAMAGE[damage](damaged_file(written, name))
     before = (written.directory / "v1/CURRENT").read_bytes()
-    with written.writer() as writer, pytest.raises(StoreError) as caught:
+    with written.open_writer() as writer, pytest.raises(StoreError) as caught:
         _ = writer.base
     assert "--full" in caught.value.hint
     assert (written.directory / "v1/CURRENT").read_bytes() == before
@@ -91,7 +91,7 @@ def test_an_end_that_was_overwritten_is_noticed_by_who_reads(written, name):
 
 
 def test_what_is_noted_is_what_the_generation_is_read_from(written, world):
-    with written.writer() as writer:
+    with written.open_writer() as writer:
         writer.remove(["src/a.py"])
         world.add(writer, {"src/a.py": ["def alpha epsilon"]})
         world.commit(writer, TREE)

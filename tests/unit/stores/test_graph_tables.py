@@ -24,7 +24,7 @@ def _graph(number: int = 1) -> GraphTables:
 
 def _commit(store: IndexStore, world: object, graph: GraphTables | None, **arguments: object):
     with store.open_writer() as writer:
-        return world.commit(writer, {}, graph=(lambda: graph) if graph else None, **arguments)  # type: ignore[attr-defined]
+        return world.commit(writer, {}, build_graph=(lambda: graph) if graph else None, **arguments)  # type: ignore[attr-defined]
 
 
 def test_a_graph_is_read_back_equal(store, world):
@@ -51,7 +51,7 @@ def test_a_generation_without_a_graph_has_an_empty_one(store, world):
     assert snapshot.read_graph() == build_empty_graph()
     assert snapshot.read_facts().num_rows == 0
     assert store.read_pointer().edges == 0
-    assert len(_commit(store, world, _graph(3)).graph().edges) == 3
+    assert len(_commit(store, world, _graph(3)).read_graph().edges) == 3
 
 
 def test_a_pointer_of_an_earlier_version_names_no_graph(store, world):
@@ -61,14 +61,14 @@ def test_a_pointer_of_an_earlier_version_names_no_graph(store, world):
         store.directory, replace(pointer, tables={name: pointer.tables[name] for name in ("chunks", "files")})
     )
     assert store.open().read_graph() == build_empty_graph()
-    assert len(_commit(store, world, _graph(2)).graph().edges) == 2
+    assert len(_commit(store, world, _graph(2)).read_graph().edges) == 2
 
 
 def test_a_reader_keeps_its_graph_while_a_writer_commits(store, world):
     _commit(store, world, _graph(1))
     reader = store.open()
     _commit(store, world, _graph(2))
-    assert len(reader.graph().edges) == 1
+    assert len(reader.read_graph().edges) == 1
     assert len(store.open().read_graph().edges) == 2
 
 
@@ -79,13 +79,13 @@ def test_a_graph_that_cannot_be_made_leaves_the_current_generation(store, world)
     _commit(store, world, _graph(1))
     with pytest.raises(KeyboardInterrupt), store.open_writer() as writer:
         world.add(writer, {"a.py": ["x"]})
-        world.commit(writer, {"a.py": ["x"]}, graph=failing)
+        world.commit(writer, {"a.py": ["x"]}, build_graph=failing)
     world.check(store.open(), {})
     assert len(store.open().read_graph().edges) == 1
     with store.open_writer() as writer:
         world.terms = []
         world.add(writer, {"b.py": ["y"]})
-        world.check(world.commit(writer, {"b.py": ["y"]}, graph=lambda: _graph(2)), {"b.py": ["y"]})
+        world.check(world.commit(writer, {"b.py": ["y"]}, build_graph=lambda: _graph(2)), {"b.py": ["y"]})
 
 
 def test_a_disk_that_is_full_when_tables_are_forced_to_it_leaves_the_current_generation(store, world, monkeypatch):
@@ -126,7 +126,7 @@ def test_what_a_killed_writer_left_of_a_graph_is_not_read(store, world, monkeypa
         patched.setattr(index_writer, "write_pointer", die)
         _commit(store, world, _graph(2))
     assert len(store.open().read_graph().edges) == 1
-    assert len(_commit(store, world, _graph(3)).graph().edges) == 3
+    assert len(_commit(store, world, _graph(3)).read_graph().edges) == 3
     assert len(store.open().read_graph().nodes) == 4
 
 

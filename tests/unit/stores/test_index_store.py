@@ -93,7 +93,7 @@ def test_all_chunks_can_be_removed(store, world):
 
 
 def test_removed_files_are_gone_and_the_order_of_the_rest_is_kept(store, world):
-    before = world.write(store, TREE).chunks()["path"].to_pylist()
+    before = world.write(store, TREE).read_chunks()["path"].to_pylist()
     with store.open_writer() as writer:
         writer.remove(["src/b.py", "never/was.py"])
         rest = {path: texts for path, texts in TREE.items() if path != "src/b.py"}
@@ -169,7 +169,7 @@ def test_reset_starts_from_nothing_and_may_change_the_dimension(store, world):
         files = [FileRecord("x.py", "indexed")]
         matrix = np.ones((1, 4), np.float32)
         new = writer.commit(files, matrix, matrix, embedding=EmbeddingInfo("other", "m", 4))
-    assert new.vectors().shape == (1, 4)
+    assert new.read_vectors().shape == (1, 4)
     world.check(old, TREE)
 
 
@@ -519,7 +519,7 @@ def test_a_chunk_without_a_vector_is_near_to_nothing(store, world):
 
 def test_vectors_are_read_only(store, world):
     with pytest.raises(ValueError, match="read-only"):
-        world.write(store, TREE).vectors()[0] = 1
+        world.write(store, TREE).read_vectors()[0] = 1
 
 
 def test_file_vectors_may_be_given_for_all_files(store, world):
@@ -537,10 +537,10 @@ def test_attached_arrays_belong_to_their_generation(store, world):
     with store.open_writer() as writer:
         first = world.commit(writer, {}, arrays={"graph.indptr": np.array([0, 2]), "large": large})
         second = world.commit(writer, {})
-    assert sorted(first.arrays()) == ["graph.indptr", "large"]
-    assert first.arrays()["graph.indptr"].tolist() == [0, 2]
-    np.testing.assert_array_equal(first.arrays()["large"], large)
-    assert second.arrays() == {}
+    assert sorted(first.read_arrays()) == ["graph.indptr", "large"]
+    assert first.read_arrays()["graph.indptr"].tolist() == [0, 2]
+    np.testing.assert_array_equal(first.read_arrays()["large"], large)
+    assert second.read_arrays() == {}
 
 
 def test_counts_that_are_not_whole_numbers_survive(store, world):
@@ -590,10 +590,10 @@ def test_old_generations_are_deleted_but_for_the_one_before(store, world, monkey
     for name in ("chunks", "files"):
         kept = {entry["version"] for entry in lance.dataset(str(root / f"lance/{name}.lance")).versions()}
         assert kept == {pointer.tables[name], pointer.retained[0].tables[name]}
-    np.testing.assert_array_equal(loaded.counts().body.toarray(), loaded.counts().body.toarray())
-    assert loaded.vectors().shape == (4, 8)
+    np.testing.assert_array_equal(loaded.read_counts().body.toarray(), loaded.read_counts().body.toarray())
+    assert loaded.read_vectors().shape == (4, 8)
     with pytest.raises(StoreError, match="replaced by 4") as caught:
-        lazy.texts([0])
+        lazy.read_texts([0])
     assert "Open the index again" in caught.value.hint
     assert store.open().read_texts([4]) == ["n2"]
 
@@ -613,7 +613,7 @@ def test_a_reader_of_what_a_failed_commit_deleted_is_told_to_open_the_index_agai
 
     with pytest.raises(KeyboardInterrupt), store.open_writer() as writer:
         world.add(writer, {"x": ["n"]})
-        world.commit(writer, {"x": ["n"]}, graph=interrupted)
+        world.commit(writer, {"x": ["n"]}, build_graph=interrupted)
     assert store.read_pointer().generation == 2
     with pytest.raises(StoreError) as caught:
         lazy.counts()

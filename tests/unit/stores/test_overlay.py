@@ -68,7 +68,7 @@ def open_repository(root, **arguments):
 def overlaid(rag):
     """Return what lies over the current generation, or the generation itself."""
     rag.flag([ROOT])
-    return rag._opened.context(rag.settings.search).corpus.snapshot
+    return rag._opened.open_context(rag.settings.search).corpus.snapshot
 
 
 @pytest.fixture
@@ -110,14 +110,14 @@ def test_search_results_are_those_after_indexing(rag):
     rag.flag([ROOT])
     questions = ("third", "who calls third", "how is a value kept", "guide setup")
     before = [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions]
-    assert isinstance(rag._opened.context(rag.settings.search).corpus, OverlayCorpus)
+    assert isinstance(rag._opened.open_context(rag.settings.search).corpus, OverlayCorpus)
     rag.index()
-    assert not isinstance(rag._opened.context(rag.settings.search).corpus, OverlayCorpus)
+    assert not isinstance(rag._opened.open_context(rag.settings.search).corpus, OverlayCorpus)
     assert [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions] == before
 
 
 def test_resident_arrays_are_those_made_anew(rag):
-    below = rag._opened.context(rag.settings.search).corpus
+    below = rag._opened.open_context(rag.settings.search).corpus
     for name in ("qualified_name", "docstring"):
         below.get_column(name)
     do(rag.root, "write", "pkg/b.py", "def other(): ...\n")
@@ -146,5 +146,5 @@ def test_the_nearest_chunks_are_those_of_the_files_as_they_are_now(rag):
 def test_a_filter_of_lance_is_refused_with_a_hint(rag):
     do(rag.root, "write", "a.py", "x = 1\n")
     with pytest.raises(StoreError) as caught:
-        overlaid(rag).nearest(np.ones(3), 1, "path = 'a.py'")
+        overlaid(rag).find_nearest(np.ones(3), 1, "path = 'a.py'")
     assert caught.value.hint

@@ -106,7 +106,7 @@ def repository(tmp_path):
     ],
 )
 def test_a_claim_whose_names_quotations_and_numbers_are_in_the_cited_lines_is_verified(repository, claim):
-    assert repository.checker().check(Statement(claim)).status == "verified"
+    assert repository.checker().check_claim(Statement(claim)).status == "verified"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_claim_whose_names_quotations_and_numbers_are_in_the_cited_lines_is_ve
     ],
 )
 def test_a_claim_with_something_that_is_not_in_the_cited_lines_is_unsupported(repository, claim, reason):
-    verdict = repository.checker().check(Statement(claim))
+    verdict = repository.checker().check_claim(Statement(claim))
     assert (verdict.status, verdict.reason) == ("unsupported", f"{reason} is not in what it cites")
     assert verdict.cited == [1]
 
@@ -165,21 +165,21 @@ def test_a_claim_that_cites_nearly_everything_rests_on_nothing(repository):
 
 
 def test_an_invented_number_alone_is_no_citation(repository):
-    verdict = repository.checker().check(Statement("It works [7, 8]."))
+    verdict = repository.checker().check_claim(Statement("It works [7, 8]."))
     assert (verdict.status, verdict.cited) == ("unsupported", ())
     assert verdict.reason == "there is no evidence [7], [8]"
 
 
 def test_a_claim_without_citation_is_told_apart_by_whether_its_names_are_known(repository):
-    check = repository.checker().check
+    check = repository.checker().check_claim
     known, unknown = check(Statement("`login` is slow.")), check(Statement("`logout` is slow."))
-    assert (known.status, known.unknown, known.reason) == ("uncited", False, "it cites nothing")
-    assert (unknown.status, unknown.unknown) == ("uncited", True)
+    assert (known.status, known.names_unknown, known.reason) == ("uncited", False, "it cites nothing")
+    assert (unknown.status, unknown.names_unknown) == ("uncited", True)
     assert unknown.reason == "`logout` is in none of the evidence"
 
 
 def test_brackets_in_code_are_no_citations(repository):
-    assert repository.checker().check(Statement("`users[1]` is read.")).status == "uncited"
+    assert repository.checker().check_claim(Statement("`users[1]` is read.")).status == "uncited"
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_place_in_an_import_is_known_by_its_words(repository):
 
 def test_lines_that_changed_since_support_nothing(repository):
     repository.write("src/money.py", MONEY.replace("CENT", "EURO"))
-    verdict = repository.checker().check(Statement("`round_up` rounds [2]."))
+    verdict = repository.checker().check_claim(Statement("`round_up` rounds [2]."))
     assert (verdict.status, verdict.cited) == ("unsupported", [2])
     assert verdict.reason == "src/money.py: the lines have changed since they were indexed"
 
@@ -230,14 +230,14 @@ def test_lines_that_changed_since_support_nothing(repository):
 def test_a_claim_stands_on_those_of_its_citations_that_hold(repository):
     (repository.root / "src/money.py").unlink()
     checker = repository.checker()
-    assert checker.check(Statement("`Session` logs in [1][2].")).cited == [1]
-    assert checker.check(Statement("`Session` uses `round_up` [1][2].")).status == "unsupported"
+    assert checker.check_claim(Statement("`Session` logs in [1][2].")).cited == [1]
+    assert checker.check_claim(Statement("`Session` uses `round_up` [1][2].")).status == "unsupported"
 
 
 def test_lines_that_moved_are_cited_where_they_are(repository):
     repository.write("src/money.py", "# new\n\n" + MONEY)
     checker = repository.checker()
-    assert checker.check(Statement("`round_up` rounds, see src/money.py:6 [2].")).status == "verified"
+    assert checker.check_claim(Statement("`round_up` rounds, see src/money.py:6 [2].")).status == "verified"
     assert (checker.check_citation(2).start_line, checker.check_citation(2).moved_from) == (3, 1)
 
 

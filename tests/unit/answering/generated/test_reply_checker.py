@@ -260,7 +260,7 @@ def test_a_diagram_of_the_model_is_left_out_if_there_is_none_of_ours(read):
 
 
 def test_our_diagram_is_added_where_the_model_drew_none(read):
-    assert read("It is `short_1` [1].", OURS).draw() == f"\n\n{OURS}"
+    assert read("It is `short_1` [1].", OURS).append_diagram() == f"\n\n{OURS}"
 
 
 # Attacks and damage

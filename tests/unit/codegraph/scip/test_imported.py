@@ -88,7 +88,7 @@ def test_imported_edges_take_the_place_of_linked_ones(imported):
 def test_to_apply_them_twice_changes_nothing(imported):
     tables = tables_of()
     once = apply_edges(tables, imported, HASHES).edges
-    assert apply_edges(tables._replace_table(edges=once), imported, HASHES).edges.to_pylist() == once.to_pylist()
+    assert apply_edges(tables._replace(edges=once), imported, HASHES).edges.to_pylist() == once.to_pylist()
 
 
 def test_a_file_that_changed_has_its_linked_edges_and_is_told(imported):

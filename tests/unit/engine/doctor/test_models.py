@@ -140,7 +140,7 @@ def test_its_dimension_is_that_of_the_index(check, ollama, monkeypatch, dimensio
     class Indexed:
         embedding = EmbeddingInfo("ollama", "nomic-embed-text", dimension)
 
-    monkeypatch.setattr("coderag.stores.index_store.IndexStore.pointer", lambda store: Indexed)
+    monkeypatch.setattr("coderag.stores.index_store.IndexStore.read_pointer", lambda store: Indexed)
     request = check("embedding", embedding={"provider": "ollama", "base_url": ollama.url})["request"]
     assert request.status == status
     assert ("as in the index" if status == "ok" else "those of the index have 768") in request.message

@@ -26,7 +26,7 @@ def packed(results=(), related=(), relations=(), *, budget=8_000, query="how are
             "results": list(results),
             "related": list(related),
             "relations": list(relations),
-            "rarity": {"set": 1.0},
+            "term_idf": {"set": 1.0},
             "token_budget": budget,
             **changes,
         }
@@ -133,7 +133,7 @@ def test_detail_degrades_with_the_budget_from_all_to_one_line_to_nothing():
 
 def test_an_elided_body_keeps_the_lines_with_the_questions_words():
     marked = BODY.replace("value_17 =", "needle =")
-    context = packed([piece(text=marked)], budget=400, rarity={"needl": 1.0})
+    context = packed([piece(text=marked)], budget=400, term_idf={"needl": 1.0})
     assert detail_of(context) == "elided"
     assert "needle = transform" in context.text
     assert "… " in context.text
@@ -141,14 +141,14 @@ def test_an_elided_body_keeps_the_lines_with_the_questions_words():
 
 def test_a_name_alone_has_no_fence_of_its_own():
     made = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
-    context = packed([made], budget=130, query="how", rarity={})
+    context = packed([made], budget=130, query="how", term_idf={})
     assert detail_of(context) == "line"
     assert "`Guide > Limits` (section)" in context.text
     assert fences(context.text) == []
 
 
 def test_a_signature_is_shown_with_its_documentation():
-    context = packed([piece()], budget=130, query="how", rarity={})
+    context = packed([piece()], budget=130, query="how", term_idf={})
     assert detail_of(context) == "signature"
     assert fences(context.text) == ["def load_settings(path):\n    Read the settings of a repository from its file.\n"]
 

@@ -198,9 +198,9 @@ def test_a_notebook_is_searched_by_what_is_read_of_it(tmp_path):
 
 def test_a_file_in_another_encoding_is_searched(tmp_path, snapshot):
     class Latin:
-        chunks = snapshot.read_chunks
+        read_chunks = snapshot.read_chunks
 
-        def files(self):
+        def read_files(self):
             record = next(record for record in snapshot.read_files() if record.path == "shop/a_use.py")
             return [replace(record, encoding="utf-16")]
 
