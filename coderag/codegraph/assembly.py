@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.columns import whole
 from coderag.codegraph.linking.linker import Link, LinkedFile
-from coderag.codegraph.linking.meanings import TYPES
-from coderag.codegraph.linking.overloads import n_type_parameters
+from coderag.codegraph.linking.meanings import TYPE_KINDS
+from coderag.codegraph.linking.overloads import count_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.walks import centrality
 from coderag.schema.facts import Definition
@@ -132,7 +132,7 @@ class Assembly:
     @cached_property
     def _new_of(self) -> IntArray:
         """For each old file its new number; -1 if it is gone."""
-        file_of = self._program.file_of
+        file_of = self._program.file_by_path
         return np.fromiter((file_of.get(path, -1) for path in self._old_paths), np.int64, len(self._old_paths))
 
     # Edges
@@ -271,7 +271,7 @@ class Assembly:
 
     def _read_columns(self, files: range) -> dict[str, list[Any]]:
         """Return the same of the nodes of files that were linked, all at once: an Arrow array costs more than a file."""
-        role = self._program.role
+        role = self._program.get_role
         columns: dict[str, list[Any]] = {name: [] for name in _OWN_COLUMNS}
         for file in files:
             row, definitions = self._program.rows[file], self._program.peek(file).definitions
@@ -294,7 +294,7 @@ class Assembly:
 
         files = np.flatnonzero(self._old_of < 0)
         rows = [self._program.rows[file] for file in files.tolist()]
-        consulted = [self._linked[file].consulted for file in files.tolist()]
+        consulted = [self._linked[file].dependencies for file in files.tolist()]
         columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in FactsRow._fields}
         columns["consulted"] = [sorted(one.files) for one in consulted]
         columns["names"] = [sorted(one.keys) for one in consulted]
@@ -345,7 +345,7 @@ def ranked(tables: GraphTables, last: GraphTables | None = None) -> GraphTables:
 
 
 def _n_type_parameters(definition: Definition) -> int:
-    return n_type_parameters(definition) if definition.kind in TYPES else 0
+    return count_type_parameters(definition) if definition.kind in TYPE_KINDS else 0
 
 
 def _central_edges(tables: GraphTables) -> tuple[IntArray, IntArray, NDArray[np.float32]]:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
-from coderag.codegraph.linking.rules.table import FULLY_LINKED
-from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, line_order
+from coderag.codegraph.linking.rules.table import FULLY_LINKED_LANGUAGES
+from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, rank_lines
 
 _WORD: Final = re.compile(r"\w+")
 _UNWRITTEN: Final = frozenset(
@@ -45,7 +45,7 @@ def interface_change(before: FileFacts, after: FileFacts) -> InterfaceChange | N
     if _whole(before) != _whole(after):
         return None
     imports_differ = _unnamed_imports(before) != _unnamed_imports(after)
-    if imports_differ and before.language not in FULLY_LINKED:
+    if imports_differ and before.language not in FULLY_LINKED_LANGUAGES:
         return None  # an import of a file may bring any name
     sayings = _Sayings(before), _Sayings(after)
     old, new = (one.said for one in sayings)
@@ -73,7 +73,7 @@ def _whole(facts: FileFacts) -> tuple[object, ...]:
     stars = [(one.module, one.exported, scopes[one.scope]) for one in facts.imports if one.name == "*"]
     namespaces = [one.qualified_name for one in facts.definitions if one.kind == "namespace"]
     # Which of several of a name is meant is told by what stands around them.
-    order = line_order(facts) if facts.language in _WITH_BLOCKS else []
+    order = rank_lines(facts) if facts.language in _WITH_BLOCKS else []
     names = [one.name for one in facts.definitions] if order else []
     return facts.language, facts.package, facts.settings, exported, stars, namespaces, names, order
 
@@ -100,7 +100,7 @@ def _identities(definitions: Sequence[Definition]) -> list[str]:
 
 
 def _unnamed_imports(facts: FileFacts) -> list[str]:
-    is_simple = facts.language not in FULLY_LINKED
+    is_simple = facts.language not in FULLY_LINKED_LANGUAGES
     return [one.module for one in facts.imports if is_simple or not (one.name or one.alias)]
 
 

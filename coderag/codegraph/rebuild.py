@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from coderag.codegraph.assembly import Assembly, ranked
 from coderag.codegraph.linking.parallel import link_files
-from coderag.codegraph.linking.program import FactsRow, Program, declared_names, extended_names, namespace_names
+from coderag.codegraph.linking.program import (
+    FactsRow,
+    Program,
+    collect_base_names,
+    collect_declared_names,
+    collect_namespace_names,
+)
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
 from coderag.codegraph.staleness import Stale, stale_files
 from coderag.schema.chunks import FileRecord
@@ -54,7 +60,7 @@ def build_graph(
 def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:
     configures = bool(interface.settings)
     described = (record.path, record.language, record.role, record.lines, interface.package, configures)
-    names = (declared_names(interface), extended_names(interface), namespace_names(interface))
+    names = (collect_declared_names(interface), collect_base_names(interface), collect_namespace_names(interface))
     return FactsRow(*described, *names, *packed)
 
 

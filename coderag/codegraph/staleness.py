@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.codegraph.interface_change import InterfaceChange, interface_change
-from coderag.codegraph.linking.overloads import bare
+from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import FactsRow, Program
 from coderag.schema.facts import Base, Definition
 from coderag.stores.facts_codec import PackedFacts, unpack_interface
@@ -58,7 +58,7 @@ def stale_files(
     paths = (old_rows[number].path for number in np.flatnonzero(dependent).tolist())
     shown_anew = (row.path for row in chain(difference.added, (row for _, row in difference.changed.values())))
     again = {*paths, *facts, *shown_anew}
-    files = sorted(program.file_of[path] for path in again if path in program.file_of)
+    files = sorted(program.file_by_path[path] for path in again if path in program.file_by_path)
     return Stale(files, {number: change.moved for number, change in changes.items()})
 
 
@@ -90,7 +90,7 @@ def _difference(old_rows: Sequence[FactsRow], program: Program) -> _Difference:
     old_of = {row.path: number for number, row in enumerate(old_rows)}
     return _Difference(
         [row for row in program.rows if row.path not in old_of],
-        {number: old_rows[number] for path, number in old_of.items() if path not in program.file_of},
+        {number: old_rows[number] for path, number in old_of.items() if path not in program.file_by_path},
         {
             number: (old_rows[number], row)
             for row in program.rows
@@ -171,7 +171,7 @@ def _declaration_keys(language: str, definitions: Sequence[Definition], bases: S
 
 def _folder_keys(path: str, names: Iterable[str]) -> Iterator[str]:
     folder = path.rpartition("/")[0]
-    return (f"in:{folder}:{bare(name)}" for name in names)
+    return (f"in:{folder}:{strip_arity(name)}" for name in names)
 
 
 def _unknown_keys(added: Iterable[FactsRow], changed: Iterable[tuple[FactsRow, FactsRow]]) -> Iterator[str]:
@@ -238,7 +238,7 @@ class _Asked:
         found = np.zeros(len(self._rows), bool)
         askers = np.unique(self._asking[self._asked == file])
         is_asker = np.isin(self._asking, askers)
-        words = [bare(name).encode() for name in names]
+        words = [strip_arity(name).encode() for name in names]
         others = np.unique(self._asked[is_asker])
         has_name = np.zeros_like(found)
         has_name[[other for other in others.tolist() if other != file and self._shows(other, words)]] = True

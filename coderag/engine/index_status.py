@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from coderag.codegraph.linking.rules.table import FULLY_LINKED
+from coderag.codegraph.linking.rules.table import FULLY_LINKED_LANGUAGES
 from coderag.config.settings import Settings
 from coderag.errors import StoreError
 from coderag.ingestion.cache_directory import cache_directory
@@ -58,7 +58,7 @@ def read_index_status(root: Path, settings: Settings, snapshot: Snapshot) -> Ind
         removed=removed,
         configured=configured_embedding(settings.embedding, pointer.embedding),
         edges=pointer.edges,
-        linked=sorted(FULLY_LINKED.intersection(record.language for record in indexed)),
+        linked=sorted(FULLY_LINKED_LANGUAGES.intersection(record.language for record in indexed)),
         restricted=settings.restricted,
         **_read_summary_fields(root, snapshot),
     )

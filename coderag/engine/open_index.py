@@ -183,7 +183,9 @@ class OpenIndex:
         new_paths = [path for path in safe_paths if path not in indexed and (self._root / path).is_file()]
         for path in safe_paths:
             if self.live.is_gone(_opened_snapshot(context), path):
-                raise InvalidQueryError(f"{path} no longer exists", hint="It was deleted or moved after it was indexed.")
+                raise InvalidQueryError(
+                    f"{path} no longer exists", hint="It was deleted or moved after it was indexed."
+                )
         if not new_paths and not self.live.stale(_opened_snapshot(context), indexed_paths):
             return context
         return self.open_context(context.settings, wanted=safe_paths)

@@ -1,4 +1,4 @@
-"""The repository's own vocabulary: terms that stand in the same chunks far more often than chance would have it."""
+"""Vocabulary of the repository: terms that co-occur far more often than by chance."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -6,20 +6,20 @@ import scipy.sparse as sp
 from coderag.stores.corpus import Corpus
 
 _MIN_COOCCURRENCES = 3  # chunks; twice may be chance
-_MAX_TERM_CHUNKS = 400  # a term in more of them has no company of its own
+_MAX_TERM_CHUNKS = 400  # a more frequent term co-occurs with everything
 _EPSILON = 1e-9  # for terms that stand in every chunk
-_MIN_NPMI = 0.5  # normalised pointwise mutual information from which two terms belong together; 1 is "always together"
+_MIN_NPMI = 0.5  # normalised PMI; 1 is "always together"
 
 
 def cooccurring_terms(corpus: Corpus, term: str, limit: int = 3) -> list[str]:
-    """Return the terms that go together with a term in this repository, the closest first.
+    """Return the terms with the highest normalised PMI.
 
     Source: normalised pointwise mutual information (Bouma, 2009), over chunks.
 
     Args:
         corpus: The open index.
-        term: A term of the index; another one has no companions.
-        limit: Number of terms, at most.
+        term: Term of the index; for another one the result is empty.
+        limit: Maximum number of terms.
     """
     term_id = corpus.term_ids.get(term)
     if term_id is None:

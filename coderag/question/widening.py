@@ -1,4 +1,4 @@
-"""Widen a question that found too little: near spellings, short and long forms, words of the trade and of the repository."""
+"""Widening of a question with a weak verdict: near spellings, short and long forms, synonyms, repository vocabulary."""
 
 from coderag.question.abbreviations import other_forms
 from coderag.question.entities import names_in
@@ -12,7 +12,7 @@ _MAX_SPELLINGS = 2
 
 
 def find_widening_terms(corpus: Corpus, analysis: Analysis) -> list[str]:
-    """Return further terms to search for; empty if there is nothing to add, as to a report, which has words enough."""
+    """Find further terms to search for; none for a report, which has enough words."""
     if analysis["report"]:
         return []
     added = [

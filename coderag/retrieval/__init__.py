@@ -1,1 +1,1 @@
-"""The retrieval algorithms: pure functions and resident arrays, without LangGraph or LlamaIndex."""
+"""Retrieval algorithms: pure functions over resident arrays, without LangGraph or LlamaIndex."""

@@ -1,6 +1,6 @@
-"""The retrieval channels: each gives every chunk, or every file, a score for one question.
+"""Retrieval channels: each scores every chunk or every file for one question.
 
-A channel's scores are compared only after they are divided by their maximum, so their scales need not agree.
+Scores are compared only after division by the channel's maximum, so their scales may differ.
 """
 
 from collections.abc import Sequence
@@ -25,21 +25,21 @@ CHANNEL_WEIGHTS = {
     "dense_path": 1.0,
     "docs": 0.25,
 }
-"""Share of each channel in `scores` fusion, hand-set in the study; a learned ranker lost to them under cross-validation."""
+"""Weights in `scores` fusion, set by hand; a learned ranker lost to them under cross-validation."""
 
 _SYMBOL_QUERY_DENSE_FACTOR = 0.5  # a bare identifier has little meaning to compare
 _MIN_NAME_CHARS = 2
-_SIMILAR_NAME_FACTOR = 0.5  # of the quality of a name that is written in full
-_MIN_BACKGROUND_CHUNKS = 10  # chunks that tell what is ordinary
+_SIMILAR_NAME_FACTOR = 0.5  # factor on the quality of a similar name
+_MIN_BACKGROUND_CHUNKS = 10  # chunks
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One channel's scores for one question.
+    """Scores of one channel for one question.
 
     Attributes:
-        values: float32 (n_chunks,) or (n_files,) by `level`; 0 or less is "not found".
-        weight: Share in `scores` fusion.
+        values: float32 (n_chunks,) or (n_files,) by `level`; 0 or less means not found.
+        weight: Weight in `scores` fusion.
     """
 
     name: str
@@ -51,13 +51,13 @@ class Channel:
 def score_channels(
     corpus: Corpus, analysis: Analysis, vector: FloatArray, disabled: Sequence[str] = ()
 ) -> list[Channel]:
-    """Return the scores of every channel that is not disabled.
+    """Compute the scores of every channel that is not disabled.
 
     Args:
         corpus: The open index.
-        analysis: What the question asks for.
-        vector: float32 (dimension,), the question's dense vector, normalised or zero.
-        disabled: Names of channels to leave out.
+        analysis: Analysis of the question.
+        vector: float32 (dimension,), dense vector of the question, normalised or zero.
+        disabled: Names of disabled channels.
     """
     terms = corpus.get_term_ids([*analysis["terms"], *analysis["expanded_terms"]])
     scale = _SYMBOL_QUERY_DENSE_FACTOR if analysis["symbol_query"] else 1.0
@@ -83,25 +83,25 @@ def score_channels(
 
 
 def subtract_background(cosines: FloatArray) -> FloatArray:
-    """Return by how much cosines exceed those of ordinary chunks, at least 0.
+    """Subtract the background similarity (mean plus one standard deviation, clipped at 0).
 
-    Any two pieces of code are somewhat alike, so the best chunk's cosine is hardly twice the average one. Divided by the
-    best alone, as fusion does, half of the scale would say nothing, and words that match by chance would decide.
+    Any two pieces of code are somewhat similar: the best cosine is hardly twice the mean. Without the subtraction,
+    half the scale would carry no information, and chance word matches would decide.
     """
     if len(cosines) < _MIN_BACKGROUND_CHUNKS:
         return cosines
     mean, best = cosines.mean(), cosines.max()
     background = min(
         mean + cosines.std(), (mean + best) / 2
-    )  # where half of a repository is alike, half still stands out
+    )  # if half the repository is similar, half still exceeds it
     excess: FloatArray = np.maximum(cosines - background, np.float32(0)).astype(np.float32)
     return excess
 
 
 def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
-    """Return the declarations of every name in the question, best first."""
+    """Find the declarations of every name in the question, best first."""
     names = [name for name in names_in(analysis["entities"]) if len(name) >= _MIN_NAME_CHARS]
-    allows_similar = analysis["intent"] in ABOUT_ONE_NAME  # other questions name what is not of this repository
+    allows_similar = analysis["intent"] in ABOUT_ONE_NAME  # other questions may name foreign code
     matches = [
         match
         for name in names
@@ -111,8 +111,8 @@ def find_symbols(corpus: Corpus, analysis: Analysis) -> list[SymbolMatch]:
 
 
 def _find_similar_symbols(corpus: Corpus, name: str) -> list[SymbolMatch]:
-    """Return the declarations of names that may be meant by one that nothing has: misspelt, or only begun."""
-    if len(corpus.find_chunks_with_name(name)):  # it is no misspelling
+    """Find the declarations of names similar to one that does not occur: misspelt or truncated."""
+    if len(corpus.find_chunks_with_name(name)):  # it occurs, so it is not misspelt
         return []
     return [
         replace(match, quality=match.quality * spelling.quality * _SIMILAR_NAME_FACTOR)
@@ -122,7 +122,7 @@ def _find_similar_symbols(corpus: Corpus, name: str) -> list[SymbolMatch]:
 
 
 def score_symbols(corpus: Corpus, matches: Sequence[SymbolMatch]) -> FloatArray:
-    """Return for each chunk how well it declares a name of the question, 0 to 1."""
+    """Score how well each chunk declares a name of the question, 0 to 1."""
     scores = np.zeros(corpus.n_chunks, np.float32)
     for match in matches:
         scores[match.row] = max(scores[match.row], match.quality)

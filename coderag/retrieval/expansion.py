@@ -1,4 +1,4 @@
-"""Follow relations from the results to what belongs to them: breadth-first, the most relevant first."""
+"""Breadth-first expansion of results along relations, the most relevant code first."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -10,18 +10,18 @@ RELATION_WEIGHTS: dict[Relation, float] = {
     "callee": 1.0, "contained_by": 0.9, "caller": 0.9, "base": 0.9, "interface_of": 0.9, "contains": 0.8, "derived": 0.8,
     "test_for": 0.7, "sibling": 0.6, "imports": 0.6, "imported_by": 0.5,
 }  # fmt: skip
-"""How much code in a relation helps to understand a result, 0 to 1; hand-set."""
+"""Usefulness of related code for understanding a result, 0 to 1; set by hand."""
 
 _DEPTH_DECAY = 0.5
 _MIN_RELEVANCE = 0.3  # a callee helps even if it shares no word with the question
 
 
 NeighbourTuple = tuple[int, Relation, float, int]
-"""A chunk next to another: (row, relation, confidence 0 to 1, line where the relation shows or 0)."""
+"""Neighbour of a chunk: (row, relation, confidence 0 to 1, line of the evidence or 0)."""
 
 
 class Seed(NamedTuple):
-    """A result to start from; ``label`` is what it is called in "caller of …"."""
+    """Result to start from; ``label`` is its name in "caller of …"."""
 
     row: int
     label: str
@@ -46,16 +46,16 @@ def expand_seeds(
     depth: int,
     limit: int,
 ) -> list[RelatedChunk]:
-    """Return chunks related to the seeds, best first; seeds themselves are left out.
+    """Expand seeds to related chunks, best first, without the seeds.
 
     Args:
-        seeds: The results.
-        iter_neighbours: The chunks next to a chunk.
-        compute_relevance: How well a chunk fits the question, 0 to 1.
-        get_label: What a chunk is called.
-        get_chunk_id: Its id.
-        depth: Number of steps, at most.
-        limit: Number of chunks, at most.
+        seeds: Results.
+        iter_neighbours: Returns the neighbours of a chunk.
+        compute_relevance: Returns the relevance of a chunk to the question, 0 to 1.
+        get_label: Returns the name of a chunk.
+        get_chunk_id: Returns the id of a chunk.
+        depth: Maximum number of steps.
+        limit: Maximum number of chunks.
     """
     best: dict[int, _ReachedChunk] = {}
     seen = {seed.row for seed in seeds}

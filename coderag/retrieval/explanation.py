@@ -1,4 +1,4 @@
-"""What explains a query: each result's rank in the channels, what the signals added, and what became of it in the context."""
+"""Explanation of a query: ranks in the channels, contributions of signals, and outcome in the context."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,22 +14,22 @@ from coderag.stores.snippets import Snippet, build_related_snippets, build_resul
 
 @dataclass(frozen=True, slots=True)
 class ExplainedSnippet:
-    """A result, or code that belongs to one, and why it is where it is.
+    """Explained result or related code.
 
     Attributes:
-        rank: Its place among the results, or among the related code; 1 is first.
-        score: What it was ordered by.
-        channels: Score in each channel that found it, 0 to 1 of that channel's best.
-        ranks: Its place in each of these channels, among all chunks, or all files where the channel scores files.
-        fused: What the channels together gave its file.
-        signals: What each ranking signal added to that; ``factor`` is what the sum was multiplied with, and ``reranker`` is a
-            model's score, by which the first results were ordered anew.
-        hop: Steps from a result: 0 for a result itself.
-        relation: How it belongs to the result `related_to`; empty for a result.
-        budget: What the context shows of it: ``full``, ``elided``, ``signature``, ``line``, ``omitted`` for want of tokens, or
-            ``not taken``.
-        tokens: What that takes, or would take if it is omitted.
-        overviews: What a language model wrote of its file and of its folder, by ``file`` and ``folder``, if it did.
+        rank: Rank among the results, or among the related code; 1 is first.
+        score: Score of the order.
+        channels: Score in each channel that found it, relative to that channel's best, 0 to 1.
+        ranks: Rank in each of these channels, among all chunks, or all files for a file channel.
+        fused: Fused channel score of its file.
+        signals: Contribution of each signal; ``factor`` multiplied the sum, and ``reranker`` is the score of a model
+            that reordered the first results.
+        hop: Steps from a result; 0 for a result.
+        relation: Relation to the result `related_to`; empty for a result.
+        budget: Level of detail in the context: ``full``, ``elided``, ``signature``, ``line``, ``omitted`` for lack of
+            tokens, or ``not taken``.
+        tokens: Tokens in the context, or those it would need if omitted.
+        overviews: Model-written summaries of its file and folder, by ``file`` and ``folder``.
     """
 
     rank: int
@@ -52,21 +52,21 @@ class ExplainedSnippet:
 
     @property
     def location(self) -> str:
-        """The place as ``path:start-end``."""
+        """Location as ``path:start-end``."""
         return f"{self.path}:{self.start_line}-{self.end_line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a question was understood, found, ranked, judged and packed.
+    """Explanation of a query: understanding, retrieval, ranking, verdict and packing.
 
     Attributes:
-        intent_confidence: How sure the intent is, 0 to 1.
-        terms: Index terms that were searched for; ``expanded_terms`` were added because the evidence was weak.
-        confidence: Probability that the repository answers the question, were half of all questions answerable.
-        features: What that was told from, by name.
-        not_indexed: Files that the question may be about and that are not in the index, as ``path: reason``.
-        trace: What each node did, in order: ``node``, ``start_ns``, ``ms`` and ``detail``.
+        intent_confidence: Confidence of the intent, 0 to 1.
+        terms: Index terms of the search; ``expanded_terms`` were added because the verdict was weak.
+        confidence: Probability that the repository answers the question, if half of all questions were answerable.
+        features: Features of the verdict, by name.
+        not_indexed: Unindexed files that the question may be about, as ``path: reason``.
+        trace: Trace of the nodes, in order: ``node``, ``start_ns``, ``ms`` and ``detail``.
     """
 
     query: str
@@ -86,12 +86,12 @@ class Explanation:
 
 
 def explain_output(corpus: Corpus, query: str, output: QueryOutput, top_k: int) -> Explanation:
-    """Return what explains the output of a query whose goal was a context.
+    """Explain the output of a query whose goal was a context.
 
     Args:
-        corpus: The index that was asked.
+        corpus: Corpus of the query.
         query: The question.
-        output: What the query graph returned.
+        output: Output of the query graph.
         top_k: Number of results to explain.
     """
     analysis, judgement = output["analysis"], output["judgement"]
@@ -162,7 +162,7 @@ def _build_explained(rank: int, snippet: Snippet, score: float, context: Assembl
 
 
 def _find_budget_outcome(snippet: Snippet, context: AssembledContext) -> tuple[str, int]:
-    """Return what the context shows of a piece, by its lines: pieces may have been joined."""
+    """Find a snippet's level of detail in the context by its lines, as snippets may have been joined."""
     items = [item for section in context.sections for item in section.items]
     best_item = max(items, key=lambda item: _count_shared_lines(snippet, item), default=None)
     if best_item and _count_shared_lines(snippet, best_item):

@@ -1,4 +1,4 @@
-"""Turn filters into a mask over chunks."""
+"""Masks over chunks from filters."""
 
 from collections.abc import Sequence, Set
 from functools import lru_cache
@@ -15,18 +15,18 @@ from coderag.stores.corpus import Corpus
 NO_FILTERS = FilterValues(languages=[], kinds=[], paths=[], roles=[])
 
 _EXCLUDE_PREFIX = "!"
-_ESCAPED_EXCLUDE_PREFIX = "\\!"  # begins the name of a file that begins with "!", as in git
+_ESCAPED_EXCLUDE_PREFIX = "\\!"  # escapes a leading "!" of a file name, as in git
 
 
 def to_filter_values(filters: Filters, changed: Sequence[str] | None = None) -> FilterValues:
-    """Return filters as plain values.
+    """Convert filters to plain values.
 
     Args:
-        filters: What was asked for.
-        changed: The paths that `Filters.changed_since` means; None if all files may be results.
+        filters: Filters of the caller.
+        changed: Paths selected by `Filters.changed_since`; None if all files may be results.
 
     Raises:
-        InvalidQueryError: A complexity below 0, or a range without anything in it.
+        InvalidQueryError: The complexity is negative, or its range is empty.
     """
     values = FilterValues(
         languages=list(filters.languages),
@@ -37,8 +37,8 @@ def to_filter_values(filters: Filters, changed: Sequence[str] | None = None) -> 
     if filters.complexity:
         bounds = [filters.complexity] if isinstance(filters.complexity, int) else list(filters.complexity)
         if bounds[0] < 0 or bounds[-1] < bounds[0]:
-            hint = "Give the least complexity, or the least and the most."
-            raise InvalidQueryError(f"complexity {_format_range(bounds)} holds for nothing", hint=hint)
+            hint = "Give the minimum complexity, or the minimum and the maximum."
+            raise InvalidQueryError(f"complexity {_format_range(bounds)} is an empty range", hint=hint)
         values["complexity"] = bounds
     if changed is not None:
         values["changed"] = list(changed)
@@ -50,10 +50,10 @@ def _format_range(bounds: Sequence[int]) -> str:
 
 
 def build_chunk_mask(corpus: Corpus, filters: FilterValues) -> NDArray[np.bool_] | None:
-    """Return bool (n_chunks,), True for chunks that may be results; None if all may.
+    """Build a bool mask (n_chunks,) of chunks that may be results; None if all may.
 
     Raises:
-        InvalidQueryError: A language, kind or role that nothing in the index has; the message lists what there is.
+        InvalidQueryError: Nothing in the index has the language, kind or role; the hint lists valid ones.
     """
     masks = _build_location_masks(corpus, filters)
     if filters["kinds"]:
@@ -70,17 +70,17 @@ def build_chunk_mask(corpus: Corpus, filters: FilterValues) -> NDArray[np.bool_]
 
 
 def build_related_mask(corpus: Corpus, filters: FilterValues) -> NDArray[np.bool_] | None:
-    """Return bool (n_chunks,), True for chunks that may be shown as related to a result; None if all may.
+    """Build a bool mask (n_chunks,) of chunks that may be shown as related code; None if all may.
 
-    Filters that say where code is (path, language, role) hold for it as well. The others choose results, whose callers
-    and types may be of another kind, simple, or unchanged.
+    Location filters (path, language, role) apply to it. The others select results only: their callers and types may
+    be of another kind, simple, or unchanged.
     """
     masks = _build_location_masks(corpus, filters)
     return np.logical_and.reduce(masks) if masks else None
 
 
 def filter_candidates(corpus: Corpus, filters: FilterValues, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that may be results."""
+    """Keep the candidates that may be results."""
     allowed = build_chunk_mask(corpus, filters) if candidates else None
     return [
         candidate for candidate in candidates if allowed is None or allowed[corpus.rows_by_id[candidate["chunk_id"]]]
@@ -101,20 +101,20 @@ def _build_location_masks(corpus: Corpus, filters: FilterValues) -> list[NDArray
 
 
 def _build_value_mask(name: str, wanted: Sequence[str], values: Sequence[Set[str]]) -> NDArray[np.bool_]:
-    """Return which chunks have one of the wanted values; refuse a value that no chunk has."""
+    """Build a mask of chunks with one of the wanted values; reject a value that no chunk has."""
     check_values_present(name, wanted, set[str]().union(*values))
     return np.fromiter((not chunk_values.isdisjoint(wanted) for chunk_values in values), bool, len(values))
 
 
 def check_values_present(name: str, wanted: Sequence[str], present: Set[str]) -> None:
-    """Refuse a value that nothing in the index has.
+    """Reject a value that nothing in the index has.
 
     Raises:
-        InvalidQueryError: There is such a value; the hint lists what there is.
+        InvalidQueryError: A value is absent; the hint lists the present ones.
     """
     if absent := sorted(set(wanted) - present):
         raise InvalidQueryError(
-            f"nothing in the index has the {name} {absent[0]!r}", hint=f"There is: {', '.join(sorted(present))}."
+            f"nothing in the index has the {name} {absent[0]!r}", hint=f"Available: {', '.join(sorted(present))}."
         )
 
 
@@ -134,8 +134,8 @@ def _build_globs(patterns: Sequence[str]) -> PathGlobs:
 
 @lru_cache(64)
 def build_path_matcher(patterns: tuple[str, ...]) -> _PathMatcher:
-    """Return a predicate over paths: a plain pattern is a file, a folder or a bare file name; others are globs.
+    """Build a predicate over paths: a plain pattern is a file, a folder or a bare file name; others are globs.
 
-    What matches a pattern behind ``!`` is left out; with nothing but such patterns all else matches.
+    Patterns after ``!`` exclude; with only such patterns, everything else matches.
     """
     return _PathMatcher(patterns)

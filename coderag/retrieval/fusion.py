@@ -1,4 +1,4 @@
-"""Combine the channels' scores into one score a chunk and one score a file."""
+"""Fusion of the channels' scores into one score per chunk and one per file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from coderag.stores.corpus import Corpus
 FloatArray = NDArray[np.float32]
 
 _CHUNK_CHANNELS = frozenset({"lexical", "dense"})
-"""Channels that have a part in the choice among the chunks of a file, with their weights."""
+"""Channels that choose among the chunks of a file, by their weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusedScores:
-    """float32 scores, 0 to 1 each: ``chunks`` (n_chunks,) and ``files`` (n_files,)."""
+    """Fused float32 scores, 0 to 1: ``chunks`` (n_chunks,) and ``files`` (n_files,)."""
 
     chunks: FloatArray
     files: FloatArray
 
 
 def normalise(values: FloatArray) -> FloatArray:
-    """Return the values divided by their maximum, negative ones as 0; all zeros where nothing was found."""
+    """Divide values by their maximum, negative ones as 0; all zeros without positive values."""
     best = float(values.max(initial=0.0))
     if best <= 0:
         return np.zeros_like(values)
@@ -32,11 +32,11 @@ def normalise(values: FloatArray) -> FloatArray:
 
 
 def fuse_scores(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
-    """Return the weighted means of the channels' scores, each channel divided by its maximum first.
+    """Fuse by weighted means of the max-normalised channel scores.
 
     Args:
         corpus: The open index.
-        channels: Masked scores, one entry a channel.
+        channels: Channels with masked scores.
 
     Source: score-based fusion with maximum normalisation (CombSUM over max-normalised scores; Fox and Shaw, 1994).
     """
@@ -55,7 +55,7 @@ def fuse_scores(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
 
 
 def fuse_ranks(corpus: Corpus, channels: Sequence[Channel], k: int = 60) -> FusedScores:
-    """Return the sums of ``1 / (k + rank)`` over the channels, divided by their maximum.
+    """Fuse by sums of ``1 / (k + rank)`` over the channels, divided by their maximum.
 
     Source: reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009); k = 60 is theirs.
     """
@@ -70,7 +70,7 @@ def fuse_ranks(corpus: Corpus, channels: Sequence[Channel], k: int = 60) -> Fuse
 
 
 def _compute_reciprocal_ranks(values: FloatArray, k: int) -> FloatArray:
-    """Return ``1 / (k + rank)`` for what was found, 0 for the rest; the best has rank 1."""
+    """Compute ``1 / (k + rank)`` for positive values, 0 for the rest; the best has rank 1."""
     order = np.argsort(-values, kind="stable")
     ranks = np.empty(len(values), np.float32)
     ranks[order] = np.arange(1, len(values) + 1, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Turn results into search hits."""
+"""Conversion of results to search hits."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -10,7 +10,7 @@ from coderag.stores.snippets import build_result_snippets
 
 
 def build_hits(corpus: Corpus, results: Sequence[Candidate]) -> list[SearchHit]:
-    """Return the hits for some results, in their order."""
+    """Build the hits of results, in their order."""
     return [
         SearchHit(
             chunk_id=snippet.chunk_id,

@@ -1,4 +1,4 @@
-"""Hybrid retrieval: run the channels, fuse them, and keep the chunks that may be results."""
+"""Hybrid retrieval: run the channels, fuse them, and select candidates."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,12 +19,12 @@ from coderag.stores.path_index import split_question
 
 FloatArray = NDArray[np.float32]
 
-_FILES_PER_RESULT = 2.5  # best files kept as candidates, for each result wanted
-_NAMED_FILES_PER_RESULT = 1.0  # files kept for their names alone; ranking knows what that is worth
-_CHUNKS_PER_RESULT = 6.0  # best chunks kept, whatever file they are in
-_MIN_RESULTS = 10  # candidates are kept for at least so many
-_CHUNKS_PER_FILE = 2  # of the best files; the best chunks of all are kept whatever their files
-_MAX_REPORT_CHUNKS = 100  # a report needs more to choose from: what is not source steps back only afterwards
+_FILES_PER_RESULT = 2.5  # best files per wanted result
+_NAMED_FILES_PER_RESULT = 1.0  # files selected by name alone, per wanted result
+_CHUNKS_PER_RESULT = 6.0  # best chunks of any file, per wanted result
+_MIN_RESULTS = 10  # results for which candidates are always selected
+_CHUNKS_PER_FILE = 2  # of the best files
+_MAX_REPORT_CHUNKS = 100  # a report needs more candidates, as factors of roles apply only afterwards
 _MAX_DEFINITIONS = 50  # a common name (``run``) may be declared hundreds of times
 
 
@@ -37,16 +37,16 @@ def retrieve_candidates(
     settings: SearchSettings,
     top_k: int = _MIN_RESULTS,
 ) -> list[Candidate]:
-    """Return the candidates for a question, best fused chunk first.
+    """Retrieve the candidates of a question, best fused chunk first.
 
     Args:
         corpus: The open index.
-        query: The question as asked.
-        analysis: What it asks for.
-        vector: float32 (dimension,), its dense vector, normalised or zero.
-        filters: What may be a result.
-        settings: How channels are fused and which are off.
-        top_k: Number of results wanted; there are several times as many candidates.
+        query: Question of the caller.
+        analysis: Analysis of the question.
+        vector: float32 (dimension,), dense vector of the question, normalised or zero.
+        filters: Filters of results.
+        settings: Fusion and disabled channels.
+        top_k: Wanted number of results; there are several times as many candidates.
     """
     if corpus.n_chunks == 0:
         return []
@@ -68,7 +68,7 @@ def run_channels(
     allowed: NDArray[np.bool_] | None,
     settings: SearchSettings,
 ) -> list[Channel]:
-    """Return the scores of every channel for a question or a report, with what may not be a result as "not found"."""
+    """Compute every channel's scores for a question or a report, with filtered chunks as not found."""
     report, disabled = analysis["report"], settings.disabled_signals
     if report:
         channels = report_channels(corpus, analysis, report, vector, disabled)
@@ -80,7 +80,7 @@ def run_channels(
 
 
 def _retrieve_report(corpus: Corpus, channels: Sequence[Channel], allowed: NDArray[np.bool_] | None) -> list[Candidate]:
-    """Return the candidates for a report: the best chunks, and the best of the best files."""
+    """Retrieve the candidates of a report: the best chunks, and the best chunks of the best files."""
     fused = fuse_report(corpus, channels)
     combined = fused.chunks + fused.files[corpus.chunk_files]
     rows = dict.fromkeys([*select_top(fused.chunks, _MAX_REPORT_CHUNKS), *select_top(combined, _MAX_REPORT_CHUNKS)])
@@ -90,7 +90,7 @@ def _retrieve_report(corpus: Corpus, channels: Sequence[Channel], allowed: NDArr
 def build_candidates(
     corpus: Corpus, rows: Sequence[int], fused: FusedScores, channels: Sequence[Channel]
 ) -> list[Candidate]:
-    """Return candidates for some chunks, best fused chunk first, with their score in every channel that found them."""
+    """Build candidates of chunks, best fused chunk first, with their score in each channel that found them."""
     order = sorted(rows, key=lambda row: (-fused.chunks[row], row))
     files = corpus.chunk_files[order]
     columns = []
@@ -117,7 +117,7 @@ def build_candidates(
 
 
 def _mask_channel(corpus: Corpus, channel: Channel, allowed: NDArray[np.bool_] | None) -> Channel:
-    """Return the channel with what is filtered out as "not found"; a file counts while one of its chunks does."""
+    """Mask filtered chunks as not found; a file counts while one of its chunks does."""
     if allowed is None:
         return channel
     mask = allowed if channel.level == "chunk" else np.logical_or.reduceat(allowed, corpus.file_starts)
@@ -127,7 +127,7 @@ def _mask_channel(corpus: Corpus, channel: Channel, allowed: NDArray[np.bool_] |
 def _select_rows(
     corpus: Corpus, fused: FusedScores, query: str, analysis: Analysis, settings: SearchSettings, top_k: int
 ) -> list[int]:
-    """Return the rows that may be results: the best chunks, those of the best and best-named files, the definitions."""
+    """Select rows: the best chunks, chunks of the best and best-named files, and definitions."""
     result_count = max(top_k, _MIN_RESULTS)
     symbols = find_symbols(corpus, analysis)[:_MAX_DEFINITIONS]
     signals = shape_of(analysis["intent"]).chunk_scores(corpus, settings, slice(None))
@@ -151,7 +151,7 @@ def _select_rows(
 
 
 def select_top(values: FloatArray, limit: int) -> list[int]:
-    """Return the positions of the largest values above 0, best first, the first of equals first."""
+    """Return the positions of the largest positive values, best first, the first of equals first."""
     exceeds_limit = len(values) > limit
     positions = np.argpartition(-values, limit - 1)[:limit] if exceeds_limit else np.arange(len(values))
     positions = np.sort(positions[values[positions] > 0])
@@ -159,7 +159,7 @@ def select_top(values: FloatArray, limit: int) -> list[int]:
 
 
 def merge_candidates(looked_up: Sequence[Candidate], retrieved: Sequence[Candidate]) -> list[Candidate]:
-    """Return all candidates; one that was looked up takes over what retrieval found out about its chunk."""
+    """Merge candidates; one of the look-up takes over the channels of its retrieved duplicate."""
     by_chunk = {candidate["chunk_id"]: candidate for candidate in retrieved}
     merged = []
     for candidate in looked_up:

@@ -1,4 +1,4 @@
-"""Names that a question has and that nothing declares, but that are written in the code: settings, keys, variables."""
+"""Scores for names of the question that occur in code without a declaration: settings, keys, variables."""
 
 from collections.abc import Sequence
 
@@ -14,15 +14,15 @@ from coderag.stores.symbol_table import EXACT_OTHER_SCOPE_QUALITY, SymbolMatch, 
 FloatArray = NDArray[np.float32]
 
 _OTHER_SCOPE_SHARE = (
-    0.5  # of a name with dots whose last part is declared, but not in what comes before it: a key of a setting
+    0.5  # weight of a dotted name declared only in another scope, such as a settings key
 )
-_MAX_TELLING_CHUNKS = 10  # chunks that have a name, up to which each of them says much of it
+_MAX_TELLING_CHUNKS = 10  # chunks; beyond that each mention counts less
 
 
 def literal_name_scores(corpus: Corpus, analysis: Analysis) -> FloatArray:
-    """Return for each chunk whether it has a name of the question: float32 (n_chunks,), 0 to 1.
+    """Score the chunks that mention an undeclared name of the question: float32 (n_chunks,), 0 to 1.
 
-    That counts where no declaration answers for the name, and the more chunks have it, the less each of them says.
+    Declared names do not count, and a chunk counts less the more chunks mention the name.
     """
     scores = np.zeros(corpus.n_chunks, np.float32)
     for name in names_in(analysis["entities"]):
@@ -33,7 +33,7 @@ def literal_name_scores(corpus: Corpus, analysis: Analysis) -> FloatArray:
 
 
 def _compute_share(name: str, declared: Sequence[SymbolMatch], intent: Intent) -> float:
-    """Return how much it says that a chunk has a name, by what declares it, 0 to 1."""
+    """Compute the weight of a mention, 0 to 1, from the declarations of its name."""
     if not declared:
         return 1.0
     if intent == "find_usage" and all(match.kind in VALUES for match in declared):

@@ -1,7 +1,8 @@
-"""Globs over paths, matched in time that grows with the pattern and with the path, whatever the pattern is.
+"""Path globs, matched in time linear in the pattern and the path.
 
-Most are regular expressions. One of several stars tries every way to share a path among them: 255 ms for one path and
-``*a*a*a*b``. For such a pattern a set of places in the path, the bits of a number, goes through it once, all at the same time.
+Most patterns become regular expressions. With several stars these backtrack: 255 ms for one path and ``*a*a*a*b``.
+Such patterns run as a bit-parallel automaton instead: a set of positions, the bits of a number, passes over the path
+once.
 """
 
 import re
@@ -13,10 +14,10 @@ _FOLDERS_TOKEN, _ANYTHING_TOKEN, _NAME_TOKEN, _CHARACTER_TOKEN = "**/", "**", "*
 
 
 class PathGlobs:
-    """Some patterns: ``*`` and ``?`` stay within a folder, ``**`` crosses folders. Each matches what lies below as well.
+    """Set of globs: ``*`` and ``?`` stay within a folder, ``**`` crosses folders. Each also matches paths below.
 
     Args:
-        patterns: One without a folder in it holds at any depth, as in git; empty or ``.`` is the repository itself.
+        patterns: One without a folder matches at any depth, as in git; empty or ``.`` is the repository itself.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -26,7 +27,7 @@ class PathGlobs:
         self._branching_patterns = [tokens for tokens in tokenized if _needs_branching(tokens)]
 
     def matches(self, path: str) -> bool:
-        """Return whether one of them matches a path, relative to the root, with ``/`` between folders."""
+        """Return whether any glob matches a path, relative to the root, with ``/`` between folders."""
         if self._expression.fullmatch(path) is not None:
             return True
         if not self._branching_patterns:
@@ -44,7 +45,7 @@ def _tokenize(pattern: str) -> tuple[str, ...]:
 
 
 def _needs_branching(tokens: Sequence[str]) -> bool:
-    """Return whether a regular expression would have several stars to share the same part of a path among."""
+    """Return whether a regular expression for the pattern could backtrack over several stars."""
     stars = 0
     for token in tokens[:-1] if tokens[-1] == _ANYTHING_TOKEN else tokens:
         if token == _ANYTHING_TOKEN:
@@ -61,7 +62,7 @@ def _to_regex(tokens: Sequence[str]) -> str:
 
 
 class _BitParallelMatcher:
-    """A path, and places in it: bit n of a number stands for the place before character n."""
+    """Bit-parallel matcher of one path: bit n of a number is the position before character n."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -72,14 +73,14 @@ class _BitParallelMatcher:
 
     def matches(self, tokens: Sequence[str]) -> bool:
         """Return whether the tokens of a pattern match the path, or a folder in it."""
-        positions = 1  # after the part of the path that the tokens so far match
+        positions = 1  # positions after the matched tokens
         for token in tokens:
             positions = self._advance(token, positions)
         descendants = _spread_positions((positions & self._slashes) << 1, self._in_line)
         return bool((positions | descendants) & self._end)
 
     def _advance(self, token: str, positions: int) -> int:
-        """Return the places after what a token matches that begins at one of some places."""
+        """Advance positions over one token."""
         if token == _NAME_TOKEN:
             return _spread_positions(positions, self._in_name)
         if token == _FOLDERS_TOKEN:
@@ -91,7 +92,7 @@ class _BitParallelMatcher:
         return (positions & self._find_positions(token)) << len(token) if positions else 0
 
     def _find_positions(self, text: str) -> int:
-        """Return the places before each occurrence of a text, of those that overlap, too."""
+        """Return the positions before each occurrence of a text, including overlapping ones."""
         positions, position = 0, self._path.find(text)
         while position >= 0:
             positions |= 1 << position
@@ -100,8 +101,8 @@ class _BitParallelMatcher:
 
 
 def _spread_positions(positions: int, passable: int) -> int:
-    """Return the places that can be reached from some places through characters of a kind.
+    """Return the positions reachable through passable characters.
 
-    In a sum, the carry of the lowest place of each run of ones goes through the run, to the place behind it.
+    In the sum, the carry of the lowest position in each run of ones crosses the run.
     """
     return positions | ((passable + (positions & passable)) ^ passable)

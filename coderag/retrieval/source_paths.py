@@ -1,4 +1,4 @@
-"""Which files an answer of the query graph stands on: those whose lines it shows or names."""
+"""Paths of the files that an output of the query graph is based on."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,15 +7,15 @@ from typing import Any, Final
 from coderag.stores.corpus import Corpus
 
 _PATH_WITH_LINE: Final = re.compile(r"[`(\s\"']([^`()\s\"':]+):\d")
-"""``path:12`` in a text. A path with a blank is not found so; what shows its lines names it otherwise, too."""
+"""``path:12`` in a text. It misses paths with blanks, but those are also listed elsewhere in an output."""
 
 
 def source_paths(corpus: Corpus, output: Mapping[str, Any]) -> set[str]:
-    """Return the paths of the files whose lines an output shows or names; others may be among them that only look like one.
+    """Return the paths of files whose lines an output shows or names; some may only look like paths.
 
     Args:
-        corpus: The open index that it was made from.
-        output: Of the query graph, as far as it has come.
+        corpus: Corpus of the output.
+        output: Output of the query graph, possibly partial.
     """
     chunks = [*output.get("results", ()), *output.get("related", ())]
     paths = {corpus.get_value("path", corpus.rows_by_id[chunk["chunk_id"]]) for chunk in chunks}
@@ -29,7 +29,7 @@ def source_paths(corpus: Corpus, output: Mapping[str, Any]) -> set[str]:
 
 
 def _iter_context_paths(context: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files of the code that a context shows, names in its map, or says that it left out."""
+    """Yield the files of a context: shown, named in its map, or omitted."""
     yield from (omission["path"] for omission in context["omitted"])
     for section in context["sections"]:
         for item in section["items"]:

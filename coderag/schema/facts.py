@@ -19,10 +19,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 MODULE_SCOPE: Final = -1
 
-CONSTRUCTOR: Final = "<init>"
+CONSTRUCTOR_NAME: Final = "<init>"
 """The name of any constructor in a chain."""
 
-TEST: Final = "#test"
+TEST_MODIFIER: Final = "#test"
 """The modifier of what only tests have, with all that is declared in it: ``#[cfg(test)] mod tests`` in Rust."""
 
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
@@ -105,8 +105,8 @@ class Binding(NamedTuple):
     type: str
     value: str
     line: int
-    first: int = 0
-    last: int = 0
+    first_line: int = 0
+    last_line: int = 0
 
 
 class Reference(NamedTuple):
@@ -154,15 +154,15 @@ class FileFacts:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def line_order(facts: FileFacts) -> list[int]:
+def rank_lines(facts: FileFacts) -> list[int]:
     """Return the ranks of the lines of all that others may see of a file, if it declares a name twice; else nothing.
 
     Which of several is meant is told by what stands above what, and not by the lines themselves.
     """
-    names = [one.name for one in facts.definitions]
+    names = [fact.name for fact in facts.definitions]
     if len(set(names)) == len(names):
         return []
-    lines = [one.start_line for one in facts.definitions]
-    lines += (one.line for kind in (facts.imports, facts.bases, facts.bindings) for one in kind)
-    rank_of = {line: rank for rank, line in enumerate(sorted(set(lines)))}
-    return [rank_of[line] for line in lines]
+    lines = [fact.start_line for fact in facts.definitions]
+    lines += (fact.line for kind in (facts.imports, facts.bases, facts.bindings) for fact in kind)
+    rank_by_line = {line: rank for rank, line in enumerate(sorted(set(lines)))}
+    return [rank_by_line[line] for line in lines]

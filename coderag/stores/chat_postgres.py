@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
     from psycopg import AsyncConnection
 
-_LOCK_QUERY: Final = (
-    "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS held"  # released when the connection ends
-)
+_LOCK_QUERY: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS held"  # released when the connection ends
 _UNLOCK_QUERY: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 _SETUP_LOCK_KEY: Final = "coderag: making tables"
 _SETUP_POLL_INTERVAL_S: Final = 0.05

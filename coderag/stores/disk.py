@@ -26,9 +26,7 @@ _FULL_TEXTS = (
 )  # fmt: skip
 _DENIED_TEXTS = ("permission denied", "(os error 13)", "read-only file system", "(os error 30)", "access is denied")
 
-_PANIC_CLASS_NAME = (
-    "PanicException"  # raised by a Rust panic; not an `Exception`, and not importable
-)
+_PANIC_CLASS_NAME = "PanicException"  # raised by a Rust panic; not an `Exception`, and not importable
 
 _EMPTY_FILE_TEXT = "generic memory error"  # Lance's message for an empty file, not for exhausted memory
 

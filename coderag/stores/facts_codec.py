@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from coderag.schema.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference, line_order
+from coderag.schema.facts import Base, Binding, Definition, FileFacts, Import, Mention, Reference, rank_lines
 
 Fact = TypeVar("Fact", Definition, Import, Base, Binding, Reference, Mention)
 
@@ -63,7 +63,7 @@ def pack_facts(facts: FileFacts) -> PackedFacts:
     columns = list(map(_to_columns, kinds))
     columns_without_lines = list(map(_strip_lines, (Definition, Import, Base, Binding), columns))
     interface = [facts.language, facts.package, *columns, facts.settings]
-    interface_without_lines = [facts.language, facts.package, *columns_without_lines, facts.settings, line_order(facts)]
+    interface_without_lines = [facts.language, facts.package, *columns_without_lines, facts.settings, rank_lines(facts)]
     scopes, uses, chains, lines = _to_columns(facts.references) or [()] * 4
     positions = {chain: position for position, chain in enumerate(dict.fromkeys(chains))}
     references = (scopes, uses, lines, [positions[chain] for chain in chains])

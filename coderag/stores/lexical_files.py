@@ -189,7 +189,9 @@ def _is_valid_counts(data: NDArray[Any], columns: NDArray[Any], ends: NDArray[An
         return False
     if ends[:, 0].any() or (ends[:, 1:] < ends[:, :-1]).any() or sum(ends[:, -1].tolist()) != len(data):
         return False
-    return len(columns) == 0 or int(columns.view(np.uint32).max()) < n_terms  # as unsigned, a negative column is out of range
+    return (
+        len(columns) == 0 or int(columns.view(np.uint32).max()) < n_terms
+    )  # as unsigned, a negative column is out of range
 
 
 def _is_valid_ids(ids: RowIds, n_rows: int) -> bool:

@@ -228,7 +228,10 @@ class OverlaySnapshot:
         from coderag.stores.corpus import compute_dot_products  # noqa: PLC0415  # scipy takes 0.3 s
 
         if where is not None:
-            raise StoreError("Filters apply only to the stored index, not to edited files", hint="Omit the filter, or run `coderag index`.")
+            raise StoreError(
+                "Filters apply only to the stored index, not to edited files",
+                hint="Omit the filter, or run `coderag index`.",
+            )
         query = np.asarray(vector, np.float32)
         if k <= 0 or not query.any():
             return []

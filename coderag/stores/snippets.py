@@ -104,9 +104,7 @@ def find_snippets_at_lines(corpus: Corpus, path: str, start_line: int, end_line:
         InvalidQueryError: The file is not in the index, or has no such lines.
     """
     if path not in corpus.paths:
-        raise InvalidQueryError(
-            f"{path} is not in the index", hint="`coderag status` lists indexed and skipped files."
-        )
+        raise InvalidQueryError(f"{path} is not in the index", hint="`coderag status` lists indexed and skipped files.")
     rows = corpus.get_chunk_rows(corpus.paths.index(path))
     overlapping = [row for row in rows if corpus.start_lines[row] <= end_line and start_line <= corpus.end_lines[row]]
     if not overlapping:

@@ -15,9 +15,7 @@ MIN_SIMILARITY = 0.8
 
 _MAX_COMPARED_WORDS = 60  # words compared by letters, those with the most shared pairs first
 _MIN_SHARED_PAIRS = 0.2  # of letter pairs: four changes in a word of ten letters leave 0.27
-_MIN_ABBREVIATION_CHARS = (
-    4  # shorter ones would match most names
-)
+_MIN_ABBREVIATION_CHARS = 4  # shorter ones would match most names
 _MAX_EXPANSION_FACTOR = 4  # length of a word relative to its short form
 _COMPLETION_QUALITY, _ABBREVIATION_QUALITY = 0.75, 0.6  # scaled down by the share of missing letters
 _PAIR_COUNT = 1 << 16

@@ -226,9 +226,7 @@ class SummaryCache:
 
 @contextmanager
 def _map_sqlite_errors(action: str) -> Iterator[None]:
-    hint = (
-        "Another process may be using it. If it is damaged, move it away; its summaries are then lost."
-    )
+    hint = "Another process may be using it. If it is damaged, move it away; its summaries are then lost."
     try:
         with map_storage_errors(action):
             yield

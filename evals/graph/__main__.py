@@ -6,39 +6,43 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .compare import sample
+from .compare import sample_edges
 from .exported import ExportedGraph
-from .languages import RECORDERS, Options, covered_files, judges, record
-from .report import as_text, measure
+from .languages import RECORDERS, MeasurementOptions, find_covered_files, find_judge_sites, record_truth
+from .report import format_text, measure_graph
 from .truth import EvaluationError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0, or 1 with one line on standard error."""
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     try:
         figures = _run(options)
     except EvaluationError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(json.dumps(figures, indent=1) if options.json else as_text(figures))
+    print(json.dumps(figures, indent=1) if options.json else format_text(figures))
     return 0
 
 
 def _run(options: argparse.Namespace) -> dict[str, object]:
     if not options.repository.is_dir():
         raise EvaluationError(f"{options.repository}: no folder")
-    given = Options(options.repository, options.python, options.run, options.tools, options.keep, options.timeout)
+    measurement = MeasurementOptions(
+        options.repository, options.python, options.run, options.tools, options.keep, options.timeout
+    )
     graph = None if options.graph is None else ExportedGraph(options.graph)
-    truth = record(options.language, given)
+    truth = record_truth(options.language, measurement)
     if graph is None:
-        return {"truth": truth.summary()}
-    covered = covered_files(options.language, graph, truth)
-    edges = sample((edge for edge in graph.edges if edge.path in covered), options.sample, options.seed)
-    return measure(graph, truth, edges, judges(options.language, given, truth, edges), options.examples)
+        return {"truth": truth.summarize()}
+    covered_paths = find_covered_files(options.language, graph, truth)
+    edges = sample_edges((edge for edge in graph.edges if edge.path in covered_paths), options.sample, options.seed)
+    return measure_graph(
+        graph, truth, edges, find_judge_sites(options.language, measurement, truth, edges), options.examples
+    )
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evals.graph", description=__doc__)
     add = parser.add_argument
     add("language", choices=sorted(RECORDERS))

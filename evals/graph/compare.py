@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .exported import BASES, CALLS, Edge, ExportedGraph, Key
-from .shares import Share
-from .truth import APART, Hierarchy, Place, Site, Target
+from .exported import BASE_RELATIONS, CALL_RELATIONS, DeclarationKey, ExportedEdge, ExportedGraph
+from .shares import Proportion
+from .truth import SEPARATE_CALL_KINDS, CallSite, CallTarget, ClassBases, DeclarationSite
 
-_CALLED_OBJECTS = frozenset({"__call__"})
+_CALL_METHODS = frozenset({"__call__"})
 
-Verdict = Literal["right", "wrong", "undecided"]
+EdgeJudgment = Literal["right", "wrong", "undecided"]
 
-_TESTS = re.compile(
+_TEST_PATH = re.compile(
     r"(^|/)(tests?|testing|__tests__|spec)/|(^|/)(test_[^/]*|conftest|[^/]*_test|[^/]*\.(test|spec))\.\w+$|Test\.java$"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledCall:
     """One known call and whether the graph has it.
 
     Args:
@@ -32,41 +32,43 @@ class Recalled:
         found_overridden: Whether it has that edge, or one to a method that the target overrides.
     """
 
-    site: Site
-    target: Target
-    in_graph: bool
-    found: bool
-    found_overridden: bool
+    site: CallSite
+    target: CallTarget
+    is_in_graph: bool
+    is_found: bool
+    is_override_found: bool
 
     @property
-    def apart(self) -> bool:
+    def is_separate(self) -> bool:
         """Whether it is counted apart."""
-        return self.target.kind in APART
+        return self.target.kind in SEPARATE_CALL_KINDS
 
     @property
-    def in_tests(self) -> bool:
+    def is_in_tests(self) -> bool:
         """Whether the caller is a test, by its path."""
-        return _TESTS.search(self.site.path) is not None
+        return _TEST_PATH.search(self.site.path) is not None
 
 
-def recall_calls(graph: ExportedGraph, sites: Iterable[Site]) -> list[Recalled]:
+def find_recalled_calls(graph: ExportedGraph, sites: Iterable[CallSite]) -> list[RecalledCall]:
     """Look for each known call among the edges of the same file and line, whatever declaration encloses it."""
-    edges: dict[tuple[str, int], set[Key]] = defaultdict(set)
+    target_keys: dict[tuple[str, int], set[DeclarationKey]] = defaultdict(set)
     for edge in graph.edges:
-        if edge.relation in CALLS:
-            edges[edge.path, edge.line].add(edge.target.key)
+        if edge.relation in CALL_RELATIONS:
+            target_keys[edge.path, edge.line].add(edge.target.key)
     rows = []
     for site in sites:
-        bound = edges.get((site.path, site.line), set())
+        line_keys = target_keys.get((site.path, site.line), set())
         for target in site.targets:
-            reached = graph.keys((target.place, *target.also))
-            found = not bound.isdisjoint(reached)
-            overridden = found or not bound.isdisjoint(graph.keys(target.overridden))
-            rows.append(Recalled(site, target, bool(reached), found, overridden))
+            reached_keys = graph.find_keys((target.place, *target.also))
+            is_found = not line_keys.isdisjoint(reached_keys)
+            is_override_found = is_found or not line_keys.isdisjoint(graph.find_keys(target.overridden))
+            rows.append(RecalledCall(site, target, bool(reached_keys), is_found, is_override_found))
     return rows
 
 
-def judge(edge: Edge, sites: Mapping[tuple[str, int], Sequence[Site]], graph: ExportedGraph) -> Verdict:
+def judge_edge(
+    edge: ExportedEdge, sites: Mapping[tuple[str, int], Sequence[CallSite]], graph: ExportedGraph
+) -> EdgeJudgment:
     """Tell whether an edge is right.
 
     Right: a call on its line reaches its target, or something that overrides it. Wrong: the tools know what the calls of that
@@ -77,44 +79,57 @@ def judge(edge: Edge, sites: Mapping[tuple[str, int], Sequence[Site]], graph: Ex
         sites: All calls on that line, by file and line, once for each tool.
         graph: To which the edge belongs.
     """
-    there = sites.get((edge.path, edge.line), ())
-    places = {place for site in there for each in site.targets for place in (each.place, *each.also, *each.overridden)}
-    if edge.target.key in graph.keys(places):
+    line_sites = sites.get((edge.path, edge.line), ())
+    right_places = {
+        place
+        for site in line_sites
+        for target in site.targets
+        for place in (target.place, *target.also, *target.overridden)
+    }
+    if edge.target.key in graph.find_keys(right_places):
         return "right"
     names = {edge.target.name, edge.target.key.qualified_name.rpartition(".")[2]}
-    meant = [site for site in there if site.name in names] or there
-    held = edge.target.name not in _CALLED_OBJECTS  # the method that a variable's value has for being called
-    known = not meant or any(site.targets or site.outside or (site.held and held) for site in meant)
-    return "wrong" if known else "undecided"
+    named_sites = [site for site in line_sites if site.name in names] or line_sites
+    can_be_held = edge.target.name not in _CALL_METHODS  # the method that a variable's value has for being called
+    is_decided = not named_sites or any(
+        site.targets or site.outside or (site.held and can_be_held) for site in named_sites
+    )
+    return "wrong" if is_decided else "undecided"
 
 
-def judge_bases(graph: ExportedGraph, hierarchy: Iterable[Hierarchy]) -> tuple[Share, Share]:
+def measure_bases(graph: ExportedGraph, hierarchy: Iterable[ClassBases]) -> tuple[Proportion, Proportion]:
     """Return precision and recall of the edges from the known classes to their direct bases in the repository."""
-    known = {key: graph.keys(row.bases) for row in hierarchy if (key := graph.find(row.declaration)) is not None}
-    stated = {(edge.source.key, edge.target.key) for edge in graph.edges if edge.relation in BASES and edge.source}
-    stated = {pair for pair in stated if pair[0] in known}
-    true = {(source, base) for source, bases in known.items() for base in bases}
-    return Share(len(stated & true), len(stated)), Share(len(stated & true), len(true))
+    known_bases = {
+        key: graph.find_keys(row.bases) for row in hierarchy if (key := graph.find_key(row.declaration)) is not None
+    }
+    stated_pairs = {
+        (edge.source.key, edge.target.key) for edge in graph.edges if edge.relation in BASE_RELATIONS and edge.source
+    }
+    stated_pairs = {pair for pair in stated_pairs if pair[0] in known_bases}
+    true_pairs = {(source, base) for source, bases in known_bases.items() for base in bases}
+    return Proportion(len(stated_pairs & true_pairs), len(stated_pairs)), Proportion(
+        len(stated_pairs & true_pairs), len(true_pairs)
+    )
 
 
-def sample(edges: Iterable[Edge], size: int, seed: int) -> list[Edge]:
+def sample_edges(edges: Iterable[ExportedEdge], size: int, seed: int) -> list[ExportedEdge]:
     """Return a random sample of the calls, each edge once; `size` 0 means all.
 
     The order is that of a hash of each edge, so a sample of a changed graph shares what both graphs have.
     """
-    calls = {(edge.path, edge.line, edge.target.key): edge for edge in edges if edge.relation in CALLS}
-    drawn = sorted(calls, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
-    return [calls[key] for key in drawn[: size or None]]
+    calls = {(edge.path, edge.line, edge.target.key): edge for edge in edges if edge.relation in CALL_RELATIONS}
+    sampled_keys = sorted(calls, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
+    return [calls[key] for key in sampled_keys[: size or None]]
 
 
-def by_line(sites: Iterable[Site]) -> dict[tuple[str, int], list[Site]]:
+def group_by_line(sites: Iterable[CallSite]) -> dict[tuple[str, int], list[CallSite]]:
     """Return sites by file and line."""
-    rows: dict[tuple[str, int], list[Site]] = defaultdict(list)
+    rows: dict[tuple[str, int], list[CallSite]] = defaultdict(list)
     for site in sites:
         rows[site.path, site.line].append(site)
     return rows
 
 
-def describe(place: Place) -> str:
+def format_place(place: DeclarationSite) -> str:
     """Return a place as editors understand it."""
     return f"{place.path}:{place.line} {place.name}"

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .truth import EvaluationError, Place, read_json
+from .truth import DeclarationSite, EvaluationError, read_json
 
-FORMAT = 1
-RESOLVED = 0.5
+EXPORT_FORMAT = 1
+MIN_RESOLVED_CONFIDENCE = 0.5
 """Confidence from which the graph means an edge; below are candidates."""
 
-CALLS = frozenset({"calls", "instantiates"})
-BASES = frozenset({"inherits", "implements"})
+CALL_RELATIONS = frozenset({"calls", "instantiates"})
+BASE_RELATIONS = frozenset({"inherits", "implements"})
 
-_NO_DECLARATION = frozenset({"file", "external"})
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor"})
+_NON_DECLARATION_KINDS = frozenset({"file", "external"})
+_CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "constructor"})
 
 
-class Key(NamedTuple):
+class DeclarationKey(NamedTuple):
     """What makes two declarations the same: overloads share it, and so do a class and its constructors."""
 
     path: str
@@ -27,18 +27,18 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
+class ExportedDeclaration:
     """One declaration of the graph; lines from 1, the last one included."""
 
     name: str
     path: str
     start_line: int
     end_line: int
-    key: Key
+    key: DeclarationKey
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ExportedEdge:
     """One relation between two declarations.
 
     Args:
@@ -52,8 +52,8 @@ class Edge:
     relation: str
     path: str
     line: int
-    source: Declaration | None
-    target: Declaration
+    source: ExportedDeclaration | None
+    target: ExportedDeclaration
     resolver: str
 
 
@@ -69,51 +69,61 @@ class ExportedGraph:
 
     def __init__(self, file: Path) -> None:
         data = read_json(file)
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
+        if not isinstance(data, dict) or data.get("format") != EXPORT_FORMAT:
             raise EvaluationError(
-                f"{file}: no graph of format {FORMAT}; write one with `coderag graph export --to json`"
+                f"{file}: no graph of format {EXPORT_FORMAT}; write one with `coderag graph export --to json`"
             )
         try:
             self._nodes: dict[int, dict[str, Any]] = {node["id"]: node for node in data["nodes"]}
             self._declarations = {
-                each: self._declaration(node) for each, node in self._nodes.items() if _declares(node)
+                node_id: self._parse_declaration(node) for node_id, node in self._nodes.items() if _is_declaration(node)
             }
-            self.edges = list(self._edges(data["edges"]))
+            self.edges = list(self._parse_edges(data["edges"]))
         except (KeyError, TypeError) as error:
             raise EvaluationError(f"{file}: a node or an edge lacks or misplaces {error}") from error
-        self._named: dict[tuple[str, str], list[Declaration]] = defaultdict(list)
+        self._declarations_by_name: dict[tuple[str, str], list[ExportedDeclaration]] = defaultdict(list)
         for declaration in self._declarations.values():
-            self._named[declaration.path, declaration.name].append(declaration)
+            self._declarations_by_name[declaration.path, declaration.name].append(declaration)
 
-    def find(self, place: Place) -> Key | None:
+    def find_key(self, place: DeclarationSite) -> DeclarationKey | None:
         """Return the declaration of that name whose lines hold the place, the innermost; `None` if the graph has none."""
-        around = [
-            each for each in self._named[place.path, place.name] if each.start_line <= place.line <= each.end_line
+        enclosing = [
+            declaration
+            for declaration in self._declarations_by_name[place.path, place.name]
+            if declaration.start_line <= place.line <= declaration.end_line
         ]
-        return max(around, key=lambda each: each.start_line).key if around else None
+        return max(enclosing, key=lambda declaration: declaration.start_line).key if enclosing else None
 
-    def keys(self, places: Iterable[Place]) -> set[Key]:
+    def find_keys(self, places: Iterable[DeclarationSite]) -> set[DeclarationKey]:
         """Return the declarations at some places, as far as the graph has them."""
-        return {key for key in map(self.find, places) if key is not None}
+        return {key for key in map(self.find_key, places) if key is not None}
 
-    def _declaration(self, node: dict[str, Any]) -> Declaration:
-        return Declaration(node["name"], node["path"], node["start_line"], node["end_line"], self._key(node))
+    def _parse_declaration(self, node: dict[str, Any]) -> ExportedDeclaration:
+        return ExportedDeclaration(
+            node["name"], node["path"], node["start_line"], node["end_line"], self._build_key(node)
+        )
 
-    def _key(self, node: dict[str, Any]) -> Key:
+    def _build_key(self, node: dict[str, Any]) -> DeclarationKey:
         parent = self._nodes.get(node.get("parent", -1))
-        inside = parent is not None and _declares(parent) and parent["kind"] not in ("function", "method")
-        if inside and parent is not None and (node["name"] in _CONSTRUCTORS or node["name"] == parent["name"]):
-            return self._key(parent)
-        return Key(node["path"], node["qualified_name"])
+        is_member = parent is not None and _is_declaration(parent) and parent["kind"] not in ("function", "method")
+        if is_member and parent is not None and (node["name"] in _CONSTRUCTOR_NAMES or node["name"] == parent["name"]):
+            return self._build_key(parent)
+        return DeclarationKey(node["path"], node["qualified_name"])
 
-    def _edges(self, rows: Iterable[dict[str, Any]]) -> Iterator[Edge]:
+    def _parse_edges(self, rows: Iterable[dict[str, Any]]) -> Iterator[ExportedEdge]:
         for row in rows:
             target = self._declarations.get(row["target"])
-            if row["confidence"] >= RESOLVED and row["relation"] in CALLS | BASES and target is not None:
+            if (
+                row["confidence"] >= MIN_RESOLVED_CONFIDENCE
+                and row["relation"] in CALL_RELATIONS | BASE_RELATIONS
+                and target is not None
+            ):
                 source = self._nodes[row["source"]]
-                declared = self._declarations.get(row["source"])
-                yield Edge(row["relation"], source["path"], row["line"], declared, target, row["resolver"])
+                source_declaration = self._declarations.get(row["source"])
+                yield ExportedEdge(
+                    row["relation"], source["path"], row["line"], source_declaration, target, row["resolver"]
+                )
 
 
-def _declares(node: dict[str, Any]) -> bool:
-    return node["kind"] not in _NO_DECLARATION
+def _is_declaration(node: dict[str, Any]) -> bool:
+    return node["kind"] not in _NON_DECLARATION_KINDS

@@ -36,10 +36,10 @@ class LanguageServer:
         except OSError as error:
             raise EvaluationError(f"{command[0]}: {error.strerror}") from error
         self._command = " ".join(command)
-        self._last = 0
-        self._open: set[str] = set()
+        self._last_request_id = 0
+        self._open_uris: set[str] = set()
         uri = self._root.as_uri()
-        self._request(
+        self._send_request(
             "initialize",
             {
                 "processId": None,
@@ -58,13 +58,13 @@ class LanguageServer:
     ) -> None:
         """Ask the server to stop, and end it if it does not."""
         if kind is None:
-            self._request("shutdown", None)
+            self._send_request("shutdown", None)
             self._send({"method": "exit"})
         else:
             self._process.kill()
         self._process.communicate()
 
-    def definitions(self, path: str, line: int, column: int) -> list[tuple[Path, int, int]]:
+    def find_definitions(self, path: str, line: int, column: int) -> list[tuple[Path, int, int]]:
         """Return where the name at a position is defined: file, line from 1, column from 0 in UTF-16 units.
 
         Args:
@@ -73,30 +73,30 @@ class LanguageServer:
             column: From 0, in UTF-16 units.
         """
         uri = (self._root / path).as_uri()
-        if uri not in self._open:
+        if uri not in self._open_uris:
             text = (self._root / path).read_text(encoding="utf-8", errors="replace")
             document = {"uri": uri, "languageId": self._language, "version": 1, "text": text}
             self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
-            self._open.add(uri)
+            self._open_uris.add(uri)
         position = {"line": line - 1, "character": column}
-        found = self._request("textDocument/definition", {"textDocument": {"uri": uri}, "position": position})
-        rows = found if isinstance(found, list) else [found] if found else []
-        return [_location(row) for row in rows]
+        result = self._send_request("textDocument/definition", {"textDocument": {"uri": uri}, "position": position})
+        rows = result if isinstance(result, list) else [result] if result else []
+        return [_parse_location(row) for row in rows]
 
-    def _request(self, method: str, params: object) -> Any:  # noqa: ANN401  # each method has its own answer
+    def _send_request(self, method: str, params: object) -> Any:  # noqa: ANN401  # each method has its own answer
         """Send a request and return its result; what the server asks in between is answered."""
-        self._last += 1
-        self._send({"id": self._last, "method": method, "params": params})
+        self._last_request_id += 1
+        self._send({"id": self._last_request_id, "method": method, "params": params})
         while True:
             message = self._receive()
             if "method" in message and "id" in message:
-                self._send({"id": message["id"], "result": self._answer(message)})
-            elif message.get("id") == self._last:
+                self._send({"id": message["id"], "result": self._build_reply(message)})
+            elif message.get("id") == self._last_request_id:
                 if "error" in message:
                     raise EvaluationError(f"{self._command}: {method}: {message['error'].get('message')}")
                 return message["result"]
 
-    def _answer(self, message: dict[str, Any]) -> object:
+    def _build_reply(self, message: dict[str, Any]) -> object:
         if message["method"] != "workspace/configuration":
             return None
         return [self._settings.get(item.get("section", ""), {}) for item in message["params"]["items"]]
@@ -121,7 +121,7 @@ class LanguageServer:
         return cast(dict[str, Any], json.loads(pipe.read(length)))
 
 
-def _location(row: dict[str, Any]) -> tuple[Path, int, int]:
+def _parse_location(row: dict[str, Any]) -> tuple[Path, int, int]:
     """Return the place of a `Location` or a `LocationLink`."""
     uri = row.get("targetUri") or row["uri"]
     start = (row.get("targetSelectionRange") or row["range"])["start"]

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .exported import Edge, ExportedGraph
-from .python_observed import observe
-from .python_resolved import Resolver
-from .truth import EvaluationError, Site, Truth
+from .exported import ExportedEdge, ExportedGraph
+from .python_observed import observe_calls
+from .python_resolved import PythonDefinitionFinder
+from .truth import CallSite, EvaluationError, GroundTruth
 
-_FOLDER = Path(__file__).parent
+_SCRIPT_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class MeasurementOptions:
     """What the user said.
 
     Args:
@@ -36,7 +36,7 @@ class Options:
     timeout_s: float
 
 
-def record(language: str, options: Options) -> Truth:
+def record_truth(language: str, options: MeasurementOptions) -> GroundTruth:
     """Return the calls of a repository, recorded now or earlier.
 
     Raises:
@@ -44,21 +44,23 @@ def record(language: str, options: Options) -> Truth:
     """
     file = options.keep / "calls.json" if options.keep else None
     if file is not None and file.exists():
-        return Truth.load(file)
+        return GroundTruth.load(file)
     truth = RECORDERS[language](options)
     if file is not None:
         truth.save(file)
     return truth
 
 
-def covered_files(language: str, graph: ExportedGraph, truth: Truth) -> set[str]:
+def find_covered_files(language: str, graph: ExportedGraph, truth: GroundTruth) -> set[str]:
     """Return the files whose calls the tools know: those that the compiler listed, or all of Python."""
     if language != "python":
         return set(truth.files)
     return {edge.path for edge in graph.edges if edge.path.endswith(".py")}
 
 
-def judges(language: str, options: Options, truth: Truth, edges: Sequence[Edge]) -> Iterable[Site]:
+def find_judge_sites(
+    language: str, options: MeasurementOptions, truth: GroundTruth, edges: Sequence[ExportedEdge]
+) -> Iterable[CallSite]:
     """Return what the tools say about the lines of some edges.
 
     What was recorded says it where a compiler lists all calls; about Python, jedi and pyright are asked as well.
@@ -69,38 +71,40 @@ def judges(language: str, options: Options, truth: Truth, edges: Sequence[Edge])
     if language != "python":
         return truth.sites
     cache = options.keep / "answers.json" if options.keep else None
-    resolver = Resolver(options.repository, _python(options), _tools(options), cache)
-    return [*truth.sites, *resolver.sites((edge.path, edge.line) for edge in edges)]
+    finder = PythonDefinitionFinder(options.repository, _require_python(options), _require_tools(options), cache)
+    return [*truth.sites, *finder.find_sites((edge.path, edge.line) for edge in edges)]
 
 
-def _observe_python(options: Options) -> Truth:
-    return observe(options.repository, _python(options), shlex.split(options.run), options.timeout_s)
+def _record_python(options: MeasurementOptions) -> GroundTruth:
+    return observe_calls(options.repository, _require_python(options), shlex.split(options.run), options.timeout_s)
 
 
-def _ask_typescript(options: Options) -> Truth:
-    package = _tools(options).resolve() / "node_modules" / "typescript"
+def _record_typescript(options: MeasurementOptions) -> GroundTruth:
+    package = _require_tools(options).resolve() / "node_modules" / "typescript"
     if not package.is_dir():
         raise EvaluationError(
             f"{package}: missing; install it with `npm install --prefix {options.tools} typescript@5`"
         )
-    script = [str(_FOLDER / "typescript_calls.mjs"), str(package), str(options.repository.resolve())]
-    return _ask(["node", *script], options)
+    script = [str(_SCRIPT_FOLDER / "typescript_calls.mjs"), str(package), str(options.repository.resolve())]
+    return _run_recorder(["node", *script], options)
 
 
-def _ask(command: Sequence[str], options: Options) -> Truth:
+def _run_recorder(command: Sequence[str], options: MeasurementOptions) -> GroundTruth:
     """Run a program that writes a truth to its standard output."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout_s, check=False)
+        completed = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout_s, check=False)
     except OSError as error:
         raise EvaluationError(f"{command[0]}: {error.strerror}; install it and put it on the PATH") from error
     except subprocess.TimeoutExpired as error:
         raise EvaluationError(f"{command[0]}: not done after {options.timeout_s:g} s; raise --timeout") from error
-    if done.returncode:
-        raise EvaluationError(f"{' '.join(command[:2])}: status {done.returncode}: {done.stderr.strip()[:800]}")
-    return Truth.from_json(json.loads(done.stdout))
+    if completed.returncode:
+        raise EvaluationError(
+            f"{' '.join(command[:2])}: status {completed.returncode}: {completed.stderr.strip()[:800]}"
+        )
+    return GroundTruth.from_json(json.loads(completed.stdout))
 
 
-def _python(options: Options) -> Path:
+def _require_python(options: MeasurementOptions) -> Path:
     if options.python is None:
         raise EvaluationError(
             "--python: missing; name the interpreter of an environment that has the repository and jedi"
@@ -108,11 +112,14 @@ def _python(options: Options) -> Path:
     return options.python
 
 
-def _tools(options: Options) -> Path:
+def _require_tools(options: MeasurementOptions) -> Path:
     if options.tools is None:
         raise EvaluationError("--tools: missing; name the folder in which npm installed pyright or typescript")
     return options.tools
 
 
-RECORDERS: dict[str, Callable[[Options], Truth]] = {"python": _observe_python, "typescript": _ask_typescript}
+RECORDERS: dict[str, Callable[[MeasurementOptions], GroundTruth]] = {
+    "python": _record_python,
+    "typescript": _record_typescript,
+}
 """Of each language that can be measured."""

@@ -24,21 +24,21 @@ def _main() -> None:
         path, line, column = json.loads(row)
         if path not in scripts:
             scripts[path] = jedi.Script(path=root / path, project=project)
-        print(json.dumps(_definitions(scripts[path], line, column)))
+        print(json.dumps(_find_definitions(scripts[path], line, column)))
 
 
-def _definitions(script: Any, line: int, column: int) -> list[list[object]]:  # noqa: ANN401  # jedi is not there to name its types
-    found: list[Any] = []
-    questions: tuple[Callable[[], list[Any]], ...] = (
+def _find_definitions(script: Any, line: int, column: int) -> list[list[object]]:  # noqa: ANN401  # jedi is not there to name its types
+    definitions: list[Any] = []
+    queries: tuple[Callable[[], list[Any]], ...] = (
         lambda: script.goto(line, column, follow_imports=True),
         lambda: script.infer(line, column),
     )
-    for ask in questions:
+    for query in queries:
         try:
-            found += [name for name in ask() if name.type != "instance"]  # whose class is not what is called
+            definitions += [name for name in query() if name.type != "instance"]  # whose class is not what is called
         except Exception as error:  # noqa: BLE001  # jedi has bugs; one must not end the run
             print(f"jedi: {script.path}:{line}: {error!r}", file=sys.stderr)
-    return [[str(name.module_path or ""), name.line or 0, name.column or 0] for name in found]
+    return [[str(name.module_path or ""), name.line or 0, name.column or 0] for name in definitions]
 
 
 if __name__ == "__main__":

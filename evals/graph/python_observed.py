@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from .python_source import PythonFile
-from .truth import EvaluationError, Hierarchy, Place, Site, Target, Truth
+from .truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 
 _SCRIPT = Path(__file__).with_name("python_trace.py")
 
 
-def observe(repository: Path, python: Path, command: Sequence[str], timeout_s: float) -> Truth:
+def observe_calls(repository: Path, python: Path, command: Sequence[str], timeout_s: float) -> GroundTruth:
     """Run a program, usually the tests, and return the calls that it made.
 
     Args:
@@ -31,7 +31,7 @@ def observe(repository: Path, python: Path, command: Sequence[str], timeout_s: f
         output = Path(folder, "calls.json")
         arguments = [str(python), str(_SCRIPT), str(repository.resolve()), str(output), *command]
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 arguments, cwd=repository, timeout=timeout_s, capture_output=True, text=True, check=False
             )
         except OSError as error:
@@ -40,15 +40,15 @@ def observe(repository: Path, python: Path, command: Sequence[str], timeout_s: f
             raise EvaluationError(f"{' '.join(command)}: not done after {timeout_s:g} s; run fewer tests") from error
         if not output.exists():
             raise EvaluationError(
-                f"{' '.join(command)}: recorded nothing: {(done.stderr or done.stdout).strip()[-800:]}"
+                f"{' '.join(command)}: recorded nothing: {(completed.stderr or completed.stdout).strip()[-800:]}"
             )
         recorded = json.loads(output.read_text(encoding="utf-8"))
     if not recorded["calls"]:
-        raise EvaluationError(f"{' '.join(command)}: no calls in {repository}: {done.stdout.strip()[-800:]}")
-    return place(repository, recorded, f"Python tests (exit status {recorded['status']})")
+        raise EvaluationError(f"{' '.join(command)}: no calls in {repository}: {completed.stdout.strip()[-800:]}")
+    return build_truth(repository, recorded, f"Python tests (exit status {recorded['status']})")
 
 
-def place(repository: Path, recorded: dict[str, Any], tool: str) -> Truth:
+def build_truth(repository: Path, recorded: dict[str, Any], tool: str) -> GroundTruth:
     """Turn the positions that `python_trace.py` recorded into call sites with the declarations they reach.
 
     Args:
@@ -56,27 +56,30 @@ def place(repository: Path, recorded: dict[str, Any], tool: str) -> Truth:
         recorded: What the script wrote.
         tool: Name of the source, for the report.
     """
-    files = _Files(repository)
+    files = _SourceFiles(repository)
     notes: Counter[str] = Counter()
-    targets: dict[tuple[str, int, str], set[Target]] = defaultdict(set)
+    targets: dict[tuple[str, int, str], set[CallTarget]] = defaultdict(set)
     for record in recorded["calls"]:
         file = files[record["path"]]
-        call = file.call_at(tuple(record["position"])) if file else None
+        call = file.find_call(tuple(record["position"])) if file else None
         if file is None or call is None or (record["again"] and call.kind == "maker"):
             notes[
                 "no call of a name (f()(), the value of a decorator's call), or a file that this Python cannot parse"
             ] += 1
             continue
-        target = files.target(record, call.kind, file.aliases.get(call.name, call.name))
+        target = files.find_target(record, call.kind, file.aliases.get(call.name, call.name))
         if target is None:
             notes["callee made at run time, or declared more than once"] += 1
             continue
         targets[record["path"], call.line, call.name].add(target)
-    sites = [Site(*where, tuple(sorted(found, key=_order))) for where, found in sorted(targets.items())]
-    return Truth(tool, sites, list(files.hierarchy(recorded["classes"])), dict(notes))
+    sites = [
+        CallSite(*site_key, tuple(sorted(site_targets, key=_get_sort_key)))
+        for site_key, site_targets in sorted(targets.items())
+    ]
+    return GroundTruth(tool, sites, list(files.iter_hierarchy(recorded["classes"])), dict(notes))
 
 
-class _Files:
+class _SourceFiles:
     """The parsed files of a repository, each read when first asked for."""
 
     def __init__(self, repository: Path) -> None:
@@ -89,14 +92,18 @@ class _Files:
         except (OSError, SyntaxError, ValueError):
             return None
 
-    def place(self, found: dict[str, Any] | None) -> Place | None:
+    def find_place(self, declaration: dict[str, Any] | None) -> DeclarationSite | None:
         """Return where a recorded function or class is declared; `None` if it has no name in the text."""
-        if found is None or (file := self[found["path"]]) is None:
+        if declaration is None or (file := self[declaration["path"]]) is None:
             return None
-        line = file.declared_at(found["qualified_name"], found["line"])
-        return None if line is None else Place(found["path"], line, found["qualified_name"].rpartition(".")[2])
+        line = file.find_declaration_line(declaration["qualified_name"], declaration["line"])
+        return (
+            None
+            if line is None
+            else DeclarationSite(declaration["path"], line, declaration["qualified_name"].rpartition(".")[2])
+        )
 
-    def target(self, record: dict[str, Any], form: str, written: str) -> Target | None:
+    def find_target(self, record: dict[str, Any], call_kind: str, called_name: str) -> CallTarget | None:
         """Return what a recorded call reaches.
 
         Args:
@@ -104,28 +111,32 @@ class _Files:
             form: Kind of the call's expression.
             written: The called name, without an import's alias.
         """
-        place = self.place(record["target"])
+        place = self.find_place(record["target"])
         if place is None:
             return None
         kind = "new" if record["class"] else "call"
-        if form == "decorator":
-            kind = form
+        if call_kind == "decorator":
+            kind = call_kind
         elif record["decorated"]:
             kind = "decorated"
-        elif written != place.name:
+        elif called_name != place.name:
             kind = "value"
-        constructor = self.place(record["constructor"])
-        overridden = tuple(each for each in map(self.place, record["overridden"]) if each is not None)
-        return Target(place, kind, (constructor,) if constructor else (), overridden)
+        constructor = self.find_place(record["constructor"])
+        overridden = tuple(
+            overridden_place
+            for overridden_place in map(self.find_place, record["overridden"])
+            if overridden_place is not None
+        )
+        return CallTarget(place, kind, (constructor,) if constructor else (), overridden)
 
-    def hierarchy(self, classes: Sequence[dict[str, Any]]) -> Iterator[Hierarchy]:
+    def iter_hierarchy(self, classes: Sequence[dict[str, Any]]) -> Iterator[ClassBases]:
         """Return the recorded classes that the text declares."""
         for row in classes:
-            declaration = self.place(row["class"])
+            declaration = self.find_place(row["class"])
             if declaration is not None:
-                bases = tuple(base for base in map(self.place, row["bases"]) if base is not None)
-                yield Hierarchy(declaration, bases)
+                bases = tuple(base for base in map(self.find_place, row["bases"]) if base is not None)
+                yield ClassBases(declaration, bases)
 
 
-def _order(target: Target) -> tuple[Place, str]:
+def _get_sort_key(target: CallTarget) -> tuple[DeclarationSite, str]:
     return target.place, target.kind

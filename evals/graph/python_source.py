@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import cast
 
 _NAME = re.compile(r"\w+")
-_Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DeclarationNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallExpression:
     """One call expression.
 
     Args:
@@ -41,82 +41,86 @@ class PythonFile:
     def __init__(self, source: bytes) -> None:
         tree = ast.parse(source)
         self._lines = source.decode("utf-8", errors="replace").splitlines()
-        self._calls: dict[tuple[int | None, ...], Call] = {}
-        self._declared: dict[str, list[_Declaration]] = defaultdict(list)
+        self._calls: dict[tuple[int | None, ...], CallExpression] = {}
+        self._declarations: dict[str, list[_DeclarationNode]] = defaultdict(list)
         self.aliases: dict[str, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                self._add(node, node.func, "call")
+                self._add_call(node, node.func, "call")
             elif isinstance(node, ast.ImportFrom):
-                self.aliases |= {each.asname: each.name for each in node.names if each.asname}
+                self.aliases |= {child.asname: child.name for child in node.names if child.asname}
         for decorator in (
-            each for node in ast.walk(tree) if isinstance(node, _Declaration) for each in node.decorator_list
+            child for node in ast.walk(tree) if isinstance(node, _DeclarationNode) for child in node.decorator_list
         ):
             if isinstance(decorator, ast.Call):
-                self._add(decorator, decorator.func, "maker")
+                self._add_call(decorator, decorator.func, "maker")
             else:
-                self._add(decorator, decorator, "decorator")
-        for name, declaration in _qualified(tree, ""):
-            self._declared[name].append(declaration)
+                self._add_call(decorator, decorator, "decorator")
+        for name, declaration in _iter_declarations(tree, ""):
+            self._declarations[name].append(declaration)
 
-    def call_at(self, position: tuple[int | None, ...]) -> Call | None:
+    def find_call(self, position: tuple[int | None, ...]) -> CallExpression | None:
         """Return the call of a name at a position (first line, last line, first column, last column, in bytes)."""
         return self._calls.get(position)
 
-    def declares(self, line: int, name: str) -> bool:
+    def has_declaration(self, line: int, name: str) -> bool:
         """Whether a `def` or `class` of that name stands on a line."""
-        return any(each.lineno == line and each.name == name for rows in self._declared.values() for each in rows)
+        return any(node.lineno == line and node.name == name for nodes in self._declarations.values() for node in nodes)
 
-    def name_at(self, line: int, column: int) -> str:
+    def get_identifier(self, line: int, column: int) -> str:
         """Return the identifier that begins at a position, empty if there is none; column from 0, in characters."""
         text = self._lines[line - 1][column:] if 0 < line <= len(self._lines) else ""
-        found = _NAME.match(text)
-        return found.group() if found else ""
+        match = _NAME.match(text)
+        return match.group() if match else ""
 
-    def calls_on(self, line: int) -> list[Call]:
+    def find_calls(self, line: int) -> list[CallExpression]:
         """Return the calls of names on a line."""
         return sorted({call for call in self._calls.values() if call.line == line}, key=lambda call: call.column)
 
-    def declared_at(self, qualified_name: str, first_line: int | None) -> int | None:
+    def find_declaration_line(self, qualified_name: str, first_line: int | None) -> int | None:
         """Return the line of a `def` or `class`; `None` if the file does not tell which one is meant.
 
         Args:
             qualified_name: As Python has it, with `<locals>`.
             first_line: Of the declaration with its decorators; `None` if unknown, which only an unambiguous name survives.
         """
-        found = self._declared.get(qualified_name, [])
+        nodes = self._declarations.get(qualified_name, [])
         if first_line is not None:
-            found = [
-                each for each in found if first_line in (each.lineno, *(row.lineno for row in each.decorator_list))
+            nodes = [
+                node
+                for node in nodes
+                if first_line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list))
             ]
-        return found[0].lineno if len(found) == 1 else None
+        return nodes[0].lineno if len(nodes) == 1 else None
 
-    def _add(self, whole: ast.expr, called: ast.expr, kind: str) -> None:
+    def _add_call(self, expression: ast.expr, callee: ast.expr, kind: str) -> None:
         """Note the call of a name; what is called otherwise, as in `f()()`, has none."""
-        if isinstance(called, ast.Name):
-            call = Call(called.lineno, self._characters(called.lineno, called.col_offset), called.id, kind)
-        elif isinstance(called, ast.Attribute):
-            line, end = cast(int, called.end_lineno), cast(int, called.end_col_offset)
-            call = Call(line, self._characters(line, end) - len(called.attr), called.attr, kind)
+        if isinstance(callee, ast.Name):
+            call = CallExpression(
+                callee.lineno, self._to_character_column(callee.lineno, callee.col_offset), callee.id, kind
+            )
+        elif isinstance(callee, ast.Attribute):
+            line, end = cast(int, callee.end_lineno), cast(int, callee.end_col_offset)
+            call = CallExpression(line, self._to_character_column(line, end) - len(callee.attr), callee.attr, kind)
         else:
             return
-        self._calls[whole.lineno, whole.end_lineno, whole.col_offset, whole.end_col_offset] = call
-        if isinstance(called, ast.Attribute) and called.end_lineno != whole.lineno:
+        self._calls[expression.lineno, expression.end_lineno, expression.col_offset, expression.end_col_offset] = call
+        if isinstance(callee, ast.Attribute) and callee.end_lineno != expression.lineno:
             # CPython says that the call of a method on a later line begins where the method's name does.
-            column = cast(int, called.end_col_offset) - len(called.attr.encode())
-            self._calls[called.end_lineno, whole.end_lineno, column, whole.end_col_offset] = call
+            column = cast(int, callee.end_col_offset) - len(callee.attr.encode())
+            self._calls[callee.end_lineno, expression.end_lineno, column, expression.end_col_offset] = call
 
-    def _characters(self, line: int, column: int) -> int:
+    def _to_character_column(self, line: int, column: int) -> int:
         """Return a column in characters; the syntax tree counts bytes."""
         return len(self._lines[line - 1].encode()[:column].decode(errors="replace"))
 
 
-def _qualified(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Declaration]]:
+def _iter_declarations(node: ast.AST, prefix: str) -> Iterator[tuple[str, _DeclarationNode]]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, _Declaration):
+        if isinstance(child, _DeclarationNode):
             name = prefix + child.name
             yield name, child
-            inner = f"{name}." if isinstance(child, ast.ClassDef) else f"{name}.<locals>."
-            yield from _qualified(child, inner)
+            inner_prefix = f"{name}." if isinstance(child, ast.ClassDef) else f"{name}.<locals>."
+            yield from _iter_declarations(child, inner_prefix)
         else:
-            yield from _qualified(child, prefix)
+            yield from _iter_declarations(child, prefix)

@@ -4,14 +4,26 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .compare import Recalled, Verdict, by_line, describe, judge, judge_bases, recall_calls
-from .exported import Edge, ExportedGraph
-from .shares import Share
-from .truth import Site, Truth
+from .compare import (
+    EdgeJudgment,
+    RecalledCall,
+    find_recalled_calls,
+    format_place,
+    group_by_line,
+    judge_edge,
+    measure_bases,
+)
+from .exported import ExportedEdge, ExportedGraph
+from .shares import Proportion
+from .truth import CallSite, GroundTruth
 
 
-def measure(
-    graph: ExportedGraph, truth: Truth, edges: Sequence[Edge], judges: Iterable[Site], examples: int
+def measure_graph(
+    graph: ExportedGraph,
+    truth: GroundTruth,
+    edges: Sequence[ExportedEdge],
+    judge_sites: Iterable[CallSite],
+    max_examples: int,
 ) -> dict[str, Any]:
     """Return all figures of a graph.
 
@@ -22,81 +34,100 @@ def measure(
         judges: What the tools say about the lines of these.
         examples: How many wrong edges and how many missed calls to list.
     """
-    lines = by_line(judges)
-    verdicts = [(edge, judge(edge, lines, graph)) for edge in edges]
-    recalled = recall_calls(graph, truth.sites)
-    bases_precision, bases_recall = judge_bases(graph, truth.hierarchy)
-    wrong = [_edge(edge) for edge, verdict in verdicts if verdict == "wrong"]
-    missed = [_call(row) for row in recalled if _direct(row) and not row.found_overridden]
+    sites_by_line = group_by_line(judge_sites)
+    judgments = [(edge, judge_edge(edge, sites_by_line, graph)) for edge in edges]
+    recalled_calls = find_recalled_calls(graph, truth.sites)
+    bases_precision, bases_recall = measure_bases(graph, truth.hierarchy)
+    wrong = [_format_edge(edge) for edge, judgment in judgments if judgment == "wrong"]
+    missed = [_format_call(row) for row in recalled_calls if _is_direct(row) and not row.is_override_found]
     return {
-        "truth": truth.summary(),
-        "precision": {"calls": _verdicts(verdicts), **_by_resolver(verdicts), "bases": _share(bases_precision)},
-        "recall": {**_recall(recalled), "bases": _share(bases_recall)},
-        "callee_not_in_graph": sum(not row.in_graph for row in recalled),
-        "wrong": wrong[:examples],
-        "missed": missed[:examples],
+        "truth": truth.summarize(),
+        "precision": {
+            "calls": _build_precision(judgments),
+            **_build_resolver_precision(judgments),
+            "bases": _build_proportion(bases_precision),
+        },
+        "recall": {**_build_recall(recalled_calls), "bases": _build_proportion(bases_recall)},
+        "callee_not_in_graph": sum(not row.is_in_graph for row in recalled_calls),
+        "wrong": wrong[:max_examples],
+        "missed": missed[:max_examples],
     }
 
 
-def as_text(figures: Mapping[str, Any]) -> str:
+def format_text(figures: Mapping[str, Any]) -> str:
     """Return the figures as lines for a reader."""
     lines = [f"{name}: {value}" for name, value in figures["truth"].items()]
     if "precision" in figures:
-        lines += ["", "precision (95 %)", *_rows(figures["precision"]), "", "recall (95 %)", *_rows(figures["recall"])]
+        lines += [
+            "",
+            "precision (95 %)",
+            *_format_rows(figures["precision"]),
+            "",
+            "recall (95 %)",
+            *_format_rows(figures["recall"]),
+        ]
         lines += ["", f"calls whose callee the graph does not have: {figures['callee_not_in_graph']}"]
         lines += [f"wrong: {row}" for row in figures["wrong"]] + [f"missed: {row}" for row in figures["missed"]]
     return "\n".join(lines)
 
 
-def _direct(row: Recalled) -> bool:
+def _is_direct(row: RecalledCall) -> bool:
     """Whether a call counts in the first line: it names its callee, and the graph has that."""
-    return row.in_graph and row.target.kind in ("call", "new")
+    return row.is_in_graph and row.target.kind in ("call", "new")
 
 
-def _recall(rows: Sequence[Recalled]) -> dict[str, Any]:
-    direct = [row for row in rows if _direct(row)]
-    groups = {"calls": direct, "calls outside tests": [row for row in direct if not row.in_tests]}
+def _build_recall(rows: Sequence[RecalledCall]) -> dict[str, Any]:
+    direct = [row for row in rows if _is_direct(row)]
+    groups = {"calls": direct, "calls outside tests": [row for row in direct if not row.is_in_tests]}
     for kind in sorted({row.target.kind for row in rows}):
-        groups[f"of kind {kind}"] = [row for row in rows if row.in_graph and row.target.kind == kind]
-    shares: dict[str, Any] = {}
+        groups[f"of kind {kind}"] = [row for row in rows if row.is_in_graph and row.target.kind == kind]
+    proportions: dict[str, Any] = {}
     for name, members in groups.items():
-        shares[name] = _share(Share(sum(row.found for row in members), len(members)))
-        overridden = Share(sum(row.found_overridden for row in members), len(members))
-        if overridden.part != shares[name]["part"]:
-            shares[f"{name}, or of the overridden method"] = _share(overridden)
-    return shares
+        proportions[name] = _build_proportion(Proportion(sum(row.is_found for row in members), len(members)))
+        overridden = Proportion(sum(row.is_override_found for row in members), len(members))
+        if overridden.part != proportions[name]["part"]:
+            proportions[f"{name}, or of the overridden method"] = _build_proportion(overridden)
+    return proportions
 
 
-def _by_resolver(verdicts: Iterable[tuple[Edge, Verdict]]) -> dict[str, Any]:
-    groups: dict[str, list[tuple[Edge, Verdict]]] = defaultdict(list)
-    for edge, verdict in verdicts:
-        groups[f"calls by {edge.resolver}"].append((edge, verdict))
-    return {name: _verdicts(rows) for name, rows in sorted(groups.items())}
+def _build_resolver_precision(judgments: Iterable[tuple[ExportedEdge, EdgeJudgment]]) -> dict[str, Any]:
+    groups: dict[str, list[tuple[ExportedEdge, EdgeJudgment]]] = defaultdict(list)
+    for edge, judgment in judgments:
+        groups[f"calls by {edge.resolver}"].append((edge, judgment))
+    return {name: _build_precision(rows) for name, rows in sorted(groups.items())}
 
 
-def _verdicts(rows: Iterable[tuple[Edge, Verdict]]) -> dict[str, Any]:
-    counts = Counter(verdict for _, verdict in rows)
-    return {**_share(Share(counts["right"], counts["right"] + counts["wrong"])), "undecided": counts["undecided"]}
+def _build_precision(rows: Iterable[tuple[ExportedEdge, EdgeJudgment]]) -> dict[str, Any]:
+    counts = Counter(judgment for _, judgment in rows)
+    return {
+        **_build_proportion(Proportion(counts["right"], counts["right"] + counts["wrong"])),
+        "undecided": counts["undecided"],
+    }
 
 
-def _share(share: Share) -> dict[str, Any]:
-    return {"part": share.part, "total": share.total, "value": share.value, "interval": share.interval}
+def _build_proportion(proportion: Proportion) -> dict[str, Any]:
+    return {
+        "part": proportion.part,
+        "total": proportion.total,
+        "value": proportion.value,
+        "interval": proportion.interval,
+    }
 
 
-def _rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _format_rows(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
     width = max(map(len, figures))
     return [
-        f"  {name:{width}}  {Share(row['part'], row['total'])}"
+        f"  {name:{width}}  {Proportion(row['part'], row['total'])}"
         + (f", {row['undecided']} undecided" if row.get("undecided") else "")
         for name, row in figures.items()
     ]
 
 
-def _edge(edge: Edge) -> str:
+def _format_edge(edge: ExportedEdge) -> str:
     return (
         f"{edge.path}:{edge.line} -> {edge.target.path}:{edge.target.start_line} {edge.target.name} ({edge.resolver})"
     )
 
 
-def _call(row: Recalled) -> str:
-    return f"{row.site.path}:{row.site.line} {row.site.name} -> {describe(row.target.place)}"
+def _format_call(row: RecalledCall) -> str:
+    return f"{row.site.path}:{row.site.line} {row.site.name} -> {format_place(row.target.place)}"

@@ -3,11 +3,11 @@
 import math
 from typing import NamedTuple
 
-_Z = 1.959964
+_Z_95 = 1.959964
 """Of the normal distribution, for 95 %."""
 
 
-class Share(NamedTuple):
+class Proportion(NamedTuple):
     """So many of so many."""
 
     part: int
@@ -26,10 +26,10 @@ class Share(NamedTuple):
         """
         if not self.total:
             return None
-        share, square = self.part / self.total, _Z * _Z
+        share, square = self.part / self.total, _Z_95 * _Z_95
         centre = (share + square / (2 * self.total)) / (1 + square / self.total)
         spread = math.sqrt(share * (1 - share) / self.total + square / (4 * self.total**2))
-        half = _Z * spread / (1 + square / self.total)
+        half = _Z_95 * spread / (1 + square / self.total)
         return max(0.0, centre - half), min(1.0, centre + half)
 
     def __str__(self) -> str:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-FORMAT = 1
-APART = frozenset({"decorated", "decorator", "jsx", "tag"})
+TRUTH_FORMAT = 1
+SEPARATE_CALL_KINDS = frozenset({"decorated", "decorator", "jsx", "tag"})
 """Kinds of calls that are no call expressions of the callee; they are counted, but apart."""
 
 
@@ -16,7 +16,7 @@ class EvaluationError(Exception):
     """Something needed for the measurement is missing or broken; the message says what, where and what to do."""
 
 
-class Place(NamedTuple):
+class DeclarationSite(NamedTuple):
     """Where a declaration is: file in the repository, line of its name from 1, and that name."""
 
     path: str
@@ -25,24 +25,24 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CallTarget:
     """What one call reaches.
 
     Args:
         place: The declaration; of an instantiation the class.
-        kind: `call` and `new` name the callee; `value` calls what a variable holds; see `APART` for the others.
+        kind: `call` and `new` name the callee; `value` calls what a variable holds; see `SEPARATE_CALL_KINDS` for the others.
         also: Declarations that are as good an answer, such as a constructor or the other overloads.
         overridden: Methods of base classes that the declaration overrides, nearest first.
     """
 
-    place: Place
+    place: DeclarationSite
     kind: str
-    also: tuple[Place, ...] = ()
-    overridden: tuple[Place, ...] = ()
+    also: tuple[DeclarationSite, ...] = ()
+    overridden: tuple[DeclarationSite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class CallSite:
     """One call in the text.
 
     Args:
@@ -57,21 +57,21 @@ class Site:
     path: str
     line: int
     name: str
-    targets: tuple[Target, ...] = ()
+    targets: tuple[CallTarget, ...] = ()
     outside: bool = False
     held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Hierarchy:
+class ClassBases:
     """A class with those of its direct bases that are in the repository."""
 
-    declaration: Place
-    bases: tuple[Place, ...]
+    declaration: DeclarationSite
+    bases: tuple[DeclarationSite, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class GroundTruth:
     """All that one tool said of one repository.
 
     Args:
@@ -83,12 +83,12 @@ class Truth:
     """
 
     tool: str
-    sites: Sequence[Site]
-    hierarchy: Sequence[Hierarchy] = ()
+    sites: Sequence[CallSite]
+    hierarchy: Sequence[ClassBases] = ()
     notes: dict[str, int] | None = None
     files: Sequence[str] = ()
 
-    def summary(self) -> dict[str, Any]:
+    def summarize(self) -> dict[str, Any]:
         """Return how much the tool said."""
         kinds = Counter(target.kind for site in self.sites for target in site.targets)
         return {
@@ -102,7 +102,7 @@ class Truth:
     def save(self, file: Path) -> None:
         """Write the truth as JSON."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+        file.write_text(json.dumps({"format": TRUTH_FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, file: Path) -> Self:
@@ -112,8 +112,8 @@ class Truth:
             EvaluationError: It is no such file.
         """
         data = read_json(file)
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise EvaluationError(f"{file}: no recorded truth of format {FORMAT}; delete it to record anew")
+        if not isinstance(data, dict) or data.get("format") != TRUTH_FORMAT:
+            raise EvaluationError(f"{file}: no recorded truth of format {TRUTH_FORMAT}; delete it to record anew")
         try:
             return cls.from_json(data)
         except (KeyError, TypeError) as error:
@@ -122,8 +122,10 @@ class Truth:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """Return what the JSON of a truth says."""
-        sites = [Site(**{**row, "targets": tuple(map(_target, row["targets"]))}) for row in data["sites"]]
-        hierarchy = [Hierarchy(Place(*row["declaration"]), _places(row["bases"])) for row in data["hierarchy"]]
+        sites = [CallSite(**{**row, "targets": tuple(map(_parse_target, row["targets"]))}) for row in data["sites"]]
+        hierarchy = [
+            ClassBases(DeclarationSite(*row["declaration"]), _parse_places(row["bases"])) for row in data["hierarchy"]
+        ]
         return cls(data["tool"], sites, hierarchy, data["notes"], tuple(data["files"]))
 
 
@@ -141,9 +143,14 @@ def read_json(file: Path) -> Any:  # noqa: ANN401  # whatever the file holds
         raise EvaluationError(f"{file}: no JSON: {error}") from error
 
 
-def _target(row: dict[str, Any]) -> Target:
-    return Target(Place(*row["place"]), row["kind"], _places(row.get("also", ())), _places(row.get("overridden", ())))
+def _parse_target(row: dict[str, Any]) -> CallTarget:
+    return CallTarget(
+        DeclarationSite(*row["place"]),
+        row["kind"],
+        _parse_places(row.get("also", ())),
+        _parse_places(row.get("overridden", ())),
+    )
 
 
-def _places(rows: Iterable[Sequence[Any]]) -> tuple[Place, ...]:
-    return tuple(Place(*row) for row in rows)
+def _parse_places(rows: Iterable[Sequence[Any]]) -> tuple[DeclarationSite, ...]:
+    return tuple(DeclarationSite(*row) for row in rows)

@@ -10,7 +10,7 @@ from typing import Any
 
 from coderag import CodeRAG
 from coderag.errors import CodeRAGError
-from evals.graph.truth import EvaluationError, Truth
+from evals.graph.truth import EvaluationError, GroundTruth
 
 from .measure import TOP_K, Asked, ask, figures
 from .outline import typescript_outline
@@ -41,13 +41,13 @@ def _ask_all(repository: Path, truth_file: Path, options: argparse.Namespace) ->
         raise EvaluationError(f"{repository}: no folder")
     rag = CodeRAG(repository)
     rag.index()
-    questions = _questions(repository, Truth.load(truth_file), options)
+    questions = _questions(repository, GroundTruth.load(truth_file), options)
     search = partial(rag.search, top_k=TOP_K)
     search("who calls nothing")  # the first question opens the index
     return [ask(repository.name, search, question) for question in questions]
 
 
-def _questions(repository: Path, truth: Truth, options: argparse.Namespace) -> list[Question]:
+def _questions(repository: Path, truth: GroundTruth, options: argparse.Namespace) -> list[Question]:
     if truth.tool.startswith("typescript"):
         outline = typescript_outline(repository, options.tools)
     elif truth.tool.startswith("Python"):

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from evals.graph.truth import EvaluationError, Place
+from evals.graph.truth import DeclarationSite, EvaluationError
 
 _SCRIPT = Path(__file__).with_name("typescript_outline.mjs")
 
@@ -80,7 +80,7 @@ class Outline:
         names = Counter(one.name for one in self.declarations)
         return names + Counter(one.qualified_name for one in self.declarations if one.owner)
 
-    def at(self, place: Place) -> Declared | None:
+    def at(self, place: DeclarationSite) -> Declared | None:
         """Return what is declared at a place."""
         return self._by_place.get((place.path, place.line, place.name))
 

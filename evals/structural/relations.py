@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from evals.graph.truth import APART, Target, Truth
+from evals.graph.truth import SEPARATE_CALL_KINDS, CallTarget, GroundTruth
 
 from .answers import Answer, User, is_test, itself, using
 from .outline import Declared, Outline
 
-_UNKNOWN_KINDS = APART | {"value"}  # calls that do not name what they reach
+_UNKNOWN_KINDS = SEPARATE_CALL_KINDS | {"value"}  # calls that do not name what they reach
 _IMPACT_STEPS = 2
 _Users = Mapping[Declared, Sequence[User]]
 
@@ -22,7 +22,7 @@ class Relations:
         outline: Its declarations.
     """
 
-    def __init__(self, truth: Truth, outline: Outline) -> None:
+    def __init__(self, truth: GroundTruth, outline: Outline) -> None:
         self._outline = outline
         self._calls: dict[Declared, list[User]] = defaultdict(list)
         self._uses: dict[Declared, list[User]] = defaultdict(list)  # calls of any kind
@@ -44,7 +44,7 @@ class Relations:
                 if derived is not None and base is not None:
                     self._derived[base].append(derived)
 
-    def _add_call(self, user: User, callee: Declared, target: Target) -> None:
+    def _add_call(self, user: User, callee: Declared, target: CallTarget) -> None:
         self._uses[callee].append(user)
         if target.kind in _UNKNOWN_KINDS:
             return
@@ -97,7 +97,7 @@ class Relations:
         """Return the files that import a file, each by the lines of its imports."""
         return using(User(None, row.path, row.line) for row in self._outline.imports if row.imported == path)
 
-    def _called_one(self, callee: Declared, target: Target) -> Answer:
+    def _called_one(self, callee: Declared, target: CallTarget) -> Answer:
         also = [one for one in map(self._outline.at, (*target.also, *target.overridden)) if one is not None]
         return itself(callee)._replace(also=tuple(map(itself, also)))
 

@@ -7,14 +7,14 @@ that needs too many others to be answered one inside the other.
 from collections.abc import Callable, Hashable
 from typing import Final, NamedTuple
 
-from coderag.codegraph.linking.meanings import Meaning
-from coderag.codegraph.linking.program import Consulted, Program
+from coderag.codegraph.linking.meanings import Referent
+from coderag.codegraph.linking.program import Dependencies, Program
 
-_DEEPEST: Final = 40
+_MAX_DEPTH: Final = 40
 """Questions inside one another."""
 
 
-class Answer(NamedTuple):
+class MemoEntry(NamedTuple):
     """An answer that is kept.
 
     Attributes:
@@ -22,15 +22,15 @@ class Answer(NamedTuple):
         height: The longest chain of questions inside one another that it took, itself among them.
     """
 
-    meaning: Meaning | None
-    consulted: Consulted
-    height: int
+    referent: Referent | None
+    dependencies: Dependencies
+    depth: int
 
 
-Kept = dict[Hashable, Answer]
+MemoTable = dict[Hashable, MemoEntry]
 
 
-class _CameBackError(Exception):
+class _CycleError(Exception):
     """A question came back to itself.
 
     Attributes:
@@ -40,14 +40,14 @@ class _CameBackError(Exception):
 
     def __init__(self, level: int) -> None:
         self.level = level
-        self.between: list[tuple[Kept, Hashable]] = []
+        self.cycle_members: list[tuple[MemoTable, Hashable]] = []
 
 
-class _TooDeepError(Exception):
+class _DepthExceededError(Exception):
     """The outermost question that waits needs too many others."""
 
 
-class Answers:
+class QueryMemo:
     """Asks questions, and keeps what they depend on.
 
     Args:
@@ -59,10 +59,10 @@ class Answers:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self.waiting: dict[Hashable, int] = {}
-        self._height = 0  # of the answers to what the innermost of them asked so far
+        self.active_queries: dict[Hashable, int] = {}
+        self._depth = 0  # of the answers to what the innermost of them asked so far
 
-    def ask(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None]) -> Meaning | None:
+    def evaluate(self, table: MemoTable, key: Hashable, compute: Callable[[], Referent | None]) -> Referent | None:
         """Ask a question that has no answer yet, and keep the answer.
 
         Args:
@@ -70,47 +70,49 @@ class Answers:
             key: What is asked.
             ask: Finds the answer, perhaps by way of others.
         """
-        level = len(self.waiting)
-        if (before := self.waiting.get(key)) is not None:
-            if before == level - 1:  # a function that calls itself says nothing by that
+        level = len(self.active_queries)
+        if (active_level := self.active_queries.get(key)) is not None:
+            if active_level == level - 1:  # a function that calls itself says nothing by that
                 return None
-            raise _CameBackError(before)
-        if level >= _DEEPEST:
-            raise _TooDeepError
-        outer_height, self._height = self._height, 0
-        self.waiting[key] = level
+            raise _CycleError(active_level)
+        if level >= _MAX_DEPTH:
+            raise _DepthExceededError
+        outer_depth, self._depth = self._depth, 0
+        self.active_queries[key] = level
         try:
-            answer = kept[key] = self._asked(kept, key, ask, level)
+            entry = table[key] = self._compute_entry(table, key, compute, level)
         finally:
-            self.waiting.pop(key, None)
-            self._height = max(outer_height, self._height + 1)
-        return answer.meaning
+            self.active_queries.pop(key, None)
+            self._depth = max(outer_depth, self._depth + 1)
+        return entry.referent
 
-    def known(self, answer: Answer) -> Meaning | None:
+    def reuse(self, entry: MemoEntry) -> Referent | None:
         """Return an answer that was kept, as if it had been found just now."""
-        level = len(self.waiting)
-        if level and level + answer.height > _DEEPEST:
-            raise _TooDeepError
-        self._height = max(self._height, answer.height)
-        self._program.again(answer.consulted)
-        return answer.meaning
+        level = len(self.active_queries)
+        if level and level + entry.depth > _MAX_DEPTH:
+            raise _DepthExceededError
+        self._depth = max(self._depth, entry.depth)
+        self._program.add_dependencies(entry.dependencies)
+        return entry.referent
 
-    def _asked(self, kept: Kept, key: Hashable, ask: Callable[[], Meaning | None], level: int) -> Answer:
-        outer = self._program.begin()
-        consulted = self._program.consulted
+    def _compute_entry(
+        self, table: MemoTable, key: Hashable, compute: Callable[[], Referent | None], level: int
+    ) -> MemoEntry:
+        outer_dependencies = self._program.begin_tracking()
+        dependencies = self._program.dependencies
         try:
-            return Answer(ask(), consulted, self._height + 1)
-        except _CameBackError as error:
+            return MemoEntry(compute(), dependencies, self._depth + 1)
+        except _CycleError as error:
             if error.level < level:
-                error.between.append((kept, key))
+                error.cycle_members.append((table, key))
                 raise
-            none = Answer(None, consulted, self._height + 1)
-            for where, other in error.between:  # they depend on all that this one does
-                where[other] = none
-            return none
-        except _TooDeepError:
+            empty_entry = MemoEntry(None, dependencies, self._depth + 1)
+            for member_table, member_key in error.cycle_members:  # they depend on all that this one does
+                member_table[member_key] = empty_entry
+            return empty_entry
+        except _DepthExceededError:
             if level:
                 raise
-            return Answer(None, consulted, _DEEPEST + 1)
+            return MemoEntry(None, dependencies, _MAX_DEPTH + 1)
         finally:
-            self._program.end(outer)
+            self._program.end_tracking(outer_dependencies)

@@ -4,20 +4,20 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, Meaning
-from coderag.codegraph.linking.namesakes import as_type, as_value
+from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
+from coderag.codegraph.linking.namesakes import to_type_space, to_value_space
 from coderag.schema.facts import Reference
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
-    from coderag.codegraph.linking.rules.base import Rules
+    from coderag.codegraph.linking.rules.base import LanguageRules
 
-_OF_TYPES: Final = frozenset({"new", "type"})
-_HEAD: Final = re.compile(r"[^.(\[{]+")
+_TYPE_REFERENCE_KINDS: Final = frozenset({"new", "type"})
+_FIRST_NAME: Final = re.compile(r"[^.(\[{]+")
 _STEP: Final = re.compile(r"[^.(\[{]+|\(\)|\[\]|\{\}")
 
 
-class Chains:
+class ChainEvaluator:
     """Finds what chains mean.
 
     Args:
@@ -28,180 +28,191 @@ class Chains:
         self._resolver = resolver
         self._program = resolver.program
 
-    def referred(self, one: Reference) -> Meaning | None:
+    def resolve_reference(self, reference: Reference) -> Referent | None:
         """Return what a reference of the file that is being linked means.
 
         Where types are declared, a type's name means nothing else of that name.
         """
-        local, chain = self._resolver.locals, one.chain
-        file, scope = local.file, one.scope
-        rules = self._resolver.rules_of(file)
-        names_type = one.kind in _OF_TYPES and rules.types_are_declared
-        names_value = rules.values_apart and one.kind != "type"
-        find = self._resolver.named if names_type else self.evaluate
-        head = _HEAD.match(chain)
-        if head is None or head[0] in local.changing:
-            return self._apart(find(file, scope, chain, one.line), one, rules)
-        scope = local.seen_from(scope, head[0])
-        key = scope, chain, names_type or names_value
-        if key not in local.chains:
-            local.chains[key] = self._apart(find(file, scope, chain, one.line), one, rules)
-        return local.chains[key]
+        local_names, chain = self._resolver.local_names, reference.chain
+        file, scope = local_names.file, reference.scope
+        rules = self._resolver.get_rules(file)
+        is_type_name = reference.kind in _TYPE_REFERENCE_KINDS and rules.requires_declared_types
+        is_value_name = rules.separates_values and reference.kind != "type"
+        resolve = self._resolver.resolve_dotted_name if is_type_name else self.evaluate
+        first_name = _FIRST_NAME.match(chain)
+        if first_name is None or first_name[0] in local_names.line_dependent_names:
+            return self._select_space(resolve(file, scope, chain, reference.line), reference, rules)
+        scope = local_names.find_outermost_scope(scope, first_name[0])
+        key = scope, chain, is_type_name or is_value_name
+        if key not in local_names.chain_memo:
+            local_names.chain_memo[key] = self._select_space(
+                resolve(file, scope, chain, reference.line), reference, rules
+            )
+        return local_names.chain_memo[key]
 
-    def _apart(self, found: Meaning | None, one: Reference, rules: "Rules") -> Meaning | None:
+    def _select_space(self, referent: Referent | None, reference: Reference, rules: "LanguageRules") -> Referent | None:
         """Return what is meant where a type and a value may have one name."""
-        if found is None or not rules.values_apart:
-            return found
-        return (as_type if one.kind == "type" else as_value)(self._resolver, found)
+        if referent is None or not rules.separates_values:
+            return referent
+        return (to_type_space if reference.kind == "type" else to_value_space)(self._resolver, referent)
 
-    def evaluate(self, file: int, scope: int, chain: str, line: int) -> Meaning | None:
+    def evaluate(self, file: int, scope: int, chain: str, line: int) -> Referent | None:
         """Return what a chain means in a scope; None if that is not known."""
         steps = _STEP.findall(chain)
         if not steps or steps[0] == "?":
             return None
-        rules = self._resolver.rules_of(file)
-        if rules.base_is_constructor and len(steps) == 1 and steps[0] in rules.base_names:
-            return self._constructor_above(file, scope)
-        found, rest = self._first(file, scope, steps, line)
-        if found is None or not rest:
-            return found
-        if rules.modules_apart:
-            found = self._with_members(found, file, steps[0], rest[0])
-        if self._resolver.is_asked:
-            return self._follow(file, found, rest)
-        if found.kind == "external" and not rules.has_extensions:
-            return found  # whatever it is a member of
-        known = self._resolver.locals.steps
-        key = found, tuple(rest)
-        if key not in known:
-            known[key] = self._follow(file, found, rest)
-        return known[key]
+        rules = self._resolver.get_rules(file)
+        if rules.has_super_constructor_call and len(steps) == 1 and steps[0] in rules.super_names:
+            return self._find_super_constructor(file, scope)
+        referent, remaining_steps = self._resolve_first_steps(file, scope, steps, line)
+        if referent is None or not remaining_steps:
+            return referent
+        if rules.separates_modules:
+            referent = self._prefer_module(referent, file, steps[0], remaining_steps[0])
+        if self._resolver.is_evaluating:
+            return self._follow_steps(file, referent, remaining_steps)
+        if referent.kind == "external" and not rules.has_extension_methods:
+            return referent  # whatever it is a member of
+        step_memo = self._resolver.local_names.step_memo
+        key = referent, tuple(remaining_steps)
+        if key not in step_memo:
+            step_memo[key] = self._follow_steps(file, referent, remaining_steps)
+        return step_memo[key]
 
-    def _follow(self, file: int, found: Meaning | None, steps: Sequence[str]) -> Meaning | None:
+    def _follow_steps(self, file: int, referent: Referent | None, steps: Sequence[str]) -> Referent | None:
         """Return what steps lead to from something."""
-        rules = self._resolver.rules_of(file)
-        owner: Meaning | None = None  # what the last name is a member of
+        rules = self._resolver.get_rules(file)
+        owner: Referent | None = None  # what the last name is a member of
         name = ""
         for step in steps:
-            if found is None:
+            if referent is None:
                 return None
-            if rules.values_apart:
-                found = as_value(self._resolver, found)
+            if rules.separates_values:
+                referent = to_value_space(self._resolver, referent)
             if step == "()":
-                found = self._call(found, owner)
+                referent = self._evaluate_call(referent, owner)
             elif step == "{}":
-                found = self._made(found)
+                referent = self._instantiate(referent)
             elif step == "[]":
-                found = self._element(found)
-            elif step in rules.instance_names and self._resolver.is_type(found):  # Outer.this
-                found = found.of_kind("instance").by("self", SURENESS["self"])
+                referent = self._evaluate_element(referent)
+            elif step in rules.self_names and self._resolver.is_type(referent):  # Outer.this
+                referent = referent.replace_kind("instance").replace_resolver("self", RESOLVER_PRECISION["self"])
             else:
-                if rules.modules_apart and owner is not None and owner.kind == "module":
-                    found = self._with_members(found, owner.file, name, step)
-                owner, name, found = found, step, self._resolver.member(found, step)
-                if rules.has_extensions and (found is None or found.kind == "external"):
-                    found = rules.extension(self._resolver, file, owner, step) or found
-        return found
+                if rules.separates_modules and owner is not None and owner.kind == "module":
+                    referent = self._prefer_module(referent, owner.file, name, step)
+                owner, name, referent = referent, step, self._resolver.find_member(referent, step)
+                if rules.has_extension_methods and (referent is None or referent.kind == "external"):
+                    referent = rules.find_extension_method(self._resolver, file, owner, step) or referent
+        return referent
 
-    def _with_members(self, found: Meaning, file: int, name: str, step: str) -> Meaning:
+    def _prefer_module(self, referent: Referent, file: int, name: str, step: str) -> Referent:
         """Return what a name means in a file before a step: a function has no members, a module of its name may be meant."""
-        is_function = found.kind == "definition" and self._resolver.definition(found).kind == "function"
-        module = self._resolver.rules_of(file).module(file, name) if is_function and step.isidentifier() else None
-        return module if module is not None and module.kind == "module" else found
+        is_function = referent.kind == "definition" and self._resolver.get_definition(referent).kind == "function"
+        module = (
+            self._resolver.get_rules(file).resolve_module(file, name) if is_function and step.isidentifier() else None
+        )
+        return module if module is not None and module.kind == "module" else referent
 
-    def _first(self, file: int, scope: int, steps: Sequence[str], line: int) -> tuple[Meaning | None, Sequence[str]]:
+    def _resolve_first_steps(
+        self, file: int, scope: int, steps: Sequence[str], line: int
+    ) -> tuple[Referent | None, Sequence[str]]:
         """Return what the first steps of a chain mean together, and the steps behind them."""
-        rules = self._resolver.rules_of(file)
-        if steps[0] in rules.base_names and len(steps) > 1:
-            return self._resolver.above(file, scope), steps[2 if steps[1] == "()" else 1 :]
-        if rules.types_are_declared and "{}" in steps and "()" not in (made := steps[: steps.index("{}")]):
-            return self._resolver.named(file, scope, ".".join(made), line), steps[len(made) :]
-        return self._head(file, scope, steps[0], line), steps[1:]
+        rules = self._resolver.get_rules(file)
+        if steps[0] in rules.super_names and len(steps) > 1:
+            return self._resolver.resolve_super(file, scope), steps[2 if steps[1] == "()" else 1 :]
+        if rules.requires_declared_types and "{}" in steps and "()" not in (type_steps := steps[: steps.index("{}")]):
+            return self._resolver.resolve_dotted_name(file, scope, ".".join(type_steps), line), steps[len(type_steps) :]
+        return self._resolve_first_name(file, scope, steps[0], line), steps[1:]
 
-    def _call(self, function: Meaning, owner: Meaning | None) -> Meaning | None:
+    def _evaluate_call(self, function: Referent, owner: Referent | None) -> Referent | None:
         """Return what a call of a member gives.
 
         Args:
             owner: What it is a member of; None if of nothing.
         """
         resolver = self._resolver
-        is_held = function.kind == "definition" and resolver.definition(function).kind in DATA
-        value = resolver.value(function) if is_held else function
+        is_data = function.kind == "definition" and resolver.get_definition(function).kind in DATA_KINDS
+        value = resolver.infer_value(function) if is_data else function
         if value is None:
             return None
-        if owner is None or not self._returns_itself(value):
-            return resolver.called(value)
-        found = resolver.value(owner)
-        return found.of_kind("instance") if found is not None and resolver.is_type(found) else found
+        if owner is None or not self._is_fluent(value):
+            return resolver.infer_call(value)
+        receiver = resolver.infer_value(owner)
+        return receiver.replace_kind("instance") if receiver is not None and resolver.is_type(receiver) else receiver
 
-    def _returns_itself(self, method: Meaning) -> bool:
+    def _is_fluent(self, method: Referent) -> bool:
         """Return whether a method gives the object that it is called on, of whatever type below its own that is."""
-        if method.kind != "definition" or self._resolver.definition(method).kind != "method":
+        if method.kind != "definition" or self._resolver.get_definition(method).kind != "method":
             return False
-        rules = self._resolver.rules_of(method.file)
-        returned = self._resolver.definition(method).returns
-        if rules.has_extensions and returned == self._resolver.definition(method).parameters:  # ``T Foo<T>(this T it)``
-            return bool(returned) and (method.index, returned) in self._program.interface(method.file).bindings
+        rules = self._resolver.get_rules(method.file)
+        returned = self._resolver.get_definition(method).returns
+        if (
+            rules.has_extension_methods and returned == self._resolver.get_definition(method).parameters
+        ):  # ``T Foo<T>(this T it)``
+            return bool(returned) and (method.index, returned) in self._program.read_interface(method.file).bindings
         return (
-            returned.removeprefix("=") in rules.instance_names
+            returned.removeprefix("=") in rules.self_names
             if returned.startswith("=")
-            else returned in rules.type_names
+            else returned in rules.self_type_names
         )
 
-    def _head(self, file: int, scope: int, name: str, line: int) -> Meaning | None:
-        rules = self._resolver.rules_of(file)
-        if name in rules.instance_names and (own := self._resolver.own_type(file, scope)) is not None:
-            return own.of_kind("instance").by("self", SURENESS["self"])
-        if name in rules.type_names and (own := self._resolver.own_type(file, scope)) is not None:
-            return own.by("self", SURENESS["self"])
-        if self._resolver.is_asked or name in self._resolver.locals.changing:
-            return self._resolver.lookup(file, scope, name, line)
-        known = self._resolver.locals.names
-        if (scope, name) not in known:
-            known[scope, name] = self._resolver.lookup(file, scope, name, line)
-        return known[scope, name]
+    def _resolve_first_name(self, file: int, scope: int, name: str, line: int) -> Referent | None:
+        rules = self._resolver.get_rules(file)
+        if name in rules.self_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
+            return own_type.replace_kind("instance").replace_resolver("self", RESOLVER_PRECISION["self"])
+        if name in rules.self_type_names and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None:
+            return own_type.replace_resolver("self", RESOLVER_PRECISION["self"])
+        if self._resolver.is_evaluating or name in self._resolver.local_names.line_dependent_names:
+            return self._resolver.resolve_name(file, scope, name, line)
+        name_memo = self._resolver.local_names.name_memo
+        if (scope, name) not in name_memo:
+            name_memo[scope, name] = self._resolver.resolve_name(file, scope, name, line)
+        return name_memo[scope, name]
 
-    def _constructor_above(self, file: int, scope: int) -> Meaning | None:
+    def _find_super_constructor(self, file: int, scope: int) -> Referent | None:
         """Return the constructor that ``super(...)`` calls; None if no type above declares one."""
-        above = self._resolver.above(file, scope)
-        if above is None or above.kind != "instance":
-            return above
-        found = (self._resolver.member(above, name) for name in self._resolver.rules_of(file).constructors)
-        return next((one for one in found if one is not None), None)
+        super_instance = self._resolver.resolve_super(file, scope)
+        if super_instance is None or super_instance.kind != "instance":
+            return super_instance
+        constructors = (
+            self._resolver.find_member(super_instance, name)
+            for name in self._resolver.get_rules(file).constructor_names
+        )
+        return next((constructor for constructor in constructors if constructor is not None), None)
 
-    def _made(self, found: Meaning) -> Meaning | None:
-        if found.kind != "definition":
-            return found if found.kind == "external" else None
-        if self._resolver.rules_of(found.file).values_apart:
-            found = as_type(self._resolver, found)  # a constant makes what has its name
-        if self._resolver.is_type(found) or self._resolver.rules_of(found.file).makes_instances(
-            self._resolver.definition(found)
+    def _instantiate(self, referent: Referent) -> Referent | None:
+        if referent.kind != "definition":
+            return referent if referent.kind == "external" else None
+        if self._resolver.get_rules(referent.file).separates_values:
+            referent = to_type_space(self._resolver, referent)  # a constant makes what has its name
+        if self._resolver.is_type(referent) or self._resolver.get_rules(referent.file).is_instantiable(
+            self._resolver.get_definition(referent)
         ):
-            return found.of_kind("instance").by("constructor", SURENESS["constructor"])
+            return referent.replace_kind("instance").replace_resolver("constructor", RESOLVER_PRECISION["constructor"])
         return None
 
-    def _element(self, found: Meaning) -> Meaning | None:
-        holder = self._resolver.value(found)
+    def _evaluate_element(self, referent: Referent) -> Referent | None:
+        holder = self._resolver.infer_value(referent)
         if holder is None:
             return None
         if holder.kind == "elements":
-            return holder.of_kind("instance") if holder.index >= 0 else Meaning("external")
-        if holder.kind == "definition" and self._resolver.definition(holder).kind in CALLABLE:
+            return holder.replace_kind("instance") if holder.index >= 0 else Referent("external")
+        if holder.kind == "definition" and self._resolver.get_definition(holder).kind in CALLABLE_KINDS:
             return holder  # type arguments of a generic function
         if holder.kind == "instance":
-            real = self._resolver.aliased(holder, self._resolver.definition(holder))
-            if real is not None and real.kind == "elements":
-                return self._element(real)
-            return self._resolver.called_method(holder, "__getitem__") or self._next(
-                self._resolver.called_method(holder, "__iter__")
+            aliased_type = self._resolver.resolve_alias(holder, self._resolver.get_definition(holder))
+            if aliased_type is not None and aliased_type.kind == "elements":
+                return self._evaluate_element(aliased_type)
+            return self._resolver.infer_method_call(holder, "__getitem__") or self._evaluate_next(
+                self._resolver.infer_method_call(holder, "__iter__")
             )
         return holder if holder.kind == "external" else None
 
-    def _next(self, iterator: Meaning | None) -> Meaning | None:
+    def _evaluate_next(self, iterator: Referent | None) -> Referent | None:
         if iterator is None:
             return None
         return (
-            self._element(iterator)
+            self._evaluate_element(iterator)
             if iterator.kind == "elements"
-            else self._resolver.called_method(iterator, "__next__")
+            else self._resolver.infer_method_call(iterator, "__next__")
         )

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, TYPES, Meaning
-from coderag.codegraph.linking.namesakes import as_type
-from coderag.codegraph.linking.overloads import bare
+from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.namesakes import to_type_space
+from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
-_MOST_BASES: Final = 64
+_MAX_ANCESTORS: Final = 64
 """Types above a type."""
 
-_MOST_BELOW: Final = 64
+_MAX_DESCENDANTS: Final = 64
 """Types below a type that are looked at."""
 
 
@@ -29,178 +29,205 @@ class Hierarchy:
         self._resolver = resolver
         self._program = resolver.program
 
-    def own_type(self, file: int, scope: int) -> Meaning | None:
+    def find_enclosing_type(self, file: int, scope: int) -> Referent | None:
         """Return the type whose method a scope is in."""
-        definitions = self._program.interface(file).definitions
+        definitions = self._program.read_interface(file).definitions
         while scope != MODULE:
             definition = definitions[scope]
-            if definition.kind in TYPES and definition.kind != "impl":
-                return Meaning("definition", file, scope)
-            for owner_file, owner in self._resolver.rules_of(file).owner_types(self._resolver, file, definition):
-                return Meaning("definition", owner_file, owner)
+            if definition.kind in TYPE_KINDS and definition.kind != "impl":
+                return Referent("definition", file, scope)
+            for owner_file, owner in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):
+                return Referent("definition", owner_file, owner)
             if definition.kind == "impl":
-                return Meaning("definition", file, scope)
+                return Referent("definition", file, scope)
             scope = definition.parent
         return None
 
-    def above(self, file: int, scope: int) -> Meaning | None:
+    def resolve_super(self, file: int, scope: int) -> Referent | None:
         """Return an instance of the first type above the one whose method a scope is in."""
-        own = self.own_type(file, scope)
-        if own is None:
+        own_type = self.find_enclosing_type(file, scope)
+        if own_type is None:
             return None
-        parts = [
-            (own.file, own.index),
-            *self._resolver.rules_of(own.file).other_parts(self._resolver, own.file, own.index),
+        declarations = [
+            (own_type.file, own_type.index),
+            *self._resolver.get_rules(own_type.file).find_other_parts(self._resolver, own_type.file, own_type.index),
         ]
-        for base, _, _ in (base for part in parts for base in self.bases(*part)):
-            return base.of_kind("instance").by("inherited", SURENESS["self"]) if base.kind == "definition" else base
-        return Meaning("external")
+        for base, _, _ in (base for declaration in declarations for base in self.resolve_bases(*declaration)):
+            return (
+                base.replace_kind("instance").replace_resolver("inherited", RESOLVER_PRECISION["self"])
+                if base.kind == "definition"
+                else base
+            )
+        return Referent("external")
 
-    def ancestors(self, file: int, index: int) -> Sequence[Meaning]:
+    def find_ancestors(self, file: int, index: int) -> Sequence[Referent]:
         """Return a type and those that it inherits from, nearest first; external ones too, without theirs."""
-        return self._program.remembered("ancestors", (file, index), lambda: self._ancestors(file, index))
+        return self._program.memoize("ancestors", (file, index), lambda: self._compute_ancestors(file, index))
 
-    def _ancestors(self, file: int, index: int) -> Sequence[Meaning]:
-        found: dict[tuple[int, int, str], Meaning] = {}
-        waiting = [Meaning("definition", file, index)]
-        while waiting and len(found) < _MOST_BASES:
-            one = waiting.pop(0)
-            key = (one.file, one.index, one.name)
-            if key in found:
+    def _compute_ancestors(self, file: int, index: int) -> Sequence[Referent]:
+        ancestors: dict[tuple[int, int, str], Referent] = {}
+        pending = [Referent("definition", file, index)]
+        while pending and len(ancestors) < _MAX_ANCESTORS:
+            current = pending.pop(0)
+            key = (current.file, current.index, current.name)
+            if key in ancestors:
                 continue
-            found[key] = one
-            if one.kind == "definition":
-                parts = [
-                    (one.file, one.index),
-                    *self._resolver.rules_of(one.file).other_parts(self._resolver, one.file, one.index),
+            ancestors[key] = current
+            if current.kind == "definition":
+                declarations = [
+                    (current.file, current.index),
+                    *self._resolver.get_rules(current.file).find_other_parts(
+                        self._resolver, current.file, current.index
+                    ),
                 ]
-                waiting += [base for part in parts for base, _, _ in self.bases(*part)]
-        return list(found.values())
+                pending += [base for declaration in declarations for base, _, _ in self.resolve_bases(*declaration)]
+        return list(ancestors.values())
 
-    def descendants(self, file: int, index: int) -> Sequence[Meaning]:
+    def find_descendants(self, file: int, index: int) -> Sequence[Referent]:
         """Return the types that extend or implement a type, by its own name, and those below them, nearest first.
 
         If they are very many, none is given: nothing would follow from them.
         """
-        return self._program.remembered("below", (file, index), lambda: self._descendants(file, index))
+        return self._program.memoize("below", (file, index), lambda: self._compute_descendants(file, index))
 
-    def _descendants(self, file: int, index: int) -> Sequence[Meaning]:
-        languages = self._resolver.rules_of(file).languages or (self._program.rows[file].language,)
-        found: dict[Meaning, None] = {}
-        waiting = [Meaning("definition", file, index)]
-        while waiting:
-            one = waiting.pop(0)
-            for below in self._program.extending(languages, self._resolver.definition(one).name):
-                bases = ((base.file, base.index) for base, _, _ in self.bases(*below))
-                meant = Meaning("definition", *below)
-                if meant not in found and (one.file, one.index) in bases:
-                    if len(found) == _MOST_BELOW:
+    def _compute_descendants(self, file: int, index: int) -> Sequence[Referent]:
+        languages = self._resolver.get_rules(file).languages or (self._program.rows[file].language,)
+        descendants: dict[Referent, None] = {}
+        pending = [Referent("definition", file, index)]
+        while pending:
+            current = pending.pop(0)
+            for subtype in self._program.find_extending_types(languages, self._resolver.get_definition(current).name):
+                bases = ((base.file, base.index) for base, _, _ in self.resolve_bases(*subtype))
+                referent = Referent("definition", *subtype)
+                if referent not in descendants and (current.file, current.index) in bases:
+                    if len(descendants) == _MAX_DESCENDANTS:
                         return ()
-                    found[meant] = None
-                    waiting.append(meant)
-        return list(found)
+                    descendants[referent] = None
+                    pending.append(referent)
+        return list(descendants)
 
-    def bases(self, file: int, index: int) -> Sequence[tuple[Meaning, int, str]]:
+    def resolve_bases(self, file: int, index: int) -> Sequence[tuple[Referent, int, str]]:
         """Return what a type directly extends and implements, each with its line and relation as written."""
-        return self._program.remembered("bases", (file, index), lambda: list(self._bases(file, index)))
+        return self._program.memoize("bases", (file, index), lambda: list(self._resolve_bases(file, index)))
 
-    def _bases(self, file: int, index: int) -> Iterator[tuple[Meaning, int, str]]:
-        interface = self._program.interface(file)
+    def _resolve_bases(self, file: int, index: int) -> Iterator[tuple[Referent, int, str]]:
+        interface = self._program.read_interface(file)
         parent = interface.definitions[index].parent
-        for one in interface.bases.get(index, ()):
-            found = self.named(file, parent, one.chain, one.line, inherited=False)
-            if found is None and self._resolver.rules_of(file).types_are_declared:
-                found = Meaning("external", name=one.chain)
-            if found is not None and (found.kind == "external" or self._resolver.is_type(found)):
-                yield found, one.line, one.relation
-        yield from self._resolver.rules_of(file).outside_bases(self._resolver, file, index)
+        for base in interface.bases.get(index, ()):
+            referent = self.resolve_dotted_name(file, parent, base.chain, base.line, allow_inherited=False)
+            if referent is None and self._resolver.get_rules(file).requires_declared_types:
+                referent = Referent("external", name=base.chain)
+            if referent is not None and (referent.kind == "external" or self._resolver.is_type(referent)):
+                yield referent, base.line, base.relation
+        yield from self._resolver.get_rules(file).find_out_of_line_bases(self._resolver, file, index)
 
-    def named(self, file: int, scope: int, chain: str, line: int, *, inherited: bool = True) -> Meaning | None:
+    def resolve_dotted_name(
+        self, file: int, scope: int, chain: str, line: int, *, allow_inherited: bool = True
+    ) -> Referent | None:
         """Return what a dotted name means, without asking for values: safe where these depend on the answer.
 
         Args:
             inherited: Whether the types inside a type above may be asked, which is not so where those above are looked for.
         """
-        first, *parts = chain.split(".")
-        found = self._first_named(file, scope, first, line, inherited=inherited)
-        for part in parts:
-            found = found and self._named_inside(found, part, inherited=inherited)
-        if found is not None and self._resolver.rules_of(file).values_apart:
-            found = as_type(self._resolver, found)
-        return self._through_alias(found)
+        first_name, *nested_names = chain.split(".")
+        referent = self._resolve_first_name(file, scope, first_name, line, allow_inherited=allow_inherited)
+        for nested_name in nested_names:
+            referent = referent and self._resolve_nested_name(referent, nested_name, allow_inherited=allow_inherited)
+        if referent is not None and self._resolver.get_rules(file).separates_values:
+            referent = to_type_space(self._resolver, referent)
+        return self._follow_alias(referent)
 
-    def _first_named(self, file: int, scope: int, name: str, line: int, *, inherited: bool) -> Meaning | None:
-        own = self.own_type(file, scope) if name in self._resolver.rules_of(file).type_names else None
-        if own is not None:
-            return own.by("self", SURENESS["self"])
-        return self._declared(file, scope, name, line, inherited=inherited)
+    def _resolve_first_name(
+        self, file: int, scope: int, name: str, line: int, *, allow_inherited: bool
+    ) -> Referent | None:
+        own_type = (
+            self.find_enclosing_type(file, scope) if name in self._resolver.get_rules(file).self_type_names else None
+        )
+        if own_type is not None:
+            return own_type.replace_resolver("self", RESOLVER_PRECISION["self"])
+        return self._resolve_in_scopes(file, scope, name, line, allow_inherited=allow_inherited)
 
-    def _named_inside(self, owner: Meaning, name: str, *, inherited: bool) -> Meaning | None:
+    def _resolve_nested_name(self, owner: Referent, name: str, *, allow_inherited: bool) -> Referent | None:
         """Return what a name means behind that of a type, a namespace or a module."""
-        if owner.kind != "definition" or self._resolver.definition(owner).kind == "namespace":
-            return self._resolver.member(owner, name)
-        if inside := self._resolver.declared_in(owner.file, owner.index, name):
-            return Meaning("definition", owner.file, inside[0])
-        inherits = inherited and self._resolver.rules_of(owner.file).inherits_types
-        return self._inherited_type(owner, name) if inherits else None
+        if owner.kind != "definition" or self._resolver.get_definition(owner).kind == "namespace":
+            return self._resolver.find_member(owner, name)
+        if nested_indices := self._resolver.find_scope_declarations(owner.file, owner.index, name):
+            return Referent("definition", owner.file, nested_indices[0])
+        inherits = allow_inherited and self._resolver.get_rules(owner.file).inherits_nested_types
+        return self._find_inherited_type(owner, name) if inherits else None
 
-    def _through_alias(self, found: Meaning | None) -> Meaning | None:
+    def _follow_alias(self, referent: Referent | None) -> Referent | None:
         """Return the type that a name is another name of."""
-        if found is None or found.kind != "definition" or self._resolver.definition(found).kind not in DATA:
-            return found
-        file, definition = found.file, self._resolver.definition(found)
-        bound = self._program.interface(file).bindings.get((definition.parent, definition.name), [])
-        names = [one for one in bound if one.value and not set(one.value) & set("([{|")]
-        if len(names) != 1 or names[0].value.split(".")[0] == definition.name:
-            return found
-        [other] = names
-        return self._resolver.once(
-            ("alias", file, found.index), lambda: self.named(file, definition.parent, other.value, other.line)
+        if (
+            referent is None
+            or referent.kind != "definition"
+            or self._resolver.get_definition(referent).kind not in DATA_KINDS
+        ):
+            return referent
+        file, definition = referent.file, self._resolver.get_definition(referent)
+        bindings = self._program.read_interface(file).bindings.get((definition.parent, definition.name), [])
+        alias_bindings = [binding for binding in bindings if binding.value and not set(binding.value) & set("([{|")]
+        if len(alias_bindings) != 1 or alias_bindings[0].value.split(".")[0] == definition.name:
+            return referent
+        [alias] = alias_bindings
+        return self._resolver.memoize(
+            ("alias", file, referent.index),
+            lambda: self.resolve_dotted_name(file, definition.parent, alias.value, alias.line),
         )
 
-    def _declared(self, file: int, scope: int, name: str, line: int, *, inherited: bool) -> Meaning | None:
-        interface = self._program.interface(file)
-        rules = self._resolver.rules_of(file)
-        has_parameters, inherits = rules.types_are_declared, inherited and rules.inherits_types
+    def _resolve_in_scopes(
+        self, file: int, scope: int, name: str, line: int, *, allow_inherited: bool
+    ) -> Referent | None:
+        interface = self._program.read_interface(file)
+        rules = self._resolver.get_rules(file)
+        has_parameters, inherits = rules.requires_declared_types, allow_inherited and rules.inherits_nested_types
         while scope != MODULE:
-            known = interface.known.get(scope, ())
-            if name in known or bare(name) in known:
-                found = (
-                    self._resolver.in_scope(file, scope, name, line, values=False)
-                    if self._opens_scope(file, scope)
+            scope_names = interface.names_by_scope.get(scope, ())
+            if name in scope_names or strip_arity(name) in scope_names:
+                referent = (
+                    self._resolver.resolve_in_scope(file, scope, name, line, values=False)
+                    if self._is_lexical_scope(file, scope)
                     else None
                 )
-                if found is not None and not self._is_typed_field(file, scope, found):
-                    return found
+                if referent is not None and not self._is_typed_field(file, scope, referent):
+                    return referent
                 if has_parameters:
-                    for parameter in (one for one in interface.bindings.get((scope, name), ()) if not one.type):
-                        return self._resolver.bound(file, parameter) or Meaning("external", name=name)
-            if inherits and (found := self._inherited_type(Meaning("definition", file, scope), name)) is not None:
-                return found
-            if scope in interface.star_scopes and (found := self._resolver.from_stars(file, name, scope)) is not None:
-                return found
+                    for parameter in (
+                        binding for binding in interface.bindings.get((scope, name), ()) if not binding.type
+                    ):
+                        return self._resolver.infer_binding(file, parameter) or Referent("external", name=name)
+            if (
+                inherits
+                and (referent := self._find_inherited_type(Referent("definition", file, scope), name)) is not None
+            ):
+                return referent
+            if (
+                scope in interface.star_scopes
+                and (referent := self._resolver.resolve_star_imports(file, name, scope)) is not None
+            ):
+                return referent
             scope = interface.definitions[scope].parent
-        return self._resolver.global_name(file, name, line, values=False)
+        return self._resolver.resolve_global_name(file, name, line, values=False)
 
-    def _opens_scope(self, file: int, scope: int) -> bool:
+    def _is_lexical_scope(self, file: int, scope: int) -> bool:
         """Return whether what a scope declares is known in it by its bare name."""
-        if not self._resolver.rules_of(file).types_are_no_scopes:
+        if not self._resolver.get_rules(file).requires_qualified_members:
             return True
-        return self._program.interface(file).definitions[scope].kind not in TYPES
+        return self._program.read_interface(file).definitions[scope].kind not in TYPE_KINDS
 
-    def _is_typed_field(self, file: int, scope: int, found: Meaning) -> bool:
+    def _is_typed_field(self, file: int, scope: int, referent: Referent) -> bool:
         """Return whether what a scope declares has a type, or is a method: then it is none, whatever its name."""
-        if (found.file, found.kind) != (file, "definition"):
+        if (referent.file, referent.kind) != (file, "definition"):
             return False
-        definition = self._resolver.definition(found)
-        if definition.kind in CALLABLE:
-            return self._resolver.rules_of(file).types_are_declared
-        bound = self._program.interface(file).bindings.get((scope, definition.name), ())
-        return definition.kind in DATA and any(one.type for one in bound)
+        definition = self._resolver.get_definition(referent)
+        if definition.kind in CALLABLE_KINDS:
+            return self._resolver.get_rules(file).requires_declared_types
+        bindings = self._program.read_interface(file).bindings.get((scope, definition.name), ())
+        return definition.kind in DATA_KINDS and any(binding.type for binding in bindings)
 
-    def _inherited_type(self, owner: Meaning, name: str) -> Meaning | None:
+    def _find_inherited_type(self, owner: Referent, name: str) -> Referent | None:
         """Return the type of a name that a type has from one above."""
         if not self._resolver.is_type(owner):
             return None
-        found = self._resolver.member_of_type(owner.file, owner.index, name)
-        return found if found is not None and self._resolver.is_type(found) else None
+        referent = self._resolver.find_type_member(owner.file, owner.index, name)
+        return referent if referent is not None and self._resolver.is_type(referent) else None

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from coderag.codegraph.linking.answers import Kept
-from coderag.codegraph.linking.meanings import CALLABLE, TYPES, Meaning
-from coderag.codegraph.linking.overloads import bare
-from coderag.codegraph.linking.program import MODULE, Interface, by_scope_and_name
-from coderag.codegraph.linking.rules.base import Rules
+from coderag.codegraph.linking.answers import MemoTable
+from coderag.codegraph.linking.meanings import CALLABLE_KINDS, TYPE_KINDS, Referent
+from coderag.codegraph.linking.overloads import strip_arity
+from coderag.codegraph.linking.program import MODULE, FileInterface, group_bindings
+from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Binding
 
 
-class Locals:
+class LocalNames:
     """The local names of a file.
 
     Args:
@@ -26,50 +26,59 @@ class Locals:
         chains: What chains mean, by scope, and whether only a type, or only a value, is meant.
     """
 
-    def __init__(self, file: int, bindings: Sequence[Binding], interface: Interface, rules: Rules) -> None:
+    def __init__(self, file: int, bindings: Sequence[Binding], interface: FileInterface, rules: LanguageRules) -> None:
         self.file = file
-        self.bindings = by_scope_and_name(bindings)
-        again = {name for (_, name), found in self.bindings.items() if len(found) > 1 or found[0].last}
-        self.changing = interface.repeated | again
-        self.kept: Kept = {}
-        self.names: dict[tuple[int, str], Meaning | None] = {}
-        self.steps: dict[tuple[Meaning, tuple[str, ...]], Meaning | None] = {}
-        self.chains: dict[tuple[int, str, bool], Meaning | None] = {}
+        self.bindings = group_bindings(bindings)
+        redeclared = {
+            name for (_, name), same_name in self.bindings.items() if len(same_name) > 1 or same_name[0].last_line
+        }
+        self.line_dependent_names = interface.redeclared_names | redeclared
+        self.memo: MemoTable = {}
+        self.name_memo: dict[tuple[int, str], Referent | None] = {}
+        self.step_memo: dict[tuple[Referent, tuple[str, ...]], Referent | None] = {}
+        self.chain_memo: dict[tuple[int, str, bool], Referent | None] = {}
         self._definitions = interface.definitions
-        self._known = interface.known
-        self._hides_types = rules.scope_hides_types
-        self._of_types = frozenset({*rules.instance_names, *rules.type_names, *rules.base_names})
-        self._inside = {name for _, name in self.bindings}
-        self._inside.update(*(names for scope, names in interface.known.items() if scope != MODULE))
-        self._open = self._open_scopes(interface, rules)
+        self._names_by_scope = interface.names_by_scope
+        self._hides_class_scope = rules.hides_class_scope
+        self._receiver_names = frozenset({*rules.self_names, *rules.self_type_names, *rules.super_names})
+        self._inner_names = {name for _, name in self.bindings}
+        self._inner_names.update(*(names for scope, names in interface.names_by_scope.items() if scope != MODULE))
+        self._enclosing_open_scopes = self._find_open_scopes(interface, rules)
 
-    def seen_from(self, scope: int, name: str) -> int:
+    def find_outermost_scope(self, scope: int, name: str) -> int:
         """Return the outermost scope in which a name means what it does in a scope, so far as that is plain."""
-        if name in self._of_types:
+        if name in self._receiver_names:
             return scope
-        plain = bare(name)
-        if name not in self._inside and plain not in self._inside:
-            return self._open[scope]
-        inner = True
-        while scope != MODULE and self._open[scope] != scope:
+        bare_name = strip_arity(name)
+        if name not in self._inner_names and bare_name not in self._inner_names:
+            return self._enclosing_open_scopes[scope]
+        is_direct = True
+        while scope != MODULE and self._enclosing_open_scopes[scope] != scope:
             definition = self._definitions[scope]
-            is_hidden = self._hides_types and not inner and definition.kind in TYPES
+            is_hidden = self._hides_class_scope and not is_direct and definition.kind in TYPE_KINDS
             if not is_hidden:
-                known = self._known.get(scope, ())
-                if name in known or plain in known or (scope, name) in self.bindings or (scope, plain) in self.bindings:
+                scope_names = self._names_by_scope.get(scope, ())
+                if (
+                    name in scope_names
+                    or bare_name in scope_names
+                    or (scope, name) in self.bindings
+                    or (scope, bare_name) in self.bindings
+                ):
                     break
-            inner = inner and definition.kind not in CALLABLE
+            is_direct = is_direct and definition.kind not in CALLABLE_KINDS
             scope = definition.parent
         return scope
 
-    def _open_scopes(self, interface: Interface, rules: Rules) -> list[int]:
+    def _find_open_scopes(self, interface: FileInterface, rules: LanguageRules) -> list[int]:
         """Return for each scope, the module last, the innermost one around it that may have names which it does not tell."""
-        has_members = rules.members_in_scope or rules.inherits_types
-        found = []
-        for scope, one in enumerate(interface.definitions):
-            is_open = has_members and (one.kind in TYPES or (bool(one.owner) and one.kind in CALLABLE))
+        has_members = rules.has_implicit_receiver or rules.inherits_nested_types
+        open_scopes = []
+        for scope, definition in enumerate(interface.definitions):
+            is_open = has_members and (
+                definition.kind in TYPE_KINDS or (bool(definition.owner) and definition.kind in CALLABLE_KINDS)
+            )
             if is_open or scope in interface.star_scopes:
-                found.append(scope)
+                open_scopes.append(scope)
             else:
-                found.append(found[one.parent] if one.parent != MODULE else MODULE)
-        return [*found, MODULE]
+                open_scopes.append(open_scopes[definition.parent] if definition.parent != MODULE else MODULE)
+        return [*open_scopes, MODULE]

@@ -2,17 +2,17 @@
 
 from typing import Final, Literal, NamedTuple
 
-TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl"})
+TYPE_KINDS: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl"})
 """Kinds of declarations that have instances."""
 
-CALLABLE: Final = frozenset({"function", "method", "macro"})
-DATA: Final = frozenset({"variable", "constant", "field"})
+CALLABLE_KINDS: Final = frozenset({"function", "method", "macro"})
+DATA_KINDS: Final = frozenset({"variable", "constant", "field"})
 """Kinds of declarations that hold a value."""
 
-MeaningKind = Literal["definition", "instance", "elements", "tuple", "module", "package", "external", "supplier"]
+ReferentKind = Literal["definition", "instance", "elements", "tuple", "module", "package", "external", "supplier"]
 
 
-class Meaning(NamedTuple):
+class Referent(NamedTuple):
     """What an expression means.
 
     Attributes:
@@ -28,23 +28,23 @@ class Meaning(NamedTuple):
         confidence: How surely, 0 to 1.
     """
 
-    kind: MeaningKind
+    kind: ReferentKind
     file: int = -1
     index: int = -1  # type: ignore[assignment]  # nobody asks a tuple where something is in it
     name: str = ""
     resolver: str = "scope"
     confidence: float = 1.0
 
-    def by(self, resolver: str, factor: float = 1.0) -> "Meaning":
+    def replace_resolver(self, resolver: str, factor: float = 1.0) -> "Referent":
         """Return the same, told by something else and so much less surely."""
-        return Meaning(self.kind, self.file, self.index, self.name, resolver, self.confidence * factor)
+        return Referent(self.kind, self.file, self.index, self.name, resolver, self.confidence * factor)
 
-    def of_kind(self, kind: MeaningKind) -> "Meaning":
+    def replace_kind(self, kind: ReferentKind) -> "Referent":
         """Return the instance of a type, the type of an instance and so on."""
-        return Meaning(kind, self.file, self.index, self.name, self.resolver, self.confidence)
+        return Referent(kind, self.file, self.index, self.name, self.resolver, self.confidence)
 
 
-SURENESS: Final = {
+RESOLVER_PRECISION: Final = {
     "scope": 0.98,
     "import": 0.97,
     "star": 0.9,

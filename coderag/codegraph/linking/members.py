@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from coderag.codegraph.linking.meanings import CALLABLE, SURENESS, TYPES, Meaning
-from coderag.codegraph.linking.overloads import best
-from coderag.codegraph.linking.type_text import tuple_parts
-from coderag.schema.facts import CONSTRUCTOR
+from coderag.codegraph.linking.meanings import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.overloads import select_primary
+from coderag.codegraph.linking.type_text import split_tuple
+from coderag.schema.facts import CONSTRUCTOR_NAME
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
 
-class Members:
+class MemberLookup:
     """Finds members.
 
     Args:
@@ -22,94 +22,108 @@ class Members:
         self._resolver = resolver
         self._program = resolver.program
 
-    def member(self, owner: Meaning, name: str) -> Meaning | None:
+    def find_member(self, owner: Referent, name: str) -> Referent | None:
         """Return what a member of something is; None if that is not known."""
-        if (inside := self._member_of_value(owner, name)) is not None:
-            return inside
-        value = self._resolver.value(owner)
-        return None if value is None else self._member_of(value, name)
+        if (value_member := self._find_value_member(owner, name)) is not None:
+            return value_member
+        value = self._resolver.infer_value(owner)
+        return None if value is None else self._find_member_by_kind(value, name)
 
-    def _member_of(self, owner: Meaning, name: str) -> Meaning | None:  # noqa: PLR0911  # one case a kind
+    def _find_member_by_kind(self, owner: Referent, name: str) -> Referent | None:  # noqa: PLR0911  # one case a kind
         if owner.kind == "external":
-            return Meaning("external", name=f"{owner.name}.{name}" if owner.name else "")
+            return Referent("external", name=f"{owner.name}.{name}" if owner.name else "")
         if owner.kind == "module":
-            found = self._resolver.exported(owner.file, name)
-            return found and found.by("import", owner.confidence)
+            referent = self._resolver.resolve_export(owner.file, name)
+            return referent and referent.replace_resolver("import", owner.confidence)
         if owner.kind == "package":
-            rules = self._resolver.rules_of(owner.file) if owner.file >= 0 else None
-            return rules.member_of_package(self._resolver, owner.name, name) if rules else None
+            rules = self._resolver.get_rules(owner.file) if owner.file >= 0 else None
+            return rules.find_package_member(self._resolver, owner.name, name) if rules else None
         if owner.kind == "elements":
-            found = self._resolver.rules_of(owner.file).member_of_elements(owner, name) if owner.index >= 0 else None
-            return found or Meaning("external")
+            referent = (
+                self._resolver.get_rules(owner.file).find_collection_member(owner, name) if owner.index >= 0 else None
+            )
+            return referent or Referent("external")
         if owner.kind == "tuple":
-            return self._part(owner, name)
-        kind = self._resolver.definition(owner).kind
+            return self._resolve_tuple_item(owner, name)
+        kind = self._resolver.get_definition(owner).kind
         if owner.kind == "definition" and kind == "namespace":
-            inside = ("inside", owner.file, owner.index, name)  # which may import from itself
-            return self._resolver.once(inside, lambda: self._in_namespace(owner, name))
-        return self._member_of_object(owner, name) if kind in TYPES else self._member_of_value(owner, name)
+            key = ("inside", owner.file, owner.index, name)  # which may import from itself
+            return self._resolver.memoize(key, lambda: self._find_namespace_member(owner, name))
+        return self._find_object_member(owner, name) if kind in TYPE_KINDS else self._find_value_member(owner, name)
 
-    def _in_namespace(self, owner: Meaning, name: str) -> Meaning | None:
-        found = self._resolver.in_scope(owner.file, owner.index, name)
-        return found or self._resolver.from_stars(owner.file, name, owner.index)
+    def _find_namespace_member(self, owner: Referent, name: str) -> Referent | None:
+        referent = self._resolver.resolve_in_scope(owner.file, owner.index, name)
+        return referent or self._resolver.resolve_star_imports(owner.file, name, owner.index)
 
-    def _member_of_object(self, owner: Meaning, name: str) -> Meaning | None:
+    def _find_object_member(self, owner: Referent, name: str) -> Referent | None:
         """Return a member of a type or an instance of it."""
-        found = self.member_of_type(owner.file, owner.index, name)
-        if found is None:
-            real = self._resolver.aliased(owner, self._resolver.definition(owner))
-            return self.member(real.of_kind(owner.kind), name) if real is not None and real.kind == "instance" else None
-        how = owner.resolver if found.resolver == "scope" else found.resolver
-        return found.by(how, owner.confidence)
+        referent = self.find_type_member(owner.file, owner.index, name)
+        if referent is None:
+            aliased_type = self._resolver.resolve_alias(owner, self._resolver.get_definition(owner))
+            return (
+                self.find_member(aliased_type.replace_kind(owner.kind), name)
+                if aliased_type is not None and aliased_type.kind == "instance"
+                else None
+            )
+        resolver_name = owner.resolver if referent.resolver == "scope" else referent.resolver
+        return referent.replace_resolver(resolver_name, owner.confidence)
 
-    def _member_of_value(self, owner: Meaning, name: str) -> Meaning | None:
+    def _find_value_member(self, owner: Referent, name: str) -> Referent | None:
         """Return a member that a variable or function has itself, in languages where they may."""
-        if owner.kind in ("definition", "instance") and self._resolver.rules_of(owner.file).has_members(
-            definition := self._resolver.definition(owner)
+        if owner.kind in ("definition", "instance") and self._resolver.get_rules(owner.file).has_members(
+            definition := self._resolver.get_definition(owner)
         ):
-            if definition.kind not in CALLABLE or owner.kind == "instance":
-                found = self.own_member(owner.file, owner.index, name)
+            if definition.kind not in CALLABLE_KINDS or owner.kind == "instance":
+                referent = self.find_own_member(owner.file, owner.index, name)
             else:
-                outside = self._resolver.rules_of(owner.file).outside_members(
+                out_of_line = self._resolver.get_rules(owner.file).find_out_of_line_members(
                     self._resolver, owner.file, owner.index, name
                 )
-                found = Meaning("definition", *outside[0]) if outside else None
-            return found and found.by(owner.resolver, owner.confidence)
+                referent = Referent("definition", *out_of_line[0]) if out_of_line else None
+            return referent and referent.replace_resolver(owner.resolver, owner.confidence)
         return None
 
-    def _part(self, whole: Meaning, position: str) -> Meaning | None:
+    def _resolve_tuple_item(self, tuple_referent: Referent, position: str) -> Referent | None:
         """Return one of the values of a tuple."""
-        parts = tuple_parts(whole.name)
-        if not position.isdigit() or int(position) >= len(parts):
+        item_types = split_tuple(tuple_referent.name)
+        if not position.isdigit() or int(position) >= len(item_types):
             return None
-        found = self._resolver.instance(whole.file, whole.index, parts[int(position)], 0)
-        return found and found.by(whole.resolver, whole.confidence)
+        item = self._resolver.resolve_type_text(tuple_referent.file, tuple_referent.index, item_types[int(position)], 0)
+        return item and item.replace_resolver(tuple_referent.resolver, tuple_referent.confidence)
 
-    def member_of_type(self, file: int, index: int, name: str) -> Meaning | None:
+    def find_type_member(self, file: int, index: int, name: str) -> Referent | None:
         """Return a member of a type, its own or an inherited one; external if it may be that of a type outside."""
-        return self._resolver.once(("member", file, index, name), lambda: self._member_of_type(file, index, name))
+        return self._resolver.memoize(("member", file, index, name), lambda: self._find_type_member(file, index, name))
 
-    def _member_of_type(self, file: int, index: int, name: str) -> Meaning | None:
-        outside = False
-        if name.startswith(CONSTRUCTOR):
-            return self.own_member(file, index, name)
-        for distance, base in enumerate(self._resolver.ancestors(file, index)):
+    def _find_type_member(self, file: int, index: int, name: str) -> Referent | None:
+        has_external_base = False
+        if name.startswith(CONSTRUCTOR_NAME):
+            return self.find_own_member(file, index, name)
+        for distance, base in enumerate(self._resolver.find_ancestors(file, index)):
             if base.kind == "external":
-                outside = True
+                has_external_base = True
                 continue
-            if (found := self.own_member(base.file, base.index, name)) is not None:
-                return found.by("inherited", SURENESS["inherited"] * base.confidence) if distance else found
-        return Meaning("external", name=name) if outside else None
+            if (referent := self.find_own_member(base.file, base.index, name)) is not None:
+                return (
+                    referent.replace_resolver("inherited", RESOLVER_PRECISION["inherited"] * base.confidence)
+                    if distance
+                    else referent
+                )
+        return Referent("external", name=name) if has_external_base else None
 
-    def own_member(self, file: int, index: int, name: str) -> Meaning | None:
+    def find_own_member(self, file: int, index: int, name: str) -> Referent | None:
         """Return a member that a type declares itself."""
-        interface = self._program.interface(file)
-        if name.startswith(CONSTRUCTOR):
-            name = name.replace(CONSTRUCTOR, interface.definitions[index].name)
-        if declared := self._resolver.declared_in(file, index, name):
-            return Meaning("definition", file, best(interface.definitions, declared), "", "scope")
-        for other_file, other in self._resolver.rules_of(file).outside_members(self._resolver, file, index, name):
-            return Meaning("definition", other_file, other, "", "scope")
-        if bound := interface.bindings.get((index, name)):
-            return self._resolver.once(("bound", file, index, name), lambda: self._resolver.first_known(file, bound))
-        return self._resolver.rules_of(file).implicit_member(self._resolver, file, index, name)
+        interface = self._program.read_interface(file)
+        if name.startswith(CONSTRUCTOR_NAME):
+            name = name.replace(CONSTRUCTOR_NAME, interface.definitions[index].name)
+        if indices := self._resolver.find_scope_declarations(file, index, name):
+            return Referent("definition", file, select_primary(interface.definitions, indices), "", "scope")
+        for other_file, other_index in self._resolver.get_rules(file).find_out_of_line_members(
+            self._resolver, file, index, name
+        ):
+            return Referent("definition", other_file, other_index, "", "scope")
+        if bindings := interface.bindings.get((index, name)):
+            return self._resolver.memoize(
+                ("bound", file, index, name), lambda: self._resolver.infer_first_binding(file, bindings)
+            )
+        return self._resolver.get_rules(file).find_implicit_member(self._resolver, file, index, name)

@@ -3,31 +3,33 @@
 from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE, DATA, TYPES, Meaning
+from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, TYPE_KINDS, Referent
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
-_NO_VALUES: Final = frozenset({"interface", "type_alias"})
-_NO_TYPES: Final = CALLABLE | DATA
+_TYPE_ONLY_KINDS: Final = frozenset({"interface", "type_alias"})
+_VALUE_ONLY_KINDS: Final = CALLABLE_KINDS | DATA_KINDS
 
 
-def as_value(resolver: "Resolver", found: Meaning) -> Meaning:
+def to_value_space(resolver: "Resolver", referent: Referent) -> Referent:
     """Return the value that is declared beside a type by its name, if the type is none itself."""
-    return _namesake(resolver, found, _NO_VALUES, _NO_TYPES | {"class", "enum"})
+    return _switch_space(resolver, referent, _TYPE_ONLY_KINDS, _VALUE_ONLY_KINDS | {"class", "enum"})
 
 
-def as_type(resolver: "Resolver", found: Meaning) -> Meaning:
+def to_type_space(resolver: "Resolver", referent: Referent) -> Referent:
     """Return the type that is declared beside a value by its name, if the value is none itself."""
-    return _namesake(resolver, found, _NO_TYPES, TYPES)
+    return _switch_space(resolver, referent, _VALUE_ONLY_KINDS, TYPE_KINDS)
 
 
-def _namesake(resolver: "Resolver", found: Meaning, kinds: Set[str], wanted: Set[str]) -> Meaning:
-    if found.kind != "definition" or (definition := resolver.definition(found)).kind not in kinds:
-        return found
-    interface = resolver.program.interface(found.file)
-    hidden = resolver.rules_of(found.file).hidden_kinds
+def _switch_space(
+    resolver: "Resolver", referent: Referent, replaced_kinds: Set[str], target_kinds: Set[str]
+) -> Referent:
+    if referent.kind != "definition" or (definition := resolver.get_definition(referent)).kind not in replaced_kinds:
+        return referent
+    interface = resolver.program.read_interface(referent.file)
+    hidden = resolver.get_rules(referent.file).hidden_kinds
     for index in interface.children.get(definition.parent, {}).get(definition.name, ()):
-        if (kind := interface.definitions[index].kind) in wanted and kind not in hidden:
-            return found._replace(index=index)
-    return found
+        if (kind := interface.definitions[index].kind) in target_kinds and kind not in hidden:
+            return referent._replace(index=index)
+    return referent

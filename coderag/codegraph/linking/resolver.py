@@ -9,16 +9,16 @@ being linked: only `evaluate` and `lookup` know local names.
 
 from collections.abc import Callable, Hashable
 
-from coderag.codegraph.linking.answers import Answers, Kept
-from coderag.codegraph.linking.chains import Chains
+from coderag.codegraph.linking.answers import MemoTable, QueryMemo
+from coderag.codegraph.linking.chains import ChainEvaluator
 from coderag.codegraph.linking.hierarchy import Hierarchy
-from coderag.codegraph.linking.locals import Locals
-from coderag.codegraph.linking.meanings import TYPES, Meaning
-from coderag.codegraph.linking.members import Members
-from coderag.codegraph.linking.program import Interface, Program
-from coderag.codegraph.linking.rules.base import Rules
-from coderag.codegraph.linking.scopes import Scopes
-from coderag.codegraph.linking.values import Values
+from coderag.codegraph.linking.locals import LocalNames
+from coderag.codegraph.linking.meanings import TYPE_KINDS, Referent
+from coderag.codegraph.linking.members import MemberLookup
+from coderag.codegraph.linking.program import FileInterface, Program
+from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.scopes import ScopeLookup
+from coderag.codegraph.linking.values import TypeInference
 from coderag.schema.facts import Definition, FileFacts
 
 
@@ -34,77 +34,82 @@ class Resolver:
         locals: Of the file that is being linked.
     """
 
-    def __init__(self, program: Program, rules: Callable[[str], Rules]) -> None:
+    def __init__(self, program: Program, rules: Callable[[str], LanguageRules]) -> None:
         self.program = program
-        self._rules = [rules(row.language) for row in program.rows]
-        self.rules_of = self._rules.__getitem__
+        self._rules_by_file = [rules(row.language) for row in program.rows]
+        self.get_rules = self._rules_by_file.__getitem__
         """Returns the rules of a file's language."""
-        self._no_locals = Locals(-1, (), Interface(FileFacts("")), Rules(program))
-        self.locals = self._no_locals
-        self._answers = Answers(program)
-        self._kept: Kept = {}
-        scopes = Scopes(self)
-        self.lookup = scopes.lookup
-        self.global_name = scopes.global_name
-        self.in_scope = scopes.in_scope
-        self.from_stars = scopes.from_stars
-        self.declared_in = scopes.declared_in
-        self.exported = scopes.exported
+        self._no_local_names = LocalNames(-1, (), FileInterface(FileFacts("")), LanguageRules(program))
+        self.local_names = self._no_local_names
+        self._query_memo = QueryMemo(program)
+        self._memo_table: MemoTable = {}
+        scope_lookup = ScopeLookup(self)
+        self.resolve_name = scope_lookup.resolve_name
+        self.resolve_global_name = scope_lookup.resolve_global_name
+        self.resolve_in_scope = scope_lookup.resolve_in_scope
+        self.resolve_star_imports = scope_lookup.resolve_star_imports
+        self.find_scope_declarations = scope_lookup.find_scope_declarations
+        self.resolve_export = scope_lookup.resolve_export
         hierarchy = Hierarchy(self)
-        self.own_type = hierarchy.own_type
-        self.above = hierarchy.above
-        self.named = hierarchy.named
-        self.bases = hierarchy.bases
-        self.ancestors = hierarchy.ancestors
-        self.descendants = hierarchy.descendants
-        members = Members(self)
-        self.member = members.member
-        self.member_of_type = members.member_of_type
-        self.own_member = members.own_member
-        values = Values(self)
-        self.value = values.value
-        self.bound = values.bound
-        self.first_known = values.first_known
-        self.called = values.called
-        self.called_method = values.called_method
-        self.instance = values.instance
-        self.aliased = values.aliased
-        chains = Chains(self)
-        self.referred = chains.referred
-        self.evaluate = chains.evaluate
+        self.find_enclosing_type = hierarchy.find_enclosing_type
+        self.resolve_super = hierarchy.resolve_super
+        self.resolve_dotted_name = hierarchy.resolve_dotted_name
+        self.resolve_bases = hierarchy.resolve_bases
+        self.find_ancestors = hierarchy.find_ancestors
+        self.find_descendants = hierarchy.find_descendants
+        member_lookup = MemberLookup(self)
+        self.find_member = member_lookup.find_member
+        self.find_type_member = member_lookup.find_type_member
+        self.find_own_member = member_lookup.find_own_member
+        type_inference = TypeInference(self)
+        self.infer_value = type_inference.infer_value
+        self.infer_binding = type_inference.infer_binding
+        self.infer_first_binding = type_inference.infer_first_binding
+        self.infer_call = type_inference.infer_call
+        self.infer_method_call = type_inference.infer_method_call
+        self.resolve_type_text = type_inference.resolve_type_text
+        self.resolve_alias = type_inference.resolve_alias
+        chain_evaluator = ChainEvaluator(self)
+        self.resolve_reference = chain_evaluator.resolve_reference
+        self.evaluate = chain_evaluator.evaluate
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Forget everything: its parts refer back to it and rules to themselves, so the collector would have to find them."""
-        for rules in set(self._rules):
+        for rules in set(self._rules_by_file):
             vars(rules).clear()
         vars(self).clear()
 
-    def definition(self, meaning: Meaning) -> Definition:
+    def get_definition(self, referent: Referent) -> Definition:
         """Return the definition that is meant, or whose instance is."""
-        return self.program.definition(meaning.file, meaning.index)
+        return self.program.get_definition(referent.file, referent.index)
 
-    def is_type(self, meaning: Meaning) -> bool:
+    def is_type(self, referent: Referent) -> bool:
         """Return whether a type itself is meant."""
-        return meaning.kind == "definition" and self.program.definition(meaning.file, meaning.index).kind in TYPES
+        return (
+            referent.kind == "definition"
+            and self.program.get_definition(referent.file, referent.index).kind in TYPE_KINDS
+        )
 
     @property
-    def is_asked(self) -> bool:
+    def is_evaluating(self) -> bool:
         """Whether a question waits for an answer."""
-        return bool(self._answers.waiting)
+        return bool(self._query_memo.active_queries)
 
-    def once(self, key: Hashable, ask: Callable[[], Meaning | None], *, is_local: bool = False) -> Meaning | None:
+    def memoize(
+        self, key: Hashable, compute: Callable[[], Referent | None], *, is_local: bool = False
+    ) -> Referent | None:
         """Return a kept answer, or ask and keep it.
 
         Args:
             is_local: Whether it may depend on local names; it is then kept as long as these are known.
         """
-        kept = self.locals.kept if is_local else self._kept
-        if (known := kept.get(key)) is not None:
-            return self._answers.known(known)
-        outer_locals = self.locals
+        table = self.local_names.memo if is_local else self._memo_table
+        if (entry := table.get(key)) is not None:
+            return self._query_memo.reuse(entry)
+        outer_local_names = self.local_names
         if not is_local:
-            self.locals = self._no_locals
+            self.local_names = self._no_local_names
         try:
-            return self._answers.ask(kept, key, ask)
+            return self._query_memo.evaluate(table, key, compute)
         finally:
-            self.locals = outer_locals
+            self.local_names = outer_local_names

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, TYPES, Meaning
-from coderag.codegraph.linking.overloads import bare, best, fitting, nearest_above
+from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.overloads import select_last_above, select_overloads, select_primary, strip_arity
 from coderag.codegraph.linking.program import MODULE
 from coderag.schema.facts import Binding, Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
-    from coderag.codegraph.linking.rules.base import Rules
+    from coderag.codegraph.linking.rules.base import LanguageRules
 
-_DESPITE_OUTSIDE: Final = 0.85
+_POSSIBLE_SHADOWING_FACTOR: Final = 0.85
 """How surely a name is what an outer scope declares, where a type outside may have a member of it."""
 
 
-class Scopes:
+class ScopeLookup:
     """Finds what bare names mean.
 
     Args:
@@ -27,219 +27,244 @@ class Scopes:
         self._resolver = resolver
         self._program = resolver.program
 
-    def lookup(self, file: int, scope: int, name: str, line: int) -> Meaning | None:
+    def resolve_name(self, file: int, scope: int, name: str, line: int) -> Referent | None:
         """Return what a bare name means in a scope.
 
         Args:
             line: Where it is used: of several bindings the last one above counts.
         """
-        rules = self._resolver.rules_of(file)
-        interface = self._program.interface(file)
-        called_too = rules.counts_arguments and not rules.methods_apart  # a delegate may be called
-        value_name = bare(name) if called_too else name
-        outside: Meaning | None = None  # the member that a type outside may have
-        inner = True  # whether no function lies between
+        rules = self._resolver.get_rules(file)
+        interface = self._program.read_interface(file)
+        can_call_values = rules.overloads_by_arity and not rules.separates_methods  # a delegate may be called
+        value_name = strip_arity(name) if can_call_values else name
+        external_member: Referent | None = None  # the member that a type outside may have
+        is_direct = True  # whether no function lies between
         while scope != MODULE:
             kind = interface.definitions[scope].kind
-            if not _is_hidden(kind, rules, inner=inner):
-                if (local := self._local(file, scope, value_name, line)) is not None:
-                    return self._resolver.bound(file, local, is_local=True)
-                found = self.in_scope(file, scope, name, line)
-                if found is None and rules.members_in_scope:
-                    found = self._member_around(file, scope, name)
-                    if found is not None and found.kind == "external":
-                        outside, found = outside or found, None
-                if found is not None:
-                    return _despite(outside, found)
-            if scope in interface.star_scopes and (found := self.from_stars(file, name, scope)) is not None:
-                return found
-            inner = inner and kind not in CALLABLE
+            if not _is_hidden(kind, rules, is_direct=is_direct):
+                if (binding := self._find_local_binding(file, scope, value_name, line)) is not None:
+                    return self._resolver.infer_binding(file, binding, is_local=True)
+                referent = self.resolve_in_scope(file, scope, name, line)
+                if referent is None and rules.has_implicit_receiver:
+                    referent = self._resolve_implicit_member(file, scope, name)
+                    if referent is not None and referent.kind == "external":
+                        external_member, referent = external_member or referent, None
+                if referent is not None:
+                    return _lower_confidence(external_member, referent)
+            if (
+                scope in interface.star_scopes
+                and (referent := self.resolve_star_imports(file, name, scope)) is not None
+            ):
+                return referent
+            is_direct = is_direct and kind not in CALLABLE_KINDS
             scope = interface.definitions[scope].parent
-        if (local := self._local(file, scope, value_name, line)) is not None:
-            return self._resolver.bound(file, local, is_local=True)
-        found = self.global_name(file, name, line, values=True)
-        if found is None or found.kind == "external":
-            return found or outside
-        return _despite(outside, found)
+        if (binding := self._find_local_binding(file, scope, value_name, line)) is not None:
+            return self._resolver.infer_binding(file, binding, is_local=True)
+        referent = self.resolve_global_name(file, name, line, values=True)
+        if referent is None or referent.kind == "external":
+            return referent or external_member
+        return _lower_confidence(external_member, referent)
 
-    def _local(self, file: int, scope: int, name: str, line: int) -> Binding | None:
+    def _find_local_binding(self, file: int, scope: int, name: str, line: int) -> Binding | None:
         """Return the binding of a local name that counts at a line: the last one above it; else the first."""
-        local = self._resolver.locals
-        bound = local.bindings.get((scope, name)) if file == local.file else None
-        if not bound:
+        local_names = self._resolver.local_names
+        bindings = local_names.bindings.get((scope, name)) if file == local_names.file else None
+        if not bindings:
             return None
-        known = [one for one in bound if not one.last or one.first <= line <= one.last]
-        above = [one for one in known if one.line <= line]
-        return above[-1] if above else next(iter(known), None)
+        in_block = [
+            binding for binding in bindings if not binding.last_line or binding.first_line <= line <= binding.last_line
+        ]
+        preceding = [binding for binding in in_block if binding.line <= line]
+        return preceding[-1] if preceding else next(iter(in_block), None)
 
-    def global_name(self, file: int, name: str, line: int, *, values: bool) -> Meaning | None:
+    def resolve_global_name(self, file: int, name: str, line: int, *, values: bool) -> Referent | None:
         """Return what a name means outside of all declarations of a file.
 
         Args:
             values: Whether what variables hold is meant, too.
         """
-        if name in self._program.interface(file).repeated:
-            return self._find_global(file, name, line, values=values)
-        return self._resolver.once(
-            ("global", file, name, values), lambda: self._find_global(file, name, line, values=values)
+        if name in self._program.read_interface(file).redeclared_names:
+            return self._resolve_global_name(file, name, line, values=values)
+        return self._resolver.memoize(
+            ("global", file, name, values), lambda: self._resolve_global_name(file, name, line, values=values)
         )
 
-    def _find_global(self, file: int, name: str, line: int, *, values: bool) -> Meaning | None:
-        return self.in_scope(file, MODULE, name, line, values=values) or self._around_file(file, name)
+    def _resolve_global_name(self, file: int, name: str, line: int, *, values: bool) -> Referent | None:
+        return self.resolve_in_scope(file, MODULE, name, line, values=values) or self._resolve_outside_file(file, name)
 
-    def _member_around(self, file: int, scope: int, name: str) -> Meaning | None:
+    def _resolve_implicit_member(self, file: int, scope: int, name: str) -> Referent | None:
         """Return the member that a bare name may be in a scope: of that type, or of the type that a method is of."""
-        one = self._program.interface(file).definitions[scope]
-        if one.kind in TYPES:
-            return self._resolver.member_of_type(file, scope, name)
-        if one.kind not in CALLABLE or not one.owner:
+        definition = self._program.read_interface(file).definitions[scope]
+        if definition.kind in TYPE_KINDS:
+            return self._resolver.find_type_member(file, scope, name)
+        if definition.kind not in CALLABLE_KINDS or not definition.owner:
             return None
-        beside = self.declared_in(file, one.parent, name, owner=one.owner)
-        if len(beside) == 1:
-            return Meaning("definition", file, beside[0], "", "scope", SURENESS["scope"])
-        for owner_file, owner in self._resolver.rules_of(file).owner_types(self._resolver, file, one):
-            return self._resolver.member_of_type(owner_file, owner, name)
+        indices = self.find_scope_declarations(file, definition.parent, name, owner=definition.owner)
+        if len(indices) == 1:
+            return Referent("definition", file, indices[0], "", "scope", RESOLVER_PRECISION["scope"])
+        for owner_file, owner in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):
+            return self._resolver.find_type_member(owner_file, owner, name)
         return None
 
-    def _around_file(self, file: int, name: str) -> Meaning | None:
+    def _resolve_outside_file(self, file: int, name: str) -> Referent | None:
         """Return what a name means that nothing in a file declares."""
-        return self._resolver.once(("around", file, name), lambda: self._find_around_file(file, name))
+        return self._resolver.memoize(("around", file, name), lambda: self._compute_outside_file(file, name))
 
-    def _find_around_file(self, file: int, name: str) -> Meaning | None:
-        rules = self._resolver.rules_of(file)
-        if rules.package_before_stars:
-            found = rules.in_package_scope(self._resolver, file, name) or self.from_stars(
-                file, name, passed_on=rules.passing_on_binds
+    def _compute_outside_file(self, file: int, name: str) -> Referent | None:
+        rules = self._resolver.get_rules(file)
+        if rules.prefers_package_to_stars:
+            referent = rules.resolve_in_package(self._resolver, file, name) or self.resolve_star_imports(
+                file, name, include_reexports=rules.reexports_bind_names
             )
         else:
-            found = self.from_stars(file, name, passed_on=rules.passing_on_binds) or rules.in_package_scope(
-                self._resolver, file, name
-            )
-        return found or (Meaning("external", name=name) if name in rules.builtins else None)
+            referent = self.resolve_star_imports(
+                file, name, include_reexports=rules.reexports_bind_names
+            ) or rules.resolve_in_package(self._resolver, file, name)
+        return referent or (Referent("external", name=name) if name in rules.builtins else None)
 
-    def declared_in(self, file: int, scope: int, name: str, owner: str = "") -> Sequence[int]:
+    def find_scope_declarations(self, file: int, scope: int, name: str, owner: str = "") -> Sequence[int]:
         """Return the definitions of a name in a scope; of overloads, those that take as many arguments as the name says.
 
         Args:
             owner: Type that they belong to, if they stand outside of one.
         """
-        interface = self._program.interface(file)
+        interface = self._program.read_interface(file)
         if owner:
-            owned = interface.owned.get(owner, {}).get(bare(name), ())
-            declared = [index for index in owned if interface.definitions[index].parent == scope]
+            owned = interface.members_by_owner.get(owner, {}).get(strip_arity(name), ())
+            indices = [index for index in owned if interface.definitions[index].parent == scope]
         else:
-            declared = interface.children.get(scope, {}).get(bare(name), [])
-        if not declared or not (rules := self._resolver.rules_of(file)).counts_arguments:
-            return declared
-        return fitting(interface.definitions, declared, name, rules)
+            indices = interface.children.get(scope, {}).get(strip_arity(name), [])
+        if not indices or not (rules := self._resolver.get_rules(file)).overloads_by_arity:
+            return indices
+        return select_overloads(interface.definitions, indices, name, rules)
 
-    def in_scope(self, file: int, scope: int, name: str, line: int = 0, *, values: bool = True) -> Meaning | None:
+    def resolve_in_scope(
+        self, file: int, scope: int, name: str, line: int = 0, *, values: bool = True
+    ) -> Referent | None:
         """Return what a scope itself declares, imports or binds by a name.
 
         Args:
             line: Where it is used; 0 if that is not known.
             values: Whether what variables hold is meant, too.
         """
-        interface = self._program.interface(file)
-        known = interface.known.get(scope, ())
-        if name not in known and bare(name) not in known:
+        interface = self._program.read_interface(file)
+        scope_names = interface.names_by_scope.get(scope, ())
+        if name not in scope_names and strip_arity(name) not in scope_names:
             return None
-        rules = self._resolver.rules_of(file)
-        imported: Sequence[Import] = interface.imports.get((scope, bare(name)), ())
-        if imported and not rules.passing_on_binds:
-            imported = [one for one in imported if not one.exported]
-        declared = self.declared_in(file, scope, name)
-        if declared and (declared := _meant(declared, interface.definitions, imported, rules, line)):
-            return Meaning("definition", file, best(interface.definitions, declared), "", "scope", SURENESS["scope"])
-        if imported:
-            if (found := self._imported(file, imported, name)) is not None:
-                return found.by("import", SURENESS["import"])
-            return Meaning("external", name=f"{imported[0].module}.{imported[0].name}".rstrip("."))
-        if values and (bound := interface.bindings.get((scope, name))):
-            is_entry = scope != MODULE and interface.definitions[scope].kind in DATA
-            return None if is_entry else self._resolver.bound(file, bound[0])
+        rules = self._resolver.get_rules(file)
+        imports: Sequence[Import] = interface.imports.get((scope, strip_arity(name)), ())
+        if imports and not rules.reexports_bind_names:
+            imports = [import_ for import_ in imports if not import_.exported]
+        indices = self.find_scope_declarations(file, scope, name)
+        if indices and (indices := _select_visible(indices, interface.definitions, imports, rules, line)):
+            return Referent(
+                "definition",
+                file,
+                select_primary(interface.definitions, indices),
+                "",
+                "scope",
+                RESOLVER_PRECISION["scope"],
+            )
+        if imports:
+            if (referent := self._resolve_imports(file, imports, name)) is not None:
+                return referent.replace_resolver("import", RESOLVER_PRECISION["import"])
+            return Referent("external", name=f"{imports[0].module}.{imports[0].name}".rstrip("."))
+        if values and (bindings := interface.bindings.get((scope, name))):
+            is_object_entry = scope != MODULE and interface.definitions[scope].kind in DATA_KINDS
+            return None if is_object_entry else self._resolver.infer_binding(file, bindings[0])
         return None
 
-    def _imported(self, file: int, imported: Sequence[Import], name: str) -> Meaning | None:
+    def _resolve_imports(self, file: int, imports: Sequence[Import], name: str) -> Referent | None:
         """Return what the first import of a name brings that is known; a module last where it may share its name."""
-        rules = self._resolver.rules_of(file)
-        module: Meaning | None = None
-        for one in imported:
-            found = rules.imported(self._resolver, file, one._replace(name=name) if "/" in name else one)
-            if found is None:
+        rules = self._resolver.get_rules(file)
+        module: Referent | None = None
+        for import_ in imports:
+            referent = rules.resolve_import(
+                self._resolver, file, import_._replace(name=name) if "/" in name else import_
+            )
+            if referent is None:
                 continue
-            if found.kind != "module" or not rules.modules_apart:
-                return found
-            module = module or found
+            if referent.kind != "module" or not rules.separates_modules:
+                return referent
+            module = module or referent
         return module
 
-    def from_stars(self, file: int, name: str, scope: int = MODULE, *, passed_on: bool = True) -> Meaning | None:
+    def resolve_star_imports(
+        self, file: int, name: str, scope: int = MODULE, *, include_reexports: bool = True
+    ) -> Referent | None:
         """Return what a name means that comes with all that a module has.
 
         Args:
             passed_on: Whether what the file only passes on counts.
         """
-        for one in self._program.interface(file).stars:
-            if one.scope != scope:
+        for import_ in self._program.read_interface(file).star_imports:
+            if import_.scope != scope:
                 continue
-            if one.exported and not passed_on:
+            if import_.exported and not include_reexports:
                 continue
-            target = self._resolver.rules_of(file).module(file, one.module)
+            module = self._resolver.get_rules(file).resolve_module(file, import_.module)
             if (
-                target is not None
-                and (found := self._resolver.member(target, name)) is not None
-                and found.kind != "external"
+                module is not None
+                and (referent := self._resolver.find_member(module, name)) is not None
+                and referent.kind != "external"
             ):
-                return found.by("import", SURENESS["star"])
+                return referent.replace_resolver("import", RESOLVER_PRECISION["star"])
         return None
 
-    def exported(self, file: int, name: str) -> Meaning | None:
+    def resolve_export(self, file: int, name: str) -> Referent | None:
         """Return what a module has by a name: what it declares, imports or passes on."""
-        return self._resolver.once(("exported", file, name), lambda: self._exported(file, name))
+        return self._resolver.memoize(("exported", file, name), lambda: self._compute_export(file, name))
 
-    def _exported(self, file: int, name: str) -> Meaning | None:
-        interface = self._program.interface(file)
-        rules = self._resolver.rules_of(file)
-        if (passed_on := interface.exports.get(name)) is not None:
-            if passed_on.module:
-                return rules.imported(self._resolver, file, passed_on)
-            return self._resolver.evaluate(file, MODULE, passed_on.name, passed_on.line)
-        if rules.shows(file, interface, name) and (found := self.in_scope(file, MODULE, name)) is not None:
-            return found
-        if (inside := rules.submodule(file, name)) is not None:
-            return inside
-        return self.from_stars(file, name)
+    def _compute_export(self, file: int, name: str) -> Referent | None:
+        interface = self._program.read_interface(file)
+        rules = self._resolver.get_rules(file)
+        if (reexport := interface.reexports.get(name)) is not None:
+            if reexport.module:
+                return rules.resolve_import(self._resolver, file, reexport)
+            return self._resolver.evaluate(file, MODULE, reexport.name, reexport.line)
+        if (
+            rules.is_exported(file, interface, name)
+            and (referent := self.resolve_in_scope(file, MODULE, name)) is not None
+        ):
+            return referent
+        if (submodule := rules.find_submodule(file, name)) is not None:
+            return submodule
+        return self.resolve_star_imports(file, name)
 
 
-def _meant(
-    declared: Sequence[int], definitions: Sequence[Definition], imported: Sequence[Import], rules: "Rules", line: int
+def _select_visible(
+    indices: Sequence[int],
+    definitions: Sequence[Definition],
+    imports: Sequence[Import],
+    rules: "LanguageRules",
+    line: int,
 ) -> Sequence[int]:
     """Return those of the definitions of a name in a scope that a bare name may mean.
 
     Args:
         imported: What brings the same name.
-        line: As for `Scopes.in_scope`.
+        line: As for `Scopes.resolve_in_scope`.
     """
-    lines = {one.line for one in imported}  # ``const a = require("a")`` declares what it imports
-    shown = [
+    import_lines = {import_.line for import_ in imports}  # ``const a = require("a")`` declares what it imports
+    visible = [
         index
-        for index in declared
-        if definitions[index].kind not in rules.hidden_kinds and definitions[index].start_line not in lines
+        for index in indices
+        if definitions[index].kind not in rules.hidden_kinds and definitions[index].start_line not in import_lines
     ]
-    if line and rules.blocks_are_scopes and len(shown) > 1:
-        return nearest_above(definitions, shown, line)
-    return shown
+    if line and rules.has_block_scope and len(visible) > 1:
+        return select_last_above(definitions, visible, line)
+    return visible
 
 
-def _is_hidden(kind: str, rules: "Rules", *, inner: bool) -> bool:
+def _is_hidden(kind: str, rules: "LanguageRules", *, is_direct: bool) -> bool:
     """Return whether bare names do not mean what is in a scope of some kind.
 
     Args:
         inner: Whether the names stand in no function inside it.
     """
-    return kind in TYPES and (rules.types_are_no_scopes or (rules.scope_hides_types and not inner))
+    return kind in TYPE_KINDS and (rules.requires_qualified_members or (rules.hides_class_scope and not is_direct))
 
 
-def _despite(outside: Meaning | None, found: Meaning) -> Meaning:
+def _lower_confidence(external_member: Referent | None, referent: Referent) -> Referent:
     """Return what is meant, less surely if a type outside may have a member of the name."""
-    return found.by(found.resolver, _DESPITE_OUTSIDE) if outside else found
+    return referent.replace_resolver(referent.resolver, _POSSIBLE_SHADOWING_FACTOR) if external_member else referent

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-_LEADING = re.compile(
+_TYPE_MODIFIERS = re.compile(
     r"^(?:\?\s*(?:extends|super)\s+|[&*?~]|\.\.\.|<-"
     r"|(?:'\w+|mut|const|dyn|impl|ref|readonly|out|in|final|struct|enum|unsafe|async|chan)\s+)+"
 )
-_HEAD = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
-_OPENING, _CLOSING = "[<(", "]>)"
-_DEEPEST = 6
-_NOTHING = frozenset({"None", "null", "undefined", "void", "never", "nil"})
+_QUALIFIED_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
+_OPENING_BRACKETS, _CLOSING_BRACKETS = "[<(", "]>)"
+_MAX_DEPTH = 6
+_NULL_TYPES = frozenset({"None", "null", "undefined", "void", "never", "nil"})
 
 
-class TypeText(NamedTuple):
+class TypeExpression(NamedTuple):
     """A type taken apart.
 
     Attributes:
@@ -25,71 +25,74 @@ class TypeText(NamedTuple):
     """
 
     name: str
-    arguments: "tuple[TypeText, ...]" = ()
+    arguments: "tuple[TypeExpression, ...]" = ()
 
 
 @lru_cache(maxsize=4096)
-def parse_type(text: str) -> tuple[TypeText, ...]:
+def parse_type(text: str) -> tuple[TypeExpression, ...]:
     """Return the alternatives of a type, nothing and null left out."""
-    return tuple(_alternatives(text, _DEEPEST))
+    return tuple(_parse_alternatives(text, _MAX_DEPTH))
 
 
-def tuple_parts(text: str) -> list[str]:
+def split_tuple(text: str) -> list[str]:
     """Return the types in a tuple of types."""
-    return [part.strip() for part in _split(text[1:-1], ",")]
+    return [part.strip() for part in _split_outside_brackets(text[1:-1], ",")]
 
 
-def _alternatives(text: str, depth: int) -> Iterator[TypeText]:
+def _parse_alternatives(text: str, depth: int) -> Iterator[TypeExpression]:
     if depth:
-        for part in _split(text, "|"):
-            found = _one(part.strip().strip("\"'"), depth)
-            if found is not None and found.name not in _NOTHING:
-                yield found
+        for part in _split_outside_brackets(text, "|"):
+            alternative = _parse_alternative(part.strip().strip("\"'"), depth)
+            if alternative is not None and alternative.name not in _NULL_TYPES:
+                yield alternative
 
 
-def _one(text: str, depth: int) -> TypeText | None:
-    text = _LEADING.sub("", text.strip())
-    if (element := _element(text)) is not None:
-        return TypeText("", tuple(_alternatives(element, depth - 1))[:1])
+def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
+    text = _TYPE_MODIFIERS.sub("", text.strip())
+    if (element_text := _find_element_type(text)) is not None:
+        return TypeExpression("", tuple(_parse_alternatives(element_text, depth - 1))[:1])
     operator, _, operand = text.partition(" ")
     if operator in ("typeof", "keyof"):
-        return TypeText(operator, tuple(_alternatives(operand, depth - 1))[:1])
-    head = _HEAD.match(text)
-    if head is None:
-        return _bracketed(text, depth)
-    name, rest = re.sub(r"::|\\", ".", head[0]), text[head.end() :].strip().rstrip("?!")
-    if rest[:1] not in ("[", "<") or rest[-1:] not in ("]", ">"):
-        return TypeText(name)
-    parts = (next(iter(_alternatives(part, depth - 1)), TypeText("")) for part in _split(rest[1:-1], ","))
-    return TypeText(name, tuple(parts))
+        return TypeExpression(operator, tuple(_parse_alternatives(operand, depth - 1))[:1])
+    name_match = _QUALIFIED_NAME.match(text)
+    if name_match is None:
+        return _parse_parenthesized(text, depth)
+    name, arguments_text = re.sub(r"::|\\", ".", name_match[0]), text[name_match.end() :].strip().rstrip("?!")
+    if arguments_text[:1] not in ("[", "<") or arguments_text[-1:] not in ("]", ">"):
+        return TypeExpression(name)
+    arguments = (
+        next(iter(_parse_alternatives(part, depth - 1)), TypeExpression(""))
+        for part in _split_outside_brackets(arguments_text[1:-1], ",")
+    )
+    return TypeExpression(name, tuple(arguments))
 
 
-def _element(text: str) -> str | None:
+def _find_element_type(text: str) -> str | None:
     """Return the type of the elements of an array, a slice or a map of Go; None for any other type."""
     if text.startswith("[") and "]" in text:  # []T, [n]T, [T], [T; n]
-        inside, _, after = text[1:].partition("]")
-        return after or inside.partition(";")[0]
+        content, _, element_text = text[1:].partition("]")
+        return element_text or content.partition(";")[0]
     if text.startswith("map["):
         return text.partition("]")[2]
     array = text.rstrip("?!").rstrip()
     return array[:-2] if array.endswith("[]") else None
 
 
-def _bracketed(text: str, depth: int) -> TypeText | None:
+def _parse_parenthesized(text: str, depth: int) -> TypeExpression | None:
     """Return a tuple, or the type that stands alone in brackets."""
-    inner = text[1:-1] if text.startswith("(") and text.endswith(")") else ""
-    if len(list(_split(inner, ","))) > 1:
-        return TypeText(text)
-    return next(iter(_alternatives(inner, depth - 1)), None) if inner else None
+    content = text[1:-1] if text.startswith("(") and text.endswith(")") else ""
+    if len(list(_split_outside_brackets(content, ","))) > 1:
+        return TypeExpression(text)
+    return next(iter(_parse_alternatives(content, depth - 1)), None) if content else None
 
 
-def _split(text: str, separator: str) -> Iterator[str]:
+def _split_outside_brackets(text: str, separator: str) -> Iterator[str]:
     """Yield what stands between separators that are in no brackets."""
     depth = start = 0
     for position, character in enumerate(text):
-        if character in _OPENING:
+        if character in _OPENING_BRACKETS:
             depth += 1
-        elif character in _CLOSING:
+        elif character in _CLOSING_BRACKETS:
             depth -= 1
         elif character == separator and depth <= 0:
             yield text[start:position]

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coderag.codegraph.linking.meanings import CALLABLE, DATA, SURENESS, TYPES, Meaning
-from coderag.codegraph.linking.type_text import TypeText, parse_type
+from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.type_text import TypeExpression, parse_type
 from coderag.schema.facts import Binding, Definition
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
 
-class Values:
+class TypeInference:
     """Finds what values are.
 
     Args:
@@ -22,65 +22,72 @@ class Values:
         self._resolver = resolver
         self._program = resolver.program
 
-    def value(self, meaning: Meaning) -> Meaning | None:
+    def infer_value(self, referent: Referent) -> Referent | None:
         """Return what a variable, field or property holds; anything else is itself."""
-        if meaning.kind != "definition":
-            return meaning
-        definition = self._resolver.definition(meaning)
-        if definition.kind in DATA:
-            bound = self._program.interface(meaning.file).bindings.get((definition.parent, definition.name))
-            if not bound:
+        if referent.kind != "definition":
+            return referent
+        definition = self._resolver.get_definition(referent)
+        if definition.kind in DATA_KINDS:
+            bindings = self._program.read_interface(referent.file).bindings.get((definition.parent, definition.name))
+            if not bindings:
                 return None
-            key = ("bound", meaning.file, definition.parent, definition.name)
-            found = self._resolver.once(key, lambda: self.first_known(meaning.file, bound))
-            return found and found.by(found.resolver, meaning.confidence)
-        if definition.kind in CALLABLE and self._resolver.rules_of(meaning.file).is_property(definition):
-            return self.called(meaning)
-        return meaning
+            key = ("bound", referent.file, definition.parent, definition.name)
+            inferred = self._resolver.memoize(key, lambda: self.infer_first_binding(referent.file, bindings))
+            return inferred and inferred.replace_resolver(inferred.resolver, referent.confidence)
+        if definition.kind in CALLABLE_KINDS and self._resolver.get_rules(referent.file).is_property(definition):
+            return self.infer_call(referent)
+        return referent
 
-    def first_known(self, file: int, bindings: Sequence[Binding]) -> Meaning | None:
+    def infer_first_binding(self, file: int, bindings: Sequence[Binding]) -> Referent | None:
         """Return what a name holds that is bound several times: the first that says so, annotations before values."""
-        for one in sorted(bindings, key=lambda binding: not binding.type):
-            if (found := self.bound(file, one)) is not None:
-                return found
+        for binding in sorted(bindings, key=lambda candidate: not candidate.type):
+            if (inferred := self.infer_binding(file, binding)) is not None:
+                return inferred
         return None
 
-    def bound(self, file: int, one: Binding, *, is_local: bool = False) -> Meaning | None:
+    def infer_binding(self, file: int, binding: Binding, *, is_local: bool = False) -> Referent | None:
         """Return what a binding's name means; None if that is not known."""
-        if one.type:
-            found = self.instance(file, one.scope, one.type, one.line)
-            if found is not None:
-                return found.by("annotation", SURENESS["annotation"])
-        if not one.value:
+        if binding.type:
+            inferred = self.resolve_type_text(file, binding.scope, binding.type, binding.line)
+            if inferred is not None:
+                return inferred.replace_resolver("annotation", RESOLVER_PRECISION["annotation"])
+        if not binding.value:
             return None
-        found = self._resolver.once(
-            ("value", file, one.scope, one.value, one.line),
-            lambda: self._evaluate_any(file, one.scope, one.value, one.line),
+        inferred = self._resolver.memoize(
+            ("value", file, binding.scope, binding.value, binding.line),
+            lambda: self._evaluate_alternatives(file, binding.scope, binding.value, binding.line),
             is_local=is_local,
         )
-        if found is None:
+        if inferred is None:
             return None
-        made = one.value.endswith(("()", "{}")) and found.kind == "instance"
-        return found.by("constructor" if made else "value", SURENESS["constructor" if made else "value"])
+        is_constructed = binding.value.endswith(("()", "{}")) and inferred.kind == "instance"
+        return inferred.replace_resolver(
+            "constructor" if is_constructed else "value",
+            RESOLVER_PRECISION["constructor" if is_constructed else "value"],
+        )
 
-    def _evaluate_any(self, file: int, scope: int, chains: str, line: int) -> Meaning | None:
-        known = [
-            found
+    def _evaluate_alternatives(self, file: int, scope: int, chains: str, line: int) -> Referent | None:
+        resolved = [
+            referent
             for chain in chains.split("|")
-            if (found := self._resolver.evaluate(file, scope, chain, line)) is not None
+            if (referent := self._resolver.evaluate(file, scope, chain, line)) is not None
         ]
-        inside = [found for found in known if found.kind != "external"]
-        found = next(iter(inside or known), None)
-        if found is not None and found.kind == "definition" and self._resolver.definition(found).kind in DATA:
-            return self.value(found) or found  # of a variable, what that one holds
-        return found
+        internal = [referent for referent in resolved if referent.kind != "external"]
+        referent = next(iter(internal or resolved), None)
+        if (
+            referent is not None
+            and referent.kind == "definition"
+            and self._resolver.get_definition(referent).kind in DATA_KINDS
+        ):
+            return self.infer_value(referent) or referent  # of a variable, what that one holds
+        return referent
 
-    def called(self, function: Meaning) -> Meaning | None:  # noqa: PLR0911  # one case a kind
+    def infer_call(self, function: Referent) -> Referent | None:  # noqa: PLR0911  # one case a kind
         """Return what a call gives."""
         if function.kind == "external":
             return function
         if function.kind == "supplier":
-            return Meaning(
+            return Referent(
                 "elements" if function.name else "instance",
                 function.file,
                 function.index,
@@ -89,104 +96,118 @@ class Values:
                 function.confidence,
             )
         if function.kind == "instance":
-            return self.called_method(function, "__call__")
+            return self.infer_method_call(function, "__call__")
         if function.kind != "definition":
             return None
-        definition = self._resolver.definition(function)
-        if definition.kind in TYPES:
-            return function.of_kind("instance").by("constructor", SURENESS["constructor"])
-        if definition.kind not in CALLABLE or not definition.returns:
+        definition = self._resolver.get_definition(function)
+        if definition.kind in TYPE_KINDS:
+            return function.replace_kind("instance").replace_resolver("constructor", RESOLVER_PRECISION["constructor"])
+        if definition.kind not in CALLABLE_KINDS or not definition.returns:
             return None
-        found = self._resolver.once(
-            ("returns", function.file, function.index), lambda: self._returned(function, definition)
+        inferred = self._resolver.memoize(
+            ("returns", function.file, function.index), lambda: self._infer_return(function, definition)
         )
-        return found and found.by("return", SURENESS["return"] * function.confidence)
+        return inferred and inferred.replace_resolver("return", RESOLVER_PRECISION["return"] * function.confidence)
 
-    def called_method(self, owner: Meaning, name: str) -> Meaning | None:
+    def infer_method_call(self, owner: Referent, name: str) -> Referent | None:
         """Return what a call of a method gives; None if it has none that is known."""
-        method = self._resolver.member(owner, name)
-        return self.called(method) if method is not None and method.kind == "definition" else None
+        method = self._resolver.find_member(owner, name)
+        return self.infer_call(method) if method is not None and method.kind == "definition" else None
 
-    def _returned(self, function: Meaning, definition: Definition) -> Meaning | None:
+    def _infer_return(self, function: Referent, definition: Definition) -> Referent | None:
         if definition.returns.startswith("="):
             chains = definition.returns[1:]
-            return self._evaluate_any(function.file, function.index, chains, definition.end_line)
-        return self.instance(function.file, function.index, definition.returns, definition.start_line)
+            return self._evaluate_alternatives(function.file, function.index, chains, definition.end_line)
+        return self.resolve_type_text(function.file, function.index, definition.returns, definition.start_line)
 
-    def instance(self, file: int, scope: int, text: str, line: int) -> Meaning | None:
+    def resolve_type_text(self, file: int, scope: int, text: str, line: int) -> Referent | None:
         """Return an instance of a type as written; of several alternatives, less surely, one in the repository."""
         alternatives = parse_type(text)
-        known = [found for one in alternatives if (found := self._instance(file, scope, one, line)) is not None]
-        inside = [found for found in known if found.kind != "external"]
-        found = next(iter(inside or known), None)
-        if found is not None and len({(one.file, one.index) for one in known}) > 1:
-            return found.by(found.resolver, SURENESS["union"])
-        return found
+        resolved = [
+            referent
+            for alternative in alternatives
+            if (referent := self._resolve_alternative(file, scope, alternative, line)) is not None
+        ]
+        internal = [referent for referent in resolved if referent.kind != "external"]
+        referent = next(iter(internal or resolved), None)
+        if referent is not None and len({(alternative.file, alternative.index) for alternative in resolved}) > 1:
+            return referent.replace_resolver(referent.resolver, RESOLVER_PRECISION["union"])
+        return referent
 
-    def _instance(  # noqa: PLR0911  # one case a form
-        self, file: int, scope: int, text: TypeText, line: int
-    ) -> Meaning | None:
-        rules = self._resolver.rules_of(file)
-        if text.name.startswith("("):
-            return Meaning("tuple", file, scope, text.name)
-        if rules.types_are_declared and (found := self._declared_instance(file, scope, text, line)) is not None:
-            return found
-        last, arguments = text.name.rpartition(".")[2], text.arguments
-        if not text.name or (arguments and last in rules.collections):
-            return self._elements(file, scope, arguments[-1:], line)
-        if arguments and last in rules.collections_of_first:
-            return self._elements(file, scope, arguments[:1], line)
-        if arguments and last in rules.wrappers:
-            return self._instance(file, scope, arguments[0], line)
-        if arguments and last in rules.type_of:
-            return self._type_of(file, scope, arguments[0], line)
-        if text.name in rules.type_names and (own := self._resolver.own_type(file, scope)) is not None:
-            return own.of_kind("instance")
-        if rules.types_are_declared:
-            return Meaning("external", name=text.name)
-        found = self._resolver.named(file, scope, text.name, line)
-        return found if found is not None and found.kind == "external" else self._instance_of(found)
+    def _resolve_alternative(  # noqa: PLR0911  # one case a form
+        self, file: int, scope: int, expression: TypeExpression, line: int
+    ) -> Referent | None:
+        rules = self._resolver.get_rules(file)
+        if expression.name.startswith("("):
+            return Referent("tuple", file, scope, expression.name)
+        if (
+            rules.requires_declared_types
+            and (referent := self._resolve_declared_type(file, scope, expression, line)) is not None
+        ):
+            return referent
+        last_name, arguments = expression.name.rpartition(".")[2], expression.arguments
+        if not expression.name or (arguments and last_name in rules.collection_types):
+            return self._resolve_collection(file, scope, arguments[-1:], line)
+        if arguments and last_name in rules.first_argument_collections:
+            return self._resolve_collection(file, scope, arguments[:1], line)
+        if arguments and last_name in rules.wrapper_types:
+            return self._resolve_alternative(file, scope, arguments[0], line)
+        if arguments and last_name in rules.metatypes:
+            return self._resolve_metatype(file, scope, arguments[0], line)
+        if (
+            expression.name in rules.self_type_names
+            and (own_type := self._resolver.find_enclosing_type(file, scope)) is not None
+        ):
+            return own_type.replace_kind("instance")
+        if rules.requires_declared_types:
+            return Referent("external", name=expression.name)
+        referent = self._resolver.resolve_dotted_name(file, scope, expression.name, line)
+        return referent if referent is not None and referent.kind == "external" else self._to_instance(referent)
 
-    def _declared_instance(self, file: int, scope: int, text: TypeText, line: int) -> Meaning | None:
+    def _resolve_declared_type(self, file: int, scope: int, expression: TypeExpression, line: int) -> Referent | None:
         """Return an instance of a type of the repository, where a declared one comes before what the language has."""
-        if not text.name:
+        if not expression.name:
             return None
-        counts = self._resolver.rules_of(file).counts_type_arguments and text.arguments
-        name = f"{text.name}`{len(text.arguments)}" if counts else text.name
-        return self._instance_of(self._resolver.named(file, scope, name, line))
+        is_generic = self._resolver.get_rules(file).overloads_types_by_arity and expression.arguments
+        name = f"{expression.name}`{len(expression.arguments)}" if is_generic else expression.name
+        return self._to_instance(self._resolver.resolve_dotted_name(file, scope, name, line))
 
-    def _elements(self, file: int, scope: int, element: Sequence[TypeText], line: int) -> Meaning:
+    def _resolve_collection(self, file: int, scope: int, element: Sequence[TypeExpression], line: int) -> Referent:
         """Return a collection, whose elements are of a type if that is told."""
-        one = self._instance(file, scope, element[0], line) if element else None
-        return one.of_kind("elements") if one is not None and one.kind == "instance" else Meaning("elements")
+        element_instance = self._resolve_alternative(file, scope, element[0], line) if element else None
+        return (
+            element_instance.replace_kind("elements")
+            if element_instance is not None and element_instance.kind == "instance"
+            else Referent("elements")
+        )
 
-    def _type_of(self, file: int, scope: int, text: TypeText, line: int) -> Meaning | None:
+    def _resolve_metatype(self, file: int, scope: int, expression: TypeExpression, line: int) -> Referent | None:
         """Return the type itself that a value is: of ``type[Foo]``, or of ``typeof foo`` what that means."""
-        instance = self._instance(file, scope, text, line)
+        instance = self._resolve_alternative(file, scope, expression, line)
         if instance is None:
-            return self._resolver.named(file, scope, text.name, line)
-        return instance.of_kind("definition") if instance.kind == "instance" else None
+            return self._resolver.resolve_dotted_name(file, scope, expression.name, line)
+        return instance.replace_kind("definition") if instance.kind == "instance" else None
 
-    def _instance_of(self, found: Meaning | None) -> Meaning | None:
+    def _to_instance(self, referent: Referent | None) -> Referent | None:
         """Return an instance of what is meant, if that is a type."""
-        if found is None or not self._resolver.is_type(found):
+        if referent is None or not self._resolver.is_type(referent):
             return None
-        return self._unaliased(found).of_kind("instance")
+        return self._expand_alias(referent).replace_kind("instance")
 
-    def _unaliased(self, found: Meaning) -> Meaning:
+    def _expand_alias(self, referent: Referent) -> Referent:
         """Return the type that a declared alias stands for, if its text says so."""
-        definition = self._resolver.definition(found)
+        definition = self._resolver.get_definition(referent)
         if definition.kind == "type_alias":
-            real = self.aliased(found, definition)
-            if real is not None and real.kind == "instance":
-                return real
-        return found
+            aliased_type = self.resolve_alias(referent, definition)
+            if aliased_type is not None and aliased_type.kind == "instance":
+                return aliased_type
+        return referent
 
-    def aliased(self, found: Meaning, definition: Definition) -> Meaning | None:
+    def resolve_alias(self, referent: Referent, definition: Definition) -> Referent | None:
         """Return an instance of the type that an alias is declared as."""
         if definition.kind != "type_alias" or not definition.returns:
             return None
-        return self._resolver.once(
-            ("aliased", found.file, found.index),
-            lambda: self.instance(found.file, definition.parent, definition.returns, definition.start_line),
+        return self._resolver.memoize(
+            ("aliased", referent.file, referent.index),
+            lambda: self.resolve_type_text(referent.file, definition.parent, definition.returns, definition.start_line),
         )

@@ -13,7 +13,7 @@ from tree_sitter import Node
 from coderag.ingestion.parsing.languages import read_toml
 from coderag.ingestion.parsing.source_text import SourceText
 from coderag.ingestion.parsing.trees import grammar
-from coderag.schema.facts import CONSTRUCTOR
+from coderag.schema.facts import CONSTRUCTOR_NAME
 
 _DEEPEST = 24  # steps of a chain; a longer one is generated, or a fluent interface whose first steps are told anyway
 _LONGEST = 200  # characters of a chain
@@ -183,7 +183,7 @@ class Chains:
         if not text or "|" in text:
             return text, offset
         if shape[0] == "constructor":
-            return f"{text}.{CONSTRUCTOR}/{count}()", offset
+            return f"{text}.{CONSTRUCTOR_NAME}/{count}()", offset
         if text[-1] in ")]}":  # what is called is itself the value of an expression
             return f"{text}()", offset
         return f"{_TYPE_ARGUMENTS.sub('', text) if '`' in text else text}/{count}()", offset

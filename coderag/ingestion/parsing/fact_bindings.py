@@ -177,7 +177,7 @@ def _spelt_out(chain: str, scope: int, bound: Mapping[tuple[int, str], Sequence[
 
 def known_at(bindings: Sequence[Binding], line: int) -> bool:
     """Return whether one of some bindings is known at a line."""
-    return any(not one.last or one.first <= line <= one.last for one in bindings)
+    return any(not one.last_line or one.first_line <= line <= one.last_line for one in bindings)
 
 
 def _by_place(bindings: Iterable[Binding]) -> dict[tuple[int, str], list[Binding]]:

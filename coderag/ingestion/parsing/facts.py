@@ -67,7 +67,7 @@ from coderag.ingestion.parsing.import_trees import from_file
 from coderag.ingestion.parsing.languages import LANGUAGES, Language
 from coderag.ingestion.parsing.source_text import LONGEST_TYPE, Captures, SourceText
 from coderag.ingestion.parsing.stage_clock import stages
-from coderag.schema.facts import MODULE_SCOPE, TEST, Base, FileFacts, Import, Reference, ReferenceKind
+from coderag.schema.facts import MODULE_SCOPE, TEST_MODIFIER, Base, FileFacts, Import, Reference, ReferenceKind
 
 _TYPE_NAME = re.compile(r"(?!\d)[\w$]+(?:(?:\.|::|\\)(?!\d)[\w$]+)*")
 _SEPARATOR = re.compile(r"::|\\")
@@ -340,12 +340,12 @@ class _Reader:
         while below is not None and (below.is_extra or below.type == "attribute_item"):
             below = below.next_named_sibling
         if below is not None:
-            self._add_modifier(self._scopes.starting_at(below.start_byte), TEST)
+            self._add_modifier(self._scopes.starting_at(below.start_byte), TEST_MODIFIER)
 
     def _read_test_inside(self, captures: Captures) -> None:
         around = self._scopes.at(captures["test.inside"][0].start_byte)
         for scope in self._scopes.in_module() if around == MODULE_SCOPE else [around]:
-            self._add_modifier(scope, TEST)
+            self._add_modifier(scope, TEST_MODIFIER)
 
     def _read_arity(self, captures: Captures) -> None:
         for node, scope in self._placed(captures["arity"]):

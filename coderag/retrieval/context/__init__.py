@@ -1,1 +1,1 @@
-"""Contexts: what is packed into a token budget, and how it is written."""
+"""Contexts: packing into a token budget, and output formats."""

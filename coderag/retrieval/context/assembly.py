@@ -1,7 +1,7 @@
-"""Pack results into a token budget: 60 % results, 30 % related code, 10 % a map of relations.
+"""Assembly of a context within a token budget: 60 % results, 30 % related code, 10 % relation map.
 
-What one section leaves goes to the others. How much is shown of each piece is chosen by value per token: all of it, an elided
-body, its signature, one line, or nothing. What was left out is listed with the call that fetches it.
+Unused tokens go to the other sections. The level of detail of each snippet is chosen by value per token: full,
+elided, signature, one line, or nothing. Omitted snippets are listed with the command that fetches them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,25 +20,25 @@ from coderag.stores.snippets import Snippet
 from coderag.text.token_counts import estimate_tokens
 
 _EMPTY_SECTIONS: Final = tuple(ContextSection(name, (), 0) for name in ("primary", "related", "graph"))
-_LIST_LENGTHS: Final = (10, 5, 3, 1, 0)  # of what is not shown, tried in turn until the list fits
-_MAX_LIST_SHARE: Final = 0.06  # of the budget, at most, for that list
+_LIST_LENGTHS: Final = (10, 5, 3, 1, 0)  # lengths of the list, tried in turn until it fits
+_MAX_LIST_SHARE: Final = 0.06  # of the budget
 
 TokenCounter = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
-    """What a context is to be packed from.
+    """Input of a context.
 
     Attributes:
-        results: Primary results, best first.
+        results: Results, best first.
         related: Related code, best first.
-        relations: Lines of the map, best first.
-        term_idf: How telling each term of the question is, above 0.
-        token_budget: Size of the text, in tokens.
-        reserve: Further results, for what is left of the budget.
-        shown: Keys of what earlier contexts showed.
-        format: Of the text.
+        relations: Lines of the relation map, best first.
+        term_idf: IDF of each question term, positive.
+        token_budget: Maximum size of the text, in tokens.
+        reserve: Further results, for the remaining budget.
+        shown: Keys of earlier contexts.
+        format: Output format.
     """
 
     query: str
@@ -55,14 +55,14 @@ class ContextRequest:
 
 
 def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> AssembledContext:
-    """Return the context for a question; its text never has more tokens than the budget.
+    """Assemble a context whose text never exceeds the token budget.
 
     Args:
-        request: What there is.
-        count_tokens: Returns the number of tokens of a text.
+        request: Input of the context.
+        count_tokens: Counts the tokens of a text.
 
     Raises:
-        InvalidQueryError: A key of what was shown is none.
+        InvalidQueryError: A key of shown lines is invalid.
     """
     writer, note, budget = WRITERS[request.format], EVIDENCE_NOTES[request.evidence], request.token_budget
 
@@ -90,7 +90,7 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
         tokens = count_parts(context_parts)
         if tokens <= budget:
             break
-        if listing.limit:  # the list has become longer, or the frame alone is too large
+        if listing.limit:  # the list has grown, or the frame alone is too large
             listing = replace(listing, limit=0)
         elif not selection.drop_least_valuable():
             break
@@ -112,14 +112,14 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
 
 @dataclass(frozen=True, slots=True)
 class _OmissionList:
-    """What is not shown: what was left out, and what was shown before; the first `most` of each are told."""
+    """Omitted and previously shown snippets; the first `limit` of each are listed."""
 
     omitted: Sequence[Omission]
     shown_before: Sequence[Snippet]
     limit: int = 0
 
     def add_to_parts(self, frame: ContextParts) -> ContextParts:
-        """Return the parts with the list; what takes more to tell than to show is only counted."""
+        """Add the list to the parts; entries that cost more tokens than they stand for are only counted."""
         listed = [
             omission
             for omission in self.omitted

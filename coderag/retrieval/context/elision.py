@@ -1,4 +1,4 @@
-"""Show less of a piece of code: its most telling lines, its signature with the docstring, or one line."""
+"""Elision of code: its most relevant lines, its signature with the docstring, or one line."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -9,17 +9,17 @@ from typing import Final, NamedTuple
 _TAIL_LINE_COUNT = 1
 _MAX_HEAD_LINES = 8
 _MIN_GAP_LINES = 2  # a shorter gap is not worth its own marker
-_NEIGHBOUR_FACTOR = 0.5  # of a line's words are worth to the lines next to it
+_NEIGHBOUR_FACTOR = 0.5  # share of a line's term value that adjacent lines get
 _BRANCH_OR_EXIT: Final = re.compile(
     r"\s*(?:return|raise|throw|yield|if|elif|else|for|while|case|match|switch|try|except|catch)\b"
 )
 _WORD: Final = re.compile(r"\w")
-_BRANCH_VALUE = 0.3  # what a branch or an exit is worth more than a plain line
-_WORDLESS_VALUE = 0.2  # what a line without a word is worth
+_BRANCH_VALUE = 0.3  # additional value of a branch or an exit
+_WORDLESS_VALUE = 0.2  # value of a line without words
 
 
 class WeightedLine(NamedTuple):
-    """A line of a file: its number, from 1, its text, and what it is worth to the reader."""
+    """Line of a file: its 1-based number, text and value to the reader."""
 
     number: int
     text: str
@@ -27,12 +27,12 @@ class WeightedLine(NamedTuple):
 
 
 def weigh_lines(text: str, term_idf: Mapping[str, float], word_weight: float) -> list[float]:
-    """Return what each line of a piece is worth: a plain line 1, one with words of the question more.
+    """Compute the value of each line: 1 for a plain one, more for question terms.
 
     Args:
-        text: The piece.
-        term_idf: How telling each term of the question is, above 0.
-        word_weight: What a line with the rarest term is worth beyond a plain line.
+        text: Code.
+        term_idf: IDF of each question term, positive.
+        word_weight: Additional value of a line with the rarest term.
     """
     lower_text, plain_values = _compute_plain_values(text)
     question_values = _score_lines(lower_text, term_idf)
@@ -50,7 +50,7 @@ def weigh_lines(text: str, term_idf: Mapping[str, float], word_weight: float) ->
 
 @lru_cache(maxsize=4_096)
 def _compute_plain_values(text: str) -> tuple[str, Sequence[float]]:
-    """Return a piece in lower case, and what its lines are worth whatever the question is."""
+    """Return the code in lower case, and its line values independent of the question."""
     lower_text = text.lower()
     values = [
         (1.0 if _WORD.search(line) else _WORDLESS_VALUE) + (_BRANCH_VALUE if _BRANCH_OR_EXIT.match(line) else 0.0)
@@ -60,7 +60,7 @@ def _compute_plain_values(text: str) -> tuple[str, Sequence[float]]:
 
 
 def _score_lines(text: str, term_idf: Mapping[str, float]) -> list[float]:
-    """Return how much of the question each line has, 0 to 1: a term is looked for as a part of words, which is fast."""
+    """Score the question terms in each line, 0 to 1; substring search is fast."""
     lines = text.split("\n")
     scores = [0.0] * len(lines)
     max_idf = max(term_idf.values(), default=1.0)
@@ -73,12 +73,12 @@ def _score_lines(text: str, term_idf: Mapping[str, float]) -> list[float]:
 
 
 def elide_lines(lines: Sequence[WeightedLine], head: int, share: float) -> list[WeightedLine]:
-    """Return the head, the last line and the most telling lines between, in their order.
+    """Select the head, the last line and the most valuable lines between, in order.
 
     Args:
         lines: The lines, in their order.
-        head: How many of the first are always shown.
-        share: Of the lines that are shown, 0 to 1; a few more where a gap would be too short.
+        head: Number of first lines that are always shown.
+        share: Share of lines to show, 0 to 1; gaps that are too short add a few.
     """
     kept_positions = set(range(min(head, len(lines)))) | set(range(max(len(lines) - _TAIL_LINE_COUNT, 0), len(lines)))
     order = sorted(range(len(lines)), key=lambda position: (-lines[position].value, position))
@@ -94,7 +94,7 @@ def elide_lines(lines: Sequence[WeightedLine], head: int, share: float) -> list[
 
 
 def count_head_lines(texts: Sequence[str], signature: str) -> int:
-    """Return how many of a declaration's first lines have its decorators and its signature."""
+    """Count the first lines of a declaration with its decorators and signature."""
     compact_signature = "".join(signature.split())
     for first, text in enumerate(texts[:_MAX_HEAD_LINES]):
         compact_text = "".join(text.split())
@@ -112,12 +112,12 @@ def count_head_lines(texts: Sequence[str], signature: str) -> int:
 
 
 def join_with_markers(lines: Sequence[WeightedLine], first: int, last: int, shown_before: Collection[int] = ()) -> str:
-    """Return the lines with a marker for every gap between `first` and `last`.
+    """Join lines, with a marker for each gap between `first` and `last`.
 
     Args:
-        lines: Those that are shown, in their order; at least one.
-        first: First line of the piece.
-        last: Last line of the piece.
+        lines: Shown lines, in order; at least one.
+        first: First line of the snippet.
+        last: Last line of the snippet.
         shown_before: Numbers of lines that the reader has seen before.
     """
     if len(lines) == last - first + 1:
@@ -135,7 +135,7 @@ def join_with_markers(lines: Sequence[WeightedLine], first: int, last: int, show
 def _format_marker(
     previous_number: int, next_number: int, neighbour_text: str, shown_before: Collection[int]
 ) -> list[str]:
-    """Return the line that stands for the lines between two others, if there are any."""
+    """Format the marker of the lines between two others, if any."""
     gap_length = next_number - previous_number - 1
     if gap_length <= 0:
         return []
@@ -149,7 +149,7 @@ def _format_marker(
 
 
 def format_signature(signature: str, docstring: str) -> str:
-    """Return a declaration's signature and docstring."""
+    """Format a declaration's signature and docstring."""
     return f"{signature}\n{_indent(docstring)}".rstrip() if docstring else signature
 
 

@@ -1,4 +1,4 @@
-"""The formats of a context's text, by name."""
+"""Output formats of contexts, by name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

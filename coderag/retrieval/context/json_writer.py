@@ -1,4 +1,4 @@
-"""Write an assembled context as one JSON object, for programs that put it into a prompt."""
+"""Context as one JSON object, for programs that build prompts."""
 
 import json
 from collections.abc import Iterable
@@ -11,17 +11,17 @@ _ENTRY_SEPARATOR: Final = ",\n"
 
 
 class JsonContextWriter:
-    """A list for each section; each piece of code is an object on a line of its own."""
+    """Writer of a list per section, with one object per line for each item."""
 
     def format_item(self, item: ContextItem) -> str:
-        """Return one item."""
+        """Format one item."""
         if not item.path:
             return f"{_to_json(item.text)},\n"
         fields = {**item_attributes(item), "detail": item.detail, "text": item.text}
         return f"{_to_json({name: value for name, value in fields.items() if value})},\n"
 
     def write(self, parts: ContextParts) -> list[str]:
-        """Return the whole text, in parts."""
+        """Write the context, in parts."""
         lines = [f'{{"question": {_to_json(parts.question)},\n']
         if parts.note:
             lines.append(f'"note": {_to_json(parts.note)},\n')

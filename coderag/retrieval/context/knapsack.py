@@ -1,7 +1,8 @@
-"""Choose how much to show of each of several things within a number of tokens, by value per token.
+"""Greedy multiple-choice knapsack: how much of each item to show within a token budget.
 
-The multiple-choice knapsack, solved greedily: of every thing only the ways on the upper convex hull of value over tokens
-are steps, and the steps are taken by value per token. What it falls short of the best is worth less than one step.
+Of each item, only the options on the upper convex hull of value over tokens become upgrades, taken by value per
+token. The result is worse than the optimum by less than one upgrade.
+
 Source: Sinha and Zoltners, The multiple-choice knapsack problem (1979).
 """
 
@@ -10,26 +11,26 @@ from typing import NamedTuple, Protocol
 
 
 class Option(Protocol):
-    """One way to show a thing: what it is worth, and about how many tokens it takes."""
+    """Way to show an item, with its value and approximate tokens."""
 
     @property
     def value(self) -> float:
-        """What it is worth."""
+        """Value to the reader."""
         ...
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it takes."""
+        """Approximate number of tokens."""
         ...
 
 
 class Upgrade(NamedTuple):
-    """From less of a thing to more of it.
+    """Step from one option of an item to a larger one.
 
     Attributes:
-        density: Value that it adds, per token.
-        item: Number of the thing.
-        option: Number of the way to show it.
+        density: Added value per token.
+        item: Index of the item.
+        option: Index of the option.
     """
 
     density: float
@@ -38,15 +39,15 @@ class Upgrade(NamedTuple):
 
 
 def find_upgrades(items: Sequence[Sequence[Option]]) -> list[Upgrade]:
-    """Return the steps worth taking, the densest first; those of one thing lead to more and more of it.
+    """Find the worthwhile upgrades, the densest first; those of one item grow it.
 
     Args:
-        items: For each, the ways to show it, in any order.
+        items: Options of each item, in any order.
     """
     upgrades = [upgrade for number, options in enumerate(items) for upgrade in _compute_hull(number, options)]
     return sorted(
         upgrades, key=lambda upgrade: (-upgrade.density, upgrade.item)
-    )  # stable: less of a thing before more of it
+    )  # stable: smaller options of an item first
 
 
 def _compute_hull(item: int, options: Sequence[Option]) -> list[Upgrade]:

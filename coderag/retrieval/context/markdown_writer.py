@@ -1,4 +1,4 @@
-"""Write an assembled context as Markdown."""
+"""Context as Markdown."""
 
 from typing import Final
 
@@ -10,10 +10,10 @@ _SECTION_TITLES: Final = {"primary": "Results", "related": "Related code", "grap
 
 
 class MarkdownContextWriter:
-    """Sections with a heading each; an item is a heading with its place, and its code in a fence that it cannot close."""
+    """Writer of headings and of code in fences that source cannot close."""
 
     def format_item(self, item: ContextItem) -> str:
-        """Return one item: a line of the map, one line on a piece of code, or its code."""
+        """Format one item: a line of the relation map, a line on a snippet, or code."""
         if not item.path:
             return f"- {item.text}\n"
         location = f"{to_single_line(item.path)}:{item.start_line}-{item.end_line}"
@@ -26,7 +26,7 @@ class MarkdownContextWriter:
         return f"### {title} — {location}{relation}\n\n{fence}{item.language}\n{item.text}\n{fence}\n\n"
 
     def write(self, parts: ContextParts) -> list[str]:
-        """Return the whole text, in parts."""
+        """Write the context, in parts."""
         lines = [f"# Context: {parts.question}\n\n"]
         if parts.note:
             lines.append(f"*{parts.note}*\n\n")

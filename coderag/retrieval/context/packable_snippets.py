@@ -1,4 +1,4 @@
-"""Pieces of code as they compete for a context's tokens: lines that no other piece shows, each with its worth."""
+"""Packable snippets: deduplicated lines of code, with their value in a context."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -18,29 +18,29 @@ from coderag.stores.snippets import Snippet
 from coderag.text.token_counts import estimate_tokens
 
 RANK_OFFSET: Final = 2.0
-"""A result is worth 1 / (its rank from 0 + this): what was read off golden sets, see ``docs/context.md``."""
+"""A result's value is 1 / (0-based rank + this), from golden sets, see ``docs/context.md``."""
 
 RELATED_VALUE: Final = 0.4
-"""Of related code, against a result of the same rank."""
+"""Value of related code, relative to a result of the same rank."""
 
 UNMATCHED_PART_VALUE: Final = 0.4
-"""Of the parts of a long declaration that were not found themselves."""
+"""Value of unmatched parts of a long declaration."""
 
 _MAX_TERM_VALUE = 1.0
 _ELIDED_SHARES = (0.6, 0.3)  # of the lines, in an elided body
-_MIN_ELIDED_LINES = 10  # lines; a shorter body is shown whole
-_SIGNATURE_VALUE, _SUMMARY_VALUE = 2.0, 1.0  # in plain lines
+_MIN_ELIDED_LINES = 10  # lines; a shorter body is not elided
+_SIGNATURE_VALUE, _SUMMARY_VALUE = 2.0, 1.0  # relative to a plain line
 
 SectionName = Literal["primary", "related"]
 
 
 class DetailLevel(NamedTuple):
-    """One way to show a passage.
+    """Way to show a snippet.
 
     Attributes:
-        value: What it is worth to the reader.
-        tokens: About how many it takes.
-        lines: What is shown of the source; none for a signature and for one line.
+        value: Value to the reader.
+        tokens: Approximate number of tokens.
+        lines: Shown source lines; none for a signature or one line.
     """
 
     detail: Detail
@@ -51,16 +51,16 @@ class DetailLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PackableSnippet:
-    """A piece and the lines of it that are to be shown.
+    """Snippet with its lines to show.
 
     Attributes:
-        section: Where it stands.
-        line_value: Of one plain line of it.
-        lines: Those that no other passage has and that were not shown before.
-        first_line: The piece's first line that is not blank.
-        last_line: Its last one.
+        section: Section of the context.
+        line_value: Value of a plain line.
+        lines: Lines that no other snippet has and that were not shown before.
+        first_line: First line that is not blank.
+        last_line: Last line that is not blank.
         shown_before: Numbers of lines that were shown before.
-        is_listed: Whether its place is told if it is left out; else it only fills what is left.
+        is_listed: Whether it is listed if omitted; else it is only a filler.
     """
 
     snippet: Snippet
@@ -73,7 +73,7 @@ class PackableSnippet:
     is_listed: bool
 
     def build_levels(self) -> Iterator[DetailLevel]:
-        """Yield the ways to show it that are weighed against other passages, the least first."""
+        """Yield the levels that compete with other snippets, the smallest first."""
         snippet = self.snippet
         total_value = sum(line.value for line in self.lines) or 1.0
         if snippet.summary or snippet.name:
@@ -98,7 +98,7 @@ class PackableSnippet:
         yield self._build_level("full", self.lines)
 
     def build_elided_levels(self) -> Iterator[DetailLevel]:
-        """Yield the ways to show its most telling lines, the most first; none of a short one."""
+        """Yield elided levels, the largest first; none for a short snippet."""
         if len(self.lines) < _MIN_ELIDED_LINES:
             return
         head = count_head_lines([line.text for line in self.lines], self.snippet.signature)
@@ -108,7 +108,7 @@ class PackableSnippet:
                 yield self._build_level("elided", elided)
 
     def format_text(self, lines: Sequence[WeightedLine]) -> str:
-        """Return some of the lines, with markers for what is missing of the piece."""
+        """Format some of the lines, with markers for gaps."""
         return join_with_markers(lines, self.first_line, self.last_line, self.shown_before)
 
     def _build_level(self, detail: Detail, lines: Sequence[WeightedLine]) -> DetailLevel:
@@ -124,16 +124,16 @@ def build_packable_snippets(
     term_idf: Mapping[str, float],
     shown_lines: ShownLines,
 ) -> tuple[list[PackableSnippet], list[Snippet]]:
-    """Return the pieces without a line twice, and those of which all was shown before.
+    """Build snippets without duplicate lines; return them, and those that were entirely shown before.
 
-    Each line is that of the first piece that has it.
+    A line belongs to the first snippet that has it.
 
     Args:
         results: Primary results, best first.
-        reserve: Further results, for what is left.
+        reserve: Further results, for the remaining budget.
         related: Related code, best first.
-        term_idf: How telling each term of the question is, above 0.
-        shown_lines: What earlier contexts showed.
+        term_idf: IDF of each question term, positive.
+        shown_lines: Lines of earlier contexts.
     """
     taken_lines: dict[str, set[int]] = defaultdict(set)
     packable: list[PackableSnippet] = []
@@ -177,7 +177,7 @@ def _weigh_snippet(snippet: Snippet, term_idf: Mapping[str, float]) -> list[Weig
 
 
 def _strip_blank_lines(lines: Sequence[WeightedLine]) -> list[WeightedLine]:
-    """Return the lines without blank ones at the beginning and the end."""
+    """Strip blank lines at both ends."""
     first, last = 0, len(lines)
     while first < last and not lines[first].text.strip():
         first += 1
@@ -187,7 +187,7 @@ def _strip_blank_lines(lines: Sequence[WeightedLine]) -> list[WeightedLine]:
 
 
 def sort_by_reading_order(candidates: Iterable[PackableSnippet]) -> list[PackableSnippet]:
-    """Return passages in the order they came, but those of one file together, by line."""
+    """Group snippets by file, in the order of first occurrence, and sort each group by line."""
     by_file: dict[str, list[PackableSnippet]] = {}
     for candidate in candidates:
         by_file.setdefault(candidate.snippet.path, []).append(candidate)

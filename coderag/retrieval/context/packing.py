@@ -1,4 +1,4 @@
-"""Gather what the budget needs from the index."""
+"""Packing of a query's results into a context."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -15,17 +15,17 @@ from coderag.stores.snippets import Snippet, find_snippets_at_lines, gather_snip
 from coderag.text.token_counts import count_tokens
 
 RelationMap = Callable[[Iterable[tuple[str, str, int, int]]], list[str]]
-"""Gives the lines of the map for declarations by their path, qualified name, first and last line."""
+"""Builds the lines of the relation map from path, qualified name, first and last line of declarations."""
 
-_MAX_TERMS: Final = 40  # the rarest; a bug report has hundreds
-_MAX_CHARS_PER_TOKEN: Final = 5  # of code, on average over some pieces
-_MAX_MEMOIZED_CHARS: Final = 6_000  # characters; longer texts are hardly ever counted twice
+_MAX_TERMS: Final = 40  # the rarest ones; a bug report has hundreds
+_MAX_CHARS_PER_TOKEN: Final = 5  # of code, on average
+_MAX_MEMOIZED_CHARS: Final = 6_000  # longer texts are rarely counted twice
 
 
 def pack_context(
     corpus: Corpus, state: QueryState, token_budget: int, build_relation_map: RelationMap
 ) -> AssembledContext:
-    """Return the context for the state's results and related code."""
+    """Pack the state's results and related code."""
     results, reserve, related = gather_snippets(corpus, state)
     request = ContextRequest(
         query=state["query"],
@@ -48,10 +48,10 @@ def pack_context(
 def pack_locations(
     corpus: Corpus, locations: Sequence[str], token_budget: int, text_format: ContextFormat
 ) -> AssembledContext:
-    """Return lines of files as a context.
+    """Pack lines of files as a context.
 
     Raises:
-        InvalidQueryError: A place is none, or not in the index.
+        InvalidQueryError: A location is invalid or not indexed.
     """
     request = ContextRequest(
         query=", ".join(locations),
@@ -70,14 +70,14 @@ def pack_locations(
 
 
 def _limit_reserve(reserve: Sequence[Snippet], packed: Sequence[Snippet], token_budget: int) -> list[Snippet]:
-    """Return as many further candidates as there may be room for."""
+    """Limit the further candidates to those that may fit."""
     room = token_budget * _MAX_CHARS_PER_TOKEN - sum(len(snippet.text) for snippet in packed)
     sizes = accumulate((len(snippet.text) for snippet in reserve), initial=0)
     return [snippet for snippet, size in zip(reserve, sizes, strict=False) if size < room]
 
 
 def _compute_term_idf(corpus: Corpus, analysis: Analysis) -> dict[str, float]:
-    """Return how telling the question's terms are in this index, the rarest of them."""
+    """Compute the weighted IDF of the question's rarest terms."""
     weights = analysis["report"]["terms"] if analysis["report"] else dict.fromkeys(analysis["terms"], 1.0)
     term_idf = {}
     for term, weight in weights.items():

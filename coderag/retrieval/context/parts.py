@@ -1,4 +1,4 @@
-"""What the text of a context is written from, whatever its format."""
+"""Parts of a context's text, independent of its format."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from coderag.schema.context import ContextItem, ContextSection, Omission
 from coderag.schema.vocabulary import Evidence, Relation
 
 SECTION_NAMES: Final = {"primary": "results", "related": "related", "graph": "relations"}
-"""What the sections are called in formats for programs and models."""
+"""Section names in the XML and JSON formats."""
 
 _MAX_QUESTION_CHARS: Final = 160  # characters
 _MAX_FRAME_TOKENS: Final = 120
@@ -37,15 +37,15 @@ _RELATION_PHRASES: Final[dict[Relation, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ContextParts:
-    """A context before it is written.
+    """Context before it is written.
 
     Attributes:
-        question: One line of it.
-        note: What is to be said of the evidence; empty for good evidence.
-        omitted: Results that were left out and are told.
-        unlisted_omitted: How many more there are.
-        shown_before: Places that are not shown again and are told.
-        unlisted_before: How many more there are.
+        question: Question in one line.
+        note: Note on the verdict; empty for ``found``.
+        omitted: Listed results that were omitted.
+        unlisted_omitted: Number of further omitted results.
+        shown_before: Listed locations that were shown before.
+        unlisted_before: Number of further ones.
     """
 
     question: str
@@ -58,27 +58,27 @@ class ContextParts:
 
 
 class ContextWriter(Protocol):
-    """Writes contexts in one format."""
+    """Writer of contexts in one format."""
 
     def format_item(self, item: ContextItem) -> str:
-        """Return one item as it stands in the text."""
+        """Format one item."""
         ...
 
     def write(self, parts: ContextParts) -> list[str]:
-        """Return the whole text, in parts whose tokens add up.
+        """Write the text in parts whose token counts add up.
 
-        Each begins with a sign that is no white space and ends with a newline: no token of the encoding goes over that.
+        Each starts with a non-space character and ends with a newline: no token of the encoding spans that.
         """
         ...
 
 
 def format_relation(item: ContextItem) -> str:
-    """Return how an item belongs to a result, as in ``tests``; empty for a result."""
+    """Format the relation of an item to a result, such as ``tests``; empty for a result."""
     return _RELATION_PHRASES[item.relation] if item.relation else ""
 
 
 def item_attributes(item: ContextItem) -> dict[str, str]:
-    """Return what is told of a piece of code beside its text, by name; what is empty is not told."""
+    """Return the attributes of an item besides its text, by name; empty ones are not written."""
     return {
         "path": item.path,
         "lines": f"{item.start_line}-{item.end_line}",
@@ -90,7 +90,7 @@ def item_attributes(item: ContextItem) -> dict[str, str]:
 
 
 def to_single_line(text: str) -> str:
-    """Return a name, path or question without what would end its line: a repository may name things as it likes."""
+    """Replace line ends and unprintable characters: a repository may name things as it likes."""
     printable = (
         text if text.isprintable() else "".join(character if character.isprintable() else " " for character in text)
     )
@@ -98,11 +98,11 @@ def to_single_line(text: str) -> str:
 
 
 def truncate_question(query: str, count_tokens: Callable[[str], int]) -> str:
-    """Return the first line of a question, cut so that what is around all contexts fits into the smallest budget.
+    """Truncate a question's first line so that a context's frame fits the smallest budget.
 
     Args:
         query: The question.
-        count_tokens: Returns the tokens of a context with nothing but a heading.
+        count_tokens: Counts the tokens of a context that has only a heading.
     """
     question = next((line for line in map(to_single_line, query.splitlines()) if line), "")[:_MAX_QUESTION_CHARS]
     while question and count_tokens(question) > _MAX_FRAME_TOKENS:

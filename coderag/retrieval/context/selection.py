@@ -1,4 +1,4 @@
-"""What a context shows: for each passage how much of it, within a room and shares of it, by value per token."""
+"""Selection of a context's snippets and their level of detail, by value per token within shares of a budget."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,13 +10,14 @@ from coderag.retrieval.context.packable_snippets import DetailLevel, PackableSni
 from coderag.schema.context import ContextItem, ContextSection
 
 SECTION_SHARES: Final[Mapping[str, float]] = {"primary": 0.9, "related": 0.3, "graph": 0.1}
-"""The largest share of the budget of each section, before what one leaves goes to the others: results get 60 %, and of the
-30 % of related code what is worth more there."""
+"""Maximum budget share of each section, before unused tokens go to the others. Results get 60 %, plus what is worth
+more of the 30 % of related code.
+"""
 
 _FULL_SHARES: Final[Mapping[str, float]] = dict.fromkeys(SECTION_SHARES, 1.0)
-_MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate; what is larger than what is left even so is not counted exactly
+_MIN_ESTIMATE_SHARE: Final = 0.7  # of an estimate; an item that is too large even so is not counted exactly
 _MIN_ELIDED_TOKENS: Final = 100
-_MIN_FILLER_LINES: Final = 4  # fewer lines of code that is no result tell nothing
+_MIN_FILLER_LINES: Final = 4  # fewer lines of a filler are useless
 
 ItemTokenCounter = Callable[[ContextItem], int]
 
@@ -27,15 +28,15 @@ class _SelectedSnippet(NamedTuple):
 
 
 class ContextSelection:
-    """Passages and lines of the map, chosen step by step.
+    """Selection of snippets and lines of the relation map.
 
     Args:
-        candidates: What there is, best first.
-        relations: Lines of the map, best first.
-        count_tokens: Returns how many tokens an item takes in the text.
+        candidates: Packable snippets, best first.
+        relations: Lines of the relation map, best first.
+        count_tokens: Counts the tokens of a formatted item.
 
     Attributes:
-        section_tokens: Tokens of what is shown, by section.
+        section_tokens: Tokens of selected items, by section.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class ContextSelection:
         self._relation_items: list[ContextItem] = []
 
     def fill(self, max_tokens: int) -> None:
-        """Show what adds most for its tokens: first each section within its share of the room, then whatever fits."""
+        """Select by value per token: first each section within its share, then whatever fits."""
         for shares in (SECTION_SHARES, _FULL_SHARES):
             limits = {section: int(max_tokens * share) for section, share in shares.items()}
             if shares is SECTION_SHARES:
@@ -61,13 +62,13 @@ class ContextSelection:
                 if not self._select_level(upgrade.item, level, max_tokens, limits) and level.detail == "full":
                     self._select_elided(upgrade.item, max_tokens, limits)
         for number in sorted(range(len(self._levels)), key=lambda number: -self._candidates[number].line_value):
-            for level in reversed(self._levels[number]):  # what is worth no step may still fit into what is left
+            for level in reversed(self._levels[number]):  # options off the hull may still fit the remaining budget
                 if self._select_level(number, level, max_tokens, limits):
                     break
         self._add_relations(max_tokens, limits)
 
     def drop_least_valuable(self) -> bool:
-        """Take away what is worth least; return whether there was anything."""
+        """Drop the least valuable item; return whether there was any."""
         if self._relation_items:
             self.section_tokens["graph"] -= self._relation_items.pop().tokens
         elif self._selected:
@@ -78,7 +79,7 @@ class ContextSelection:
         return True
 
     def build_sections(self) -> list[ContextSection]:
-        """Return what is shown, by section; the pieces of one file together, where its best one stands."""
+        """Build the sections; snippets of one file are grouped at its best one."""
         order = sort_by_reading_order([self._candidates[number] for number in sorted(self._selected)])
         items = {id(self._candidates[number]): selected.item for number, selected in self._selected.items()}
         by_section = {
@@ -93,7 +94,7 @@ class ContextSelection:
         return [section for section in sections if section.items]
 
     def list_hidden(self) -> list[PackableSnippet]:
-        """Return the results and the related code that are not shown at all."""
+        """List the results and related code that are not selected."""
         return [
             candidate
             for number, candidate in enumerate(self._candidates)
@@ -101,12 +102,12 @@ class ContextSelection:
         ]
 
     def iter_source(self) -> Iterator[tuple[str, Sequence[WeightedLine]]]:
-        """Yield the lines of source that are shown, with their path."""
+        """Yield the selected source lines, with their path."""
         for number, selected in self._selected.items():
             yield self._candidates[number].snippet.path, selected.level.lines
 
     def _select_level(self, number: int, level: DetailLevel, max_tokens: int, limits: Mapping[str, int]) -> bool:
-        """Show a passage, or more of it, if there is room for it."""
+        """Select a level of a snippet if it fits and adds value."""
         candidate, selected = self._candidates[number], self._selected.get(number)
         if selected and selected.level.value >= level.value:
             return False
@@ -123,7 +124,7 @@ class ContextSelection:
         return True
 
     def _select_elided(self, number: int, max_tokens: int, limits: Mapping[str, int]) -> None:
-        """Show what there is room for of a passage that is too long for it."""
+        """Select an elided level of a snippet that does not fit in full."""
         candidate, selected = self._candidates[number], self._selected.get(number)
         if selected and selected.level.detail == "full":
             return
@@ -144,7 +145,7 @@ class ContextSelection:
 
 
 def _list_levels(candidate: PackableSnippet) -> list[DetailLevel]:
-    """Return the ways to show a passage; what was not asked for is shown with some of its body or not at all."""
+    """List the levels of a snippet; fillers must show some of their body."""
     min_lines = min(_MIN_FILLER_LINES, len(candidate.lines))
     return [level for level in candidate.build_levels() if candidate.is_listed or len(level.lines) >= max(min_lines, 1)]
 
@@ -155,7 +156,7 @@ def _build_item(candidate: PackableSnippet, level: DetailLevel) -> ContextItem:
         text = candidate.format_text(level.lines)
     elif detail == "signature":
         text = format_signature(snippet.signature or snippet.name, snippet.docstring)
-        if text in (snippet.name, snippet.name.rpartition(" > ")[2]):  # of a module or section: the title says it
+        if text in (snippet.name, snippet.name.rpartition(" > ")[2]):  # of a module or section: the title has it already
             text, detail = "", "line"
     else:
         text = snippet.summary

@@ -1,7 +1,7 @@
-"""What a reader has been shown: a list of plain keys, kept by whoever asks, so that later contexts bring what is new.
+"""Keys of lines that earlier contexts showed, so that later ones bring only new lines.
 
-A key is ``path:start-end#hash``, where the hash is of the text of these lines: code that was edited is new again, code
-that only moved is not.
+The caller keeps the keys. A key is ``path:start-end#hash`` with a hash of the lines' text: edited code is new again,
+moved code is not.
 """
 
 import hashlib
@@ -14,22 +14,22 @@ from coderag.errors import InvalidQueryError
 from coderag.retrieval.context.elision import WeightedLine
 
 MAX_SHOWN_KEYS: Final = 2_000
-"""Keys kept; the oldest are forgotten."""
+"""Maximum number of keys; the oldest are dropped."""
 
-_MIN_RUN_LINES: Final = 5  # lines; fewer are shown again rather than cut out of what is around them
+_MIN_RUN_LINES: Final = 5  # lines; shorter runs are shown again rather than cut out
 _KEY_PATTERN: Final = re.compile(
     r"(?P<path>.+):(?P<start>[1-9]\d{0,8})-(?P<end>[1-9]\d{0,8})#(?P<hash>[0-9a-f]{16})", re.DOTALL
 )
 
 
 class ShownLines:
-    """Lines that earlier contexts showed.
+    """Lines of earlier contexts.
 
     Args:
-        keys: From those contexts, in any order.
+        keys: Keys of those contexts, in any order.
 
     Raises:
-        InvalidQueryError: A key is none.
+        InvalidQueryError: A key is invalid.
     """
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
@@ -37,18 +37,18 @@ class ShownLines:
         for key in keys:
             match = _KEY_PATTERN.fullmatch(key)
             if match is None:
-                hint = "Give what an earlier context has as `shown`."
-                raise InvalidQueryError(f"{key[:80]!r} says of no lines that they were shown", hint=hint)
+                hint = "Pass the `shown` keys of an earlier context."
+                raise InvalidQueryError(f"{key[:80]!r} is not a valid key of shown lines", hint=hint)
             self._runs[match["path"]].add((int(match["start"]), int(match["end"]), match["hash"]))
 
     def find_shown(self, path: str, lines: Sequence[WeightedLine]) -> Set[int]:
-        """Return the numbers of the lines of a piece that were shown, with the text that they have now."""
+        """Find the numbers of lines that were shown with their current text."""
         runs = self._runs.get(path)
         if not runs or not lines:
             return frozenset()
         full_hash = _hash_lines(lines)
         if any(hashed == full_hash and end - start + 1 == len(lines) for start, end, hashed in runs):
-            return frozenset(line.number for line in lines)  # wherever it stood
+            return frozenset(line.number for line in lines)  # it may have moved
         positions = {line.number: position for position, line in enumerate(lines)}
         shown_numbers: set[int] = set()
         for start, end, hashed in runs:
@@ -62,14 +62,14 @@ class ShownLines:
 
 
 def build_shown_keys(path: str, lines: Sequence[WeightedLine]) -> list[str]:
-    """Return the keys of the lines that a context shows of a piece, one for each long run of neighbours."""
+    """Build the keys of shown lines, one per long run."""
     runs = list(_split_runs(lines))
     long_runs = runs if len(runs) == 1 else [run for run in runs if len(run) >= _MIN_RUN_LINES]
     return [f"{path}:{run[0].number}-{run[-1].number}#{_hash_lines(run)}" for run in long_runs]
 
 
 def merge_keys(earlier: Sequence[str], new: Iterable[str]) -> list[str]:
-    """Return all keys, each once, the newest last; the oldest are dropped where there are too many."""
+    """Merge keys without duplicates, the newest last; the oldest are dropped beyond the maximum."""
     fresh = dict.fromkeys(new)
     return [*(key for key in dict.fromkeys(earlier) if key not in fresh), *fresh][-MAX_SHOWN_KEYS:]
 

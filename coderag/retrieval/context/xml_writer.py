@@ -1,6 +1,6 @@
-"""Write an assembled context as XML: documents in tags, as models are used to read them.
+"""Context as XML: documents in tags, a format that models know.
 
-The text is well-formed whatever the repository has in it: source can neither close a tag nor the section that it is in.
+The text is well-formed whatever the repository contains: source cannot close a tag or its section.
 """
 
 import re
@@ -15,21 +15,21 @@ _RESERVED_TAGS: Final = re.compile(
     r"\]\]>|</?(?:context|note|results|related|relations|relation|document|left_out|omission|shown_before|place)\b",
     re.IGNORECASE,
 )
-"""What may end the section around source, for a parser or for a model that reads it."""
+"""Tags that a parser or a model may take for the end of a source section."""
 
 
 class XmlContextWriter:
-    """A tag for each section and, in it, for each piece of code."""
+    """Writer of a tag per section and item."""
 
     def format_item(self, item: ContextItem) -> str:
-        """Return one item."""
+        """Format one item."""
         if not item.path:
             return f"<relation>{_format_text(item.text)}</relation>\n"
         tag = f"document{_format_attributes(item_attributes(item))}"
         return f"<{tag}>\n{_format_source(item.text)}\n</document>\n" if item.text.strip() else f"<{tag}/>\n"
 
     def write(self, parts: ContextParts) -> list[str]:
-        """Return the whole text, in parts."""
+        """Write the context, in parts."""
         lines = [f"<context{_format_attributes({'question': parts.question})}>\n"]
         if parts.note:
             lines.append(f"<note>{_format_text(parts.note)}</note>\n")
@@ -56,7 +56,7 @@ def _format_attributes(values: dict[str, str]) -> str:
 
 
 def _format_source(text: str) -> str:
-    """Return source as it is, but escaped sign by sign where it has what looks like one of our tags."""
+    """Return source as CDATA, or escaped if it contains something like one of our tags."""
     clean = _replace_invalid(text)
     return escape(clean) if _RESERVED_TAGS.search(clean) else f"<![CDATA[{clean}]]>"
 

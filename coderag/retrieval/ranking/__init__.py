@@ -1,1 +1,1 @@
-"""Ranking: signals over files, the choice of results, merging, model rerankers."""
+"""Ranking: signals over files, choice of results, merging, model rerankers."""

@@ -1,4 +1,4 @@
-"""Why a result is where it is: its rank in every channel."""
+"""Ranks of results in every channel, for explanations."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from coderag.schema.query import Candidate, QueryState
 
 
 def add_channel_ranks(context: QueryContext, state: QueryState, results: Sequence[Candidate]) -> list[Candidate]:
-    """Return results with their rank in every channel that found them, among all chunks or files that may be results.
+    """Add to results their rank in each channel that found them, among all allowed chunks or files.
 
-    The channels are run once more, so that nobody pays for ranks who does not ask for them.
+    The channels run a second time, so that other searches do not pay for ranks.
     """
     corpus, analysis = context.corpus, state["analysis"]
     if not results:

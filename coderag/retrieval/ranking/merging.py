@@ -1,4 +1,4 @@
-"""Make one result of what is the same: copies of the same code, and neighbouring parts of one long declaration."""
+"""Merging of duplicate results and of adjacent parts of one declaration."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,30 +8,30 @@ from coderag.schema.query import Candidate
 from coderag.stores.corpus import Corpus
 
 POOL_FACTOR: Final = 3
-"""Results are chosen from so many times as many, so that what is merged leaves its place to others."""
+"""Results are chosen from so many times more candidates, so that merged ones free their places."""
 
 
 def merge_results(
     corpus: Corpus, results: Sequence[Candidate], pool: Sequence[Candidate], top_k: int
 ) -> list[Candidate]:
-    """Return the best results, each with what belongs to it.
+    """Merge results and return the best.
 
-    A result whose text, white space apart, is that of a better one becomes one of its ``duplicates``; what was looked up is
-    known to be asked for and stays. A part of a declaration that is too long for one chunk is joined with the parts
-    beside it that are in the pool: ``parts`` are their chunks, and the lines are those of all.
+    A result whose text equals that of a better one, apart from white space, becomes one of its ``duplicates``;
+    results of the look-up always stay. A part of a declaration that spans several chunks is joined with adjacent
+    parts in the pool: ``parts`` are their chunks, and the lines are those of all.
 
     Args:
         corpus: The open index.
-        results: Best first, at most one of each declaration; `POOL_FACTOR` times as many as wanted are enough.
-        pool: The best ranked candidates, all parts of declarations among them.
-        top_k: Number of results, at most.
+        results: Best first, at most one per declaration; `POOL_FACTOR` times the wanted number is enough.
+        pool: Best ranked candidates, including all parts of declarations.
+        top_k: Maximum number of results.
     """
     pool_ids = {candidate["chunk_id"] for candidate in pool}
     return [_join_neighbours(corpus, result, pool_ids) for result in _remove_copies(corpus, results)[:top_k]]
 
 
 def _join_neighbours(corpus: Corpus, result: Candidate, pool_ids: set[str]) -> Candidate:
-    """Return a part of a declaration with the parts beside it that were found; any other result as it is."""
+    """Join a part of a declaration with adjacent parts in the pool; other results are unchanged."""
     row = corpus.rows_by_id[result["chunk_id"]]
     if (result["start_line"], result["end_line"]) != (corpus.start_lines[row], corpus.end_lines[row]):
         return result  # lines of a member
@@ -51,9 +51,9 @@ def _join_neighbours(corpus: Corpus, result: Candidate, pool_ids: set[str]) -> C
 
 
 def _is_continuation(corpus: Corpus, row: int) -> bool:
-    """Return whether a chunk is a further part of the declaration that the chunk before it is a part of.
+    """Return whether a chunk continues the declaration of the previous chunk.
 
-    A further part has the name of the declaration and follows on it, but does not declare it; an overload does.
+    It has the name of the declaration and follows directly, but does not declare it; an overload does.
     """
     if not 0 < row < corpus.n_chunks or corpus.chunk_files[row] != corpus.chunk_files[row - 1]:
         return False
@@ -68,7 +68,7 @@ def _is_continuation(corpus: Corpus, row: int) -> bool:
 
 
 def _remove_copies(corpus: Corpus, results: Sequence[Candidate]) -> list[Candidate]:
-    """Return the results without copies of better ones, whose places those take over."""
+    """Remove copies of better results, and record their locations."""
     texts = _read_namesake_texts(corpus, results)
     results_by_text: dict[str, Candidate] = {}
     unique: list[Candidate] = []
@@ -85,7 +85,7 @@ def _remove_copies(corpus: Corpus, results: Sequence[Candidate]) -> list[Candida
 
 
 def _read_namesake_texts(corpus: Corpus, results: Sequence[Candidate]) -> dict[tuple[str, int], str]:
-    """Return without white space the text of those results that share name and kind with another, as copies do."""
+    """Read the text, without white space, of results that share name and kind with another."""
     namesakes: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for result in results:
         row = corpus.rows_by_id[result["chunk_id"]]
@@ -103,7 +103,7 @@ def _read_namesake_texts(corpus: Corpus, results: Sequence[Candidate]) -> dict[t
 
 
 def _compact_lines(corpus: Corpus, result: Candidate, text: str) -> str:
-    """Return the lines of a result without white space; of several parts, those of the one that was found."""
+    """Return the lines of a result without white space; of several parts, those of the matched one."""
     first = int(corpus.start_lines[corpus.rows_by_id[result["chunk_id"]]])
     lines = text.split("\n")[max(result["start_line"] - first, 0) : result["end_line"] - first + 1]
     return "".join("".join(lines).split())

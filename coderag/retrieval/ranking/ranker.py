@@ -1,4 +1,4 @@
-"""Rank candidates by the named signals and choose the results: which declarations, and how many of one file."""
+"""Ranking of candidates by the signals, and choice of results among declarations and files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,30 +18,30 @@ from coderag.stores.corpus import Corpus
 FloatArray = NDArray[np.float32]
 
 _MAX_COHERENCE_CHUNKS = 50
-_MIN_RESOLVED_CONFIDENCE = 0.5  # confidence from which the code graph's word is taken
-_RESOLVED_BONUS = 30.0  # what is known comes before what is alike, and what is nearer before what is better named
-_EXACT_LOOKUP_SCORE = 1.0  # the declaration of exactly the name that was asked for
-_EXACT_DECLARATION_BONUS = 0.5  # so much it counts more, lest a file that is only named like it come first
-# A context may show much of one file: what answers is often there, and its further results are the next best place.
+_MIN_RESOLVED_CONFIDENCE = 0.5  # confidence required of the code graph
+_RESOLVED_BONUS = 30.0  # resolved answers precede similar ones, nearer ones precede better named ones
+_EXACT_LOOKUP_SCORE = 1.0  # the declaration of exactly the requested name
+_EXACT_DECLARATION_BONUS = 0.5  # keeps it ahead of a file with a similar name
+# A context may show much of one file: the answer is often there.
 _CONTEXT_SAME_FILE_DECAY, _CONTEXT_MAX_PER_FILE_FACTOR = 0.85, 4
 _RESOLVED_SAME_FILE_DECAY = (
-    0.99  # for each further one of a file: of equally near ones, those of other files come first
+    0.99  # per further result of a file, so that equally near ones of other files precede it
 )
 
 
 KIND_FACTORS = {"module": 0.8}
-"""How far chunks step back within their file: imports have many of its words and explain none."""
+"""Factors of chunks within their file: imports contain many of its words and explain none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidates by their scores, from which results are chosen.
+    """Scored candidates from which results are chosen.
 
     Attributes:
-        scored: Best first.
-        shares: What each signal added to each file's score.
-        shape: How results are chosen.
-        max_per_file: Results of one file in a list, at most.
+        scored: Candidates, best first.
+        shares: Contribution of each signal to each file's score.
+        shape: Rules for choosing results.
+        max_per_file: Maximum number of results of one file.
     """
 
     corpus: Corpus
@@ -51,11 +51,11 @@ class Ranking:
     max_per_file: int
 
     def select_results(self, top_k: int) -> list[Candidate]:
-        """Return a list of results, best first: few of one file."""
+        """Select results, best first, few per file."""
         return self._select(self.shape, self.shape.max_per_file or self.max_per_file, top_k)
 
     def select_for_context(self, top_k: int) -> list[Candidate]:
-        """Return what a context shows first: as many of one file as are good."""
+        """Select candidates for a context, with as many of one file as are good."""
         max_per_file = self.shape.max_per_file or _CONTEXT_MAX_PER_FILE_FACTOR * self.max_per_file
         decay = max(self.shape.same_file_decay, _CONTEXT_SAME_FILE_DECAY)
         return self._select(replace(self.shape, same_file_decay=decay), max_per_file, top_k)
@@ -70,14 +70,14 @@ class Ranking:
 def rank_candidates(
     corpus: Corpus, query: str, analysis: Analysis, candidates: Sequence[Candidate], settings: SearchSettings
 ) -> Ranking:
-    """Return the ranking of candidates.
+    """Rank candidates.
 
     Args:
         corpus: The open index.
         query: The question as asked.
         analysis: What it asks for.
-        candidates: From `retrieve` and from the look-up.
-        settings: Which signals are off, and how many results one file may have.
+        candidates: Candidates of retrieval and of the look-up.
+        settings: Disabled signals, and the maximum number of results per file.
     """
     if not candidates:
         return Ranking(corpus, [], {}, REPORT, settings.max_per_file)
@@ -98,7 +98,7 @@ def _score_candidates(
     settings: SearchSettings,
     shape: Shape,
 ) -> tuple[list[Scored], dict[str, FloatArray]]:
-    """Return the candidates with their scores, best first, and what each signal added to each file's score."""
+    """Score the candidates, best first, and return the contribution of each signal per file."""
     rows = [corpus.rows_by_id[candidate["chunk_id"]] for candidate in candidates]
     ranking_query = RankingQuery.build(corpus, query, analysis, _find_best_lexical_rows(candidates, rows))
     fused = np.zeros(corpus.n_files, np.float32)
@@ -116,7 +116,7 @@ def _score_candidates(
             own_scores += np.where(looked_up >= _EXACT_LOOKUP_SCORE, _EXACT_DECLARATION_BONUS, 0)
     files = corpus.chunk_files[rows]
     own_scores *= shape.chunk_share * shares["factor"][files]
-    if not shape.wants_definition:  # the places asked for are known
+    if not shape.wants_definition:  # the answer's locations are resolved
         own_scores += np.where(looked_up >= _MIN_RESOLVED_CONFIDENCE, _RESOLVED_BONUS * looked_up, 0)
     totals = own_scores + (1 - shape.chunk_share) * by_file[files]
     scored = [
@@ -138,14 +138,14 @@ def _find_best_lexical_rows(candidates: Sequence[Candidate], rows: Sequence[int]
 
 
 def _is_resolved_answer(candidate: Candidate, shape: Shape) -> bool:
-    """Return whether a candidate is one of the places asked for, and not only like them."""
+    """Return whether a candidate is a resolved answer rather than a similar one."""
     return candidate["channels"].get("lookup", 0.0) >= _MIN_RESOLVED_CONFIDENCE and not shape.wants_definition
 
 
 def diversify_by_file(corpus: Corpus, scored: list[Scored], shape: Shape, limit: int, top_k: int) -> list[Candidate]:
-    """Return the best, where each further result of one file counts less and no file has more than `limit`.
+    """Select the best; further results of a file decay, up to `limit` per file.
 
-    What is known to be asked for is all there, however much of it one file has.
+    Resolved answers are exempt from the per-file limit.
     """
     file_counts: Counter[int] = Counter()
     seen_declarations: set[tuple[int, str, int]] = set()
@@ -154,9 +154,9 @@ def diversify_by_file(corpus: Corpus, scored: list[Scored], shape: Shape, limit:
         row, candidate = entry.row, entry.candidate
         file = int(corpus.chunk_files[row])
         name = candidate["symbol"] or corpus.get_value("qualified_name", row)
-        line = candidate["start_line"] if "lookup" in candidate["channels"] else 0  # tells overloads apart
+        line = candidate["start_line"] if "lookup" in candidate["channels"] else 0  # distinguishes overloads
         if (file, name, line) in seen_declarations:
-            continue  # a further part of a long declaration, or the same one found twice
+            continue  # another part of a long declaration, or a duplicate
         seen_declarations.update(((file, name, line), (file, name, 0)))
         is_resolved = _is_resolved_answer(candidate, shape)
         if is_resolved or file_counts[file] < limit:
@@ -172,7 +172,7 @@ def diversify_by_file(corpus: Corpus, scored: list[Scored], shape: Shape, limit:
 
 
 def _add_signals(corpus: Corpus, result: Candidate, shares: dict[str, FloatArray]) -> Candidate:
-    """Return the result with what each signal added to its score."""
+    """Add the contribution of each signal to a result."""
     row = corpus.rows_by_id[result["chunk_id"]]
     file = corpus.chunk_files[row]
     signals = {name: round(float(values[file]), 4) for name, values in shares.items() if values[file]}
@@ -180,7 +180,7 @@ def _add_signals(corpus: Corpus, result: Candidate, shares: dict[str, FloatArray
 
 
 def narrow_to_kinds(corpus: Corpus, results: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:
-    """Return the results, each with the lines of a declaration of one of the kinds, if any: chunks may hold several."""
+    """Narrow results to a declaration of one of the kinds, where their chunks have one."""
     return [_narrow_result(corpus, result, kinds) for result in results] if kinds else list(results)
 
 

@@ -1,4 +1,4 @@
-"""The slot for model rerankers: a model's scores order the first results anew."""
+"""Reranking of the first results by a model's scores."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,17 +13,17 @@ from coderag.text.path_masking import MaskedPaths
 def rerank_results(
     reranker: Reranker, corpus: Corpus, query: str, results: Sequence[Candidate], paths: MaskedPaths | None = None
 ) -> tuple[list[Candidate], dict[str, Any]]:
-    """Return the results in the order of a model's scores, and what the trace is to tell.
+    """Order the results by a model's scores; return them with details for the trace.
 
-    The places' scores stay, so that they fall from the first result to the last; each result notes the model's own score as
-    the signal ``reranker``. Where the model gives none, all stays as it is.
+    The ranked scores keep their positions, so that they decrease; the signal ``reranker`` is the model's own score.
+    Without scores, results are unchanged.
 
     Args:
         reranker: The model.
         corpus: The open index.
         query: The question as asked.
-        results: Best first; those behind the first `Reranker.candidates` keep their places.
-        paths: How a model outside of this process sees paths; None shows them as they are.
+        results: Best first; those beyond `Reranker.candidates` keep their positions.
+        paths: Masked paths for a remote model; None does not mask.
     """
     leading, remaining = results[: reranker.candidates], results[reranker.candidates :]
     details: dict[str, Any] = {"reranker": reranker.name, "reranked": 0}
@@ -49,6 +49,6 @@ def rerank_results(
 
 
 def _format_text(snippet: Snippet, paths: MaskedPaths | None) -> str:
-    """Return what the model reads of a result."""
+    """Format a result for the model."""
     path = paths.mask.mask(snippet.path) if paths else snippet.path
     return f"{path}\n{snippet.text}"

@@ -1,7 +1,7 @@
-"""The ranking signals over files: each is named, gives 0 to 1 a file, and can be switched off.
+"""Ranking signals over files; each is named, yields 0 to 1 per file, and can be disabled.
 
-``score = fused + Σ weight · signal``, then times each factor. Weights are hand-set; where each came from is in
-``docs/ranking.md``.
+``score = fused + Σ weight · signal``, then multiplied by each factor. Weights are set by hand; ``docs/ranking.md``
+gives their sources.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,14 +25,14 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class RankingQuery:
-    """What the signals look at.
+    """Query features that the signals use.
 
     Attributes:
         name_words: Stemmed words that may be part of a file's name.
         names: Last segments of the names in the question.
         definition_scores: float32 (n_chunks,), how well each chunk declares one of the names, 0 to 1.
-        literal_scores: float32 (n_chunks,), whether a chunk has one that nothing declares, 0 to 1.
-        lexical_rows: int (m,), the lexically best chunks, best first.
+        literal_scores: float32 (n_chunks,), whether a chunk mentions an undeclared name, 0 to 1.
+        lexical_rows: int (m,), best lexical chunks, best first.
     """
 
     analysis: Analysis
@@ -44,7 +44,7 @@ class RankingQuery:
 
     @classmethod
     def build(cls, corpus: Corpus, query: str, analysis: Analysis, lexical_rows: Sequence[int]) -> "RankingQuery":
-        """Return what the signals need to know of a question."""
+        """Build the query features."""
         names = [split_qualified(name)[-1:] for name in names_in(analysis["entities"])]
         return cls(
             analysis=analysis,
@@ -57,12 +57,12 @@ class RankingQuery:
 
 
 def score_definition(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """The file declares a name of the question, or has it if nothing declares it."""
+    """Score files that declare a name of the question, or mention an undeclared one."""
     return corpus.compute_file_max(np.maximum(query.definition_scores, query.literal_scores))
 
 
 def score_file_name(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """Share of the words of the file's name that are in the question; the longer it is, the more of them by chance."""
+    """Score the share of a file name's words in the question, less in long questions, where it may be chance."""
     length_factor = min(
         max((len(query.analysis["terms"]) - _MAX_SHORT_QUESTION_TERMS) / _LONG_QUESTION_EXTRA_TERMS, 0.0), 1.0
     )
@@ -72,7 +72,7 @@ def score_file_name(corpus: Corpus, query: RankingQuery) -> FloatArray:
 
 
 def score_coverage(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """Share of the question's words, each weighted by its rarity, that the file has."""
+    """Score the IDF-weighted share of question terms in the file."""
     covered = np.zeros(corpus.n_files, np.float32)
     total = 0.0
     for term in dict.fromkeys(query.analysis["terms"]):
@@ -85,17 +85,17 @@ def score_coverage(corpus: Corpus, query: RankingQuery) -> FloatArray:
 
 
 def score_folder_name(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """Share of the question's words that are in the nearest folders' names only."""
+    """Score the share of question words that occur only in the nearest folders' names."""
     return corpus.path_index.compute_folder_share(query.name_words)
 
 
 def score_exact_file_name(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """The file is named like an identifier of the question."""
+    """Score files named like an identifier of the question."""
     return corpus.path_index.match_stems(query.names)
 
 
 def score_coherence(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """The file has several of the lexically best chunks."""
+    """Score files with several of the best lexical chunks."""
     best = query.lexical_rows
     weights = 1.0 / (_COHERENCE_RANK_OFFSET + np.arange(len(best)))
     shares = np.bincount(corpus.chunk_files[best], weights, corpus.n_files).astype(np.float32)
@@ -103,21 +103,21 @@ def score_coherence(corpus: Corpus, query: RankingQuery) -> FloatArray:
 
 
 def score_file_size(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """Logarithm of the file's lines: of two that match alike, the one that does the work is longer."""
+    """Score the logarithm of the file's lines: of two equal matches, the longer file does the work."""
     del query
     return np.log1p(corpus.file_line_counts).astype(np.float32)
 
 
 def score_centrality(corpus: Corpus, query: RankingQuery) -> FloatArray:
-    """How much of the repository's code uses the file."""
+    """Score how much of the repository's code uses the file."""
     del query
     return np.sqrt(corpus.file_centrality)
 
 
-_MAX_SHORT_QUESTION_TERMS = 5  # terms, up to which a file's name counts in full
-_LONG_QUESTION_EXTRA_TERMS = 10  # terms more, from which on it counts least
+_MAX_SHORT_QUESTION_TERMS = 5  # terms; up to here a file's name counts in full
+_LONG_QUESTION_EXTRA_TERMS = 10  # further terms, after which it counts least
 _MAX_NAME_DISCOUNT = 0.6
-_COHERENCE_RANK_OFFSET = 20  # so that the first chunk of a file does not decide alone
+_COHERENCE_RANK_OFFSET = 20  # dampens the weight of the first chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +141,14 @@ SIGNALS: tuple[Signal, ...] = (
 )
 
 ROLE_FACTORS = {"test": 0.5, "example": 0.7, "docs": 0.7, "config": 0.8, "generated": 0.6, "vendored": 0.6}
-"""How far files that are not source step back, unless the question asks for them."""
+"""Factors of files that are not source, unless the question asks for their role."""
 
 NAME_FACTORS = {"barrel": 0.9, "declarations_only": 0.9, "legacy": 0.8}
-"""How far files step back whose name says that they hold little of the code itself."""
+"""Factors of files whose names indicate little code of their own."""
 
 _DATA_FACTOR = 0.6  # files in no known language: fixtures, word lists
 _TEST_FACTOR_ABOUT_TESTS = 0.8
-_UNWANTED_ROLE_FACTOR = 0.4  # source, for a question about the documentation
+_UNWANTED_ROLE_FACTOR = 0.4  # such as source, for a question about the documentation
 
 
 def score_files(
@@ -158,12 +158,12 @@ def score_files(
     disabled: Sequence[str] = (),
     weights: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Return each file's score and what each signal added to it.
+    """Compute each file's score, and the contribution of each signal.
 
     Args:
         corpus: The open index.
-        query: The question.
-        fused: float32 (n_files,), the fused channels.
+        query: Query features.
+        fused: float32 (n_files,), fused channel scores.
         disabled: Names of signals and factors to leave out.
         weights: Factors on the signals' weights, by name.
     """
@@ -179,7 +179,7 @@ def score_files(
 
 
 def compute_file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[str] = ()) -> FloatArray:
-    """Return what each file's score is multiplied with, 0 to 1: for its role and for what its name says."""
+    """Compute the factor on each file's score, 0 to 1, from its role and name."""
     factors = np.ones(corpus.n_files, np.float32)
     if "role" not in disabled:
         softened = {**ROLE_FACTORS, "test": _TEST_FACTOR_ABOUT_TESTS} if analysis["about_tests"] else ROLE_FACTORS
@@ -198,7 +198,7 @@ def compute_file_factors(corpus: Corpus, analysis: Analysis, disabled: Sequence[
 
 
 def find_wanted_roles(analysis: Analysis) -> frozenset[str]:
-    """Return the roles that the question asks for: they do not step back."""
+    """Find the roles that the question asks for; their factors are not applied."""
     if analysis["intent"] == "find_tests":
         return frozenset({"test"})
     if analysis["intent"] in ("documentation", "backlog"):

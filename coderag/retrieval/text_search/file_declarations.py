@@ -1,4 +1,4 @@
-"""Which declarations are around a line of an indexed file."""
+"""Declarations around the lines of indexed files."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class FileDeclarations:
-    """The declarations of each file, looked up when they are asked for."""
+    """Declarations of each file, looked up lazily."""
 
     def __init__(self, snapshot: IndexSnapshot) -> None:
         self._table = snapshot.read_chunks(["path", "symbols", "complexity", "start_line", "end_line"])
 
     def get_declarations(self, path: str) -> list[SymbolRecord]:
-        """Return what a file declares, outer declarations before those in them."""
+        """Return a file's declarations, outer before inner ones."""
         start, end = self._rows.get(path, (0, 0))
         records = [record for records in self._symbols[start:end].to_pylist() for record in records]
         distinct = {(record["start_line"], -record["end_line"], record["qualified_name"]): record for record in records}
         return [distinct[key] for key in sorted(distinct)]
 
     def get_complexity(self, path: str, line: int) -> int:
-        """Return the cyclomatic complexity of the chunk that a line is in; 0 if it is in none."""
+        """Return the cyclomatic complexity of the chunk around a line; 0 without one."""
         start, end = self._rows.get(path, (0, 0))
         rows = self._table.slice(start, end - start).select(["complexity", "start_line", "end_line"]).to_pylist()
         return max((row["complexity"] for row in rows if row["start_line"] <= line <= row["end_line"]), default=0)
@@ -39,7 +39,7 @@ class FileDeclarations:
 
     @cached_property
     def _rows(self) -> dict[str, tuple[int, int]]:
-        """The rows of each file's chunks, which are neighbours."""
+        """Rows of each file's chunks, which are adjacent."""
         paths = self._table["path"].combine_chunks().dictionary_encode()
         codes = paths.indices.to_numpy()
         bounds = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)] if len(codes) else [0]
@@ -48,7 +48,7 @@ class FileDeclarations:
 
 
 def find_enclosing(declarations: Sequence[SymbolRecord], line: int) -> list[SymbolRecord]:
-    """Return the declarations that a line is in, the innermost last."""
+    """Find the declarations around a line, the innermost last."""
     enclosing = [
         declaration for declaration in declarations if declaration["start_line"] <= line <= declaration["end_line"]
     ]

@@ -1,4 +1,4 @@
-"""Indexed files as they are on disk now."""
+"""Indexed files in their current state on disk."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from coderag.text.notebooks import SUFFIX
 _OPEN_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)  # Windows: no newline translation
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe in a file's place would be waited for
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would block
     | getattr(os, "O_NOFOLLOW", 0)
 )
 _UTF8_ENCODINGS = frozenset({"", "utf-8", "utf-8-sig"})
@@ -21,36 +21,36 @@ _UTF8_ENCODINGS = frozenset({"", "utf-8", "utf-8-sig"})
 
 @dataclass(frozen=True)
 class LiveFile:
-    """The bytes of an indexed file, and what the index knows of it."""
+    """Current bytes of an indexed file, with its record."""
 
     record: FileRecord
     data: bytes
 
     @property
     def is_plain_utf8(self) -> bool:
-        """True if a text is in the file exactly if its UTF-8 is in the bytes, line ends apart."""
+        """True if a text is in the file exactly when its UTF-8 is in the bytes, apart from line ends."""
         return self.record.encoding in _UTF8_ENCODINGS and not self.record.path.endswith(SUFFIX)
 
     @cached_property
     def is_changed(self) -> bool:
-        """True if the bytes are others than those that were indexed."""
+        """True if the bytes differ from those that were indexed."""
         return hashlib.sha256(self.data).hexdigest() != self.record.hash
 
     def decode_text(self) -> str:
-        """Return the text as it would be indexed, of a notebook its cells."""
+        """Decode the text as it would be indexed; of a notebook, its cells."""
         return indexed_text(self.record, self.data)
 
 
 def read_live_file(root: str, record: FileRecord, max_bytes: int) -> LiveFile:
-    """Read a file, if it still is a regular one.
+    """Read a file if it is still a regular one.
 
     Args:
         root: Folder of the repository.
         record: The file as indexed.
-        max_bytes: Most bytes.
+        max_bytes: Maximum size.
 
     Raises:
-        OSError: It cannot be read, is no regular file any more, or is too large.
+        OSError: It cannot be read, is not a regular file, or is too large.
     """
     descriptor = os.open(f"{root}/{record.path}", _OPEN_FLAGS)
     try:

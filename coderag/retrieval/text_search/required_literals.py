@@ -1,13 +1,13 @@
-"""What every match of a regular expression has, so that most files and lines need not be tried.
+"""Literals that every match of a regular expression contains, to skip files and lines.
 
-Only what is certain is told: the pattern is read once from left to right, groups and classes are stepped over, and
-anything out of the ordinary means that nothing is known.
+The analysis is conservative: it reads the pattern once from left to right, skips groups and classes, and gives up on
+unusual syntax.
 """
 
 import re
 
 _NON_LITERAL_ESCAPES = frozenset("wWdDsSbBAZnrtfv")
-"""Escapes of one letter that stand for a class, a place or a control character."""
+"""One-letter escapes that stand for a class, a position or a control character."""
 
 _HARMLESS_GROUP = re.compile(r"\((?!\?)|\(\?(?:[:=!>|]|<[=!]|P?<\w+>|P=|[msu]+[:)])")
 _QUANTIFIER = re.compile(r"\{\d*(?:,\d*)?\}")
@@ -16,18 +16,18 @@ _CLASS = re.compile(r"\[\^?\]?(?:[^]\\[]|\\.)*\]", re.DOTALL)
 
 
 _MAY_LEAVE_LINE = re.compile(r"\\[^wdSbB\W]|\[\^|\(\?(?!:)|[\x00-\x1f]")
-"""What may match the end of a line: escapes but a few, classes of what is not in them, flags; and what looks around."""
+"""Syntax that may match a line end or look around: most escapes, negated classes, flags, assertions."""
 
 
 class _UncertainPatternError(Exception):
-    """Nothing certain can be told of a pattern."""
+    """The pattern cannot be analyzed."""
 
 
 def find_required_literals(pattern: str) -> list[str]:
-    """Return texts of which every match contains at least one; empty if nothing is known.
+    """Find texts of which every match contains at least one; empty if unknown.
 
     Args:
-        pattern: A regular expression that compiles, in the syntax of `re` or `regex`, without flags that change it.
+        pattern: A valid regular expression in the syntax of `re` or `regex`, without flags that change it.
     """
     try:
         branches = _split_branches(pattern)
@@ -37,12 +37,12 @@ def find_required_literals(pattern: str) -> list[str]:
 
 
 def matches_within_lines(pattern: str) -> bool:
-    """Return whether a match can certainly hold no end of a line, nor depend on what is in other lines."""
+    """Return whether a match can neither contain a line end nor depend on other lines."""
     return not _MAY_LEAVE_LINE.search(pattern)
 
 
 def _split_branches(pattern: str) -> list[str]:
-    """Return for each alternative the longest text that it must contain."""
+    """Return the longest required text of each alternative."""
     branches: list[str] = []
     runs: list[str] = [""]
     position = 0
@@ -77,7 +77,7 @@ def _split_branches(pattern: str) -> list[str]:
 
 
 def _extend_run(runs: list[str], literal: str) -> None:
-    """Add a character to the run that is being read, or end the run."""
+    """Append a character to the current run, or end the run."""
     if literal:
         runs[-1] += literal
     else:
@@ -85,7 +85,7 @@ def _extend_run(runs: list[str], literal: str) -> None:
 
 
 def _parse_escape(pattern: str, position: int) -> tuple[int, str]:
-    """Return where an escape ends, and the character that it stands for, if it is one that is told by itself."""
+    """Return the end of an escape and the literal character that it stands for, if any."""
     escaped = pattern[position + 1]
     if escaped in _NON_LITERAL_ESCAPES:
         return position + 2, ""
@@ -96,13 +96,13 @@ def _parse_escape(pattern: str, position: int) -> tuple[int, str]:
 
 def _find_class_end(pattern: str, position: int) -> int:
     match = _CLASS.match(pattern, position)
-    if match is None:  # a class in a class
+    if match is None:  # nested classes
         raise _UncertainPatternError
     return match.end()
 
 
 def _find_group_end(pattern: str, position: int) -> int:
-    """Return where a group ends that may hold others."""
+    """Find the end of a group with nested groups."""
     depth = 0
     while True:
         character = pattern[position]

@@ -1,8 +1,8 @@
-"""Find exact text and regular expressions in the indexed files as they are on disk now.
+"""Search for literals and regular expressions in the indexed files on disk.
 
-The index says which files there are and what they declare; what stands in them is read anew, so that no match is stale.
-Reading all files takes about as long as finding out which of them need not be read. A file is decoded and searched only
-if its bytes have a text that a match must contain.
+The index provides the files and their declarations; contents are read from disk, so matches are never stale. Reading
+all files takes about as long as finding out which could be skipped. A file is decoded and searched only if its bytes
+contain a literal that every match requires.
 """
 
 import time
@@ -33,7 +33,7 @@ from coderag.schema.query import FilterValues
 from coderag.stores.protocols import IndexSnapshot
 
 MAX_QUERY_CHARS: Final = 100_000
-"""Characters of the text or pattern."""
+"""Maximum length of the text or pattern."""
 
 DEFAULT_TIMEOUT_S: Final = 10.0
 
@@ -42,19 +42,19 @@ _ROLE_RANKS = {
 }
 _NON_CODE_KINDS = frozenset({"key", "rule", "section"})
 _PRE_NAME_PREFIXES = ("@", "#", "[", "//", "/*", "*", "--", '"""')
-"""What lines of a declaration begin with that stand before its name: decorators, attributes, comments."""
+"""Prefixes of lines before a declaration's name: decorators, attributes, comments."""
 
 _MAX_HEAD_LINES = 20
-"""Lines of a declaration in which its name is looked for; decorators may take some."""
+"""Lines of a declaration that may contain its name, including decorators."""
 
 _MAX_DISTINCT_TEXTS = 8
 _MAX_RANKED_MATCHES = 10_000
-"""Matches up to which files with definitions come first; of more, nobody looks for one."""
+"""Up to so many matches, files with definitions come first."""
 
 
 @dataclass(frozen=True)
 class _FileMatches:
-    """The matches of one file, as offsets into its text."""
+    """Matches in one file, as offsets into its text."""
 
     file: LiveFile
     text: str
@@ -63,7 +63,7 @@ class _FileMatches:
 
     @cached_property
     def declarations(self) -> list[SymbolRecord]:
-        """What the file declares; nothing if its lines are no longer those that were indexed."""
+        """Declarations of the file; empty if it has changed since it was indexed."""
         return [] if self.file.is_changed else self.file_declarations.get_declarations(self.file.record.path)
 
     @cached_property
@@ -75,7 +75,7 @@ class _FileMatches:
         return bisect_right(self.line_starts, offset)
 
     def get_lines(self, first: int, last: int) -> list[str]:
-        """Return some lines, those that there are; both ends are included."""
+        """Return existing lines of a range; both ends are included."""
         first, last = max(first, 1), min(last, len(self.line_starts) - 1)
         if last < first:
             return []
@@ -83,7 +83,7 @@ class _FileMatches:
 
     @cached_property
     def defining_spans(self) -> frozenset[tuple[int, int]]:
-        """The matches that are at the name of a declaration."""
+        """Matches at the name of a declaration."""
         starts = [start for start, _ in self.spans]
         ends = [_find_outer_words(text) for text in {self.text[start:end] for start, end in self.spans}]
         spans = set()
@@ -106,7 +106,7 @@ class _FileMatches:
         return frozenset(spans)
 
     def _has_match_in_head(self, starts: Sequence[int], line: int) -> bool:
-        """Return whether a match is in the first lines of a declaration, in which its name is."""
+        """Return whether a match is in the first lines of a declaration, which contain its name."""
         if line >= len(self.line_starts):
             return False
         begin, end = (
@@ -117,7 +117,7 @@ class _FileMatches:
         return last > 0 and self.spans[last - 1][1] > begin
 
     def _find_name_span(self, declaration: SymbolRecord) -> tuple[int, int]:
-        """Return where the name of a declaration stands; an empty range if that is not seen."""
+        """Find the span of a declaration's name; empty if it is not visible."""
         name = declaration["name"]
         first = declaration["start_line"]
         for line in range(first, min(declaration["end_line"] + 1, first + _MAX_HEAD_LINES, len(self.line_starts))):
@@ -129,18 +129,18 @@ class _FileMatches:
 
 
 def _find_outer_words(text: str) -> tuple[str, str, str]:
-    """Return a text with its first and its last word."""
+    """Return a text with its first and last word."""
     words = split_words(text) or [""]
     return text, words[0], words[-1]
 
 
 def _can_overlap_name(text: str, first_word: str, last_word: str, name: str) -> bool:
-    """Return whether a match may be at a name: it has all of it or a part, or ends in its beginning, or begins with its end."""
+    """Return whether a match can overlap a name: one contains the other, or their ends meet."""
     return name in text or text in name or name.startswith(last_word) or name.endswith(first_word)
 
 
 def _find_word(text: str, word: str, start: int, end: int) -> int:
-    """Return where a word stands that is no part of a longer one; -1 if nowhere."""
+    """Find a whole word in a text; -1 if it is absent."""
     while (start := text.find(word, start, end)) >= 0:
         if not (
             starts_with_word(text[start - 1 : start])
@@ -152,13 +152,13 @@ def _find_word(text: str, word: str, start: int, end: int) -> int:
 
 
 class TextSearch:
-    """Searches the files of one generation.
+    """Text search over the files of one generation.
 
     Args:
         root: Folder of the repository.
         snapshot: The generation.
-        max_file_bytes: Larger files are not read.
-        timeout_s: Seconds that one search may take.
+        max_file_bytes: Maximum size of a file that is read.
+        timeout_s: Maximum duration of a search.
     """
 
     def __init__(
@@ -188,24 +188,25 @@ class TextSearch:
         limit: int,
         context_lines: int = 0,
     ) -> TextMatches:
-        """Return where a text or a regular expression stands.
+        """Find the matches of a text or regular expression.
 
         Args:
-            text: The text or the pattern.
-            mode: Which of them it is.
-            ignore_case: Whether ``a`` is ``A`` as well.
-            filters: Which files; of kinds and complexity, which declarations around a match.
-            limit: Number of matches, at most; all are counted.
-            context_lines: Lines around each match.
+            text: Text or pattern.
+            mode: Which of the two it is.
+            ignore_case: Whether to ignore case.
+            filters: Filters of files; kinds and complexity filter the declarations around a match.
+            limit: Maximum number of returned matches; all are counted.
+            context_lines: Number of lines around each match.
 
         Raises:
-            InvalidQueryError: The text is empty or too long, the pattern is none, or nothing indexed has a filter's value.
-            RetrievalError: It takes too long.
+            InvalidQueryError: The text is empty or too long, the pattern is invalid, or nothing indexed has a
+                filter's value.
+            RetrievalError: The search timed out.
         """
         if not text.strip("\r\n"):
-            raise InvalidQueryError("there is no text to search for")
+            raise InvalidQueryError("the search text is empty")
         if len(text) > MAX_QUERY_CHARS:
-            raise InvalidQueryError(f"the text has {len(text):,} characters; {MAX_QUERY_CHARS:,} are the most")
+            raise InvalidQueryError(f"the text has {len(text):,} characters; the maximum is {MAX_QUERY_CHARS:,}")
         records = self._filter_records(filters)
         pattern = (compile_literal if mode == "exact" else compile_regex)(text, ignore_case=ignore_case)
         matching_files, unread, complete = self._search_records(records, pattern, filters)
@@ -232,7 +233,7 @@ class TextSearch:
         )
 
     def _filter_records(self, filters: FilterValues) -> list[FileRecord]:
-        """Return the files that filters leave."""
+        """Filter the files."""
         records = self._records
         for name, wanted in (("language", filters["languages"]), ("role", filters["roles"])):
             if wanted:
@@ -249,7 +250,7 @@ class TextSearch:
     def _search_records(
         self, records: Sequence[FileRecord], pattern: TextPattern, filters: FilterValues
     ) -> tuple[list[_FileMatches], list[tuple[str, str]], bool]:
-        """Return the files with matches, those that could not be read with the reason, and whether all were counted."""
+        """Return the files with matches, unreadable files with reasons, and whether all matches were counted."""
         deadline = time.monotonic() + self._timeout_s
         matching_files: list[_FileMatches] = []
         unread: list[tuple[str, str]] = []
@@ -279,7 +280,7 @@ class TextSearch:
         return matching_files, unread, True
 
     def _passes_filters(self, file_matches: _FileMatches, span: tuple[int, int], filters: FilterValues) -> bool:
-        """Return whether the declarations around a match have the kinds and the complexity that are wanted."""
+        """Return whether the declarations around a match have the wanted kinds and complexity."""
         line = file_matches.find_line_number(span[0])
         kinds, bounds = filters["kinds"], filters.get("complexity")
         if kinds and not any(
@@ -303,10 +304,10 @@ def _rank_role(record: FileRecord) -> int:
 def _iter_spans(
     pattern: TextPattern, text: str, limit: int, seconds_left: Callable[[], float], path: str
 ) -> Iterator[tuple[int, int]]:
-    """Yield the first matches of a file's text.
+    """Yield the first matches in a file's text.
 
     Raises:
-        RetrievalError: Time is up.
+        RetrievalError: The search timed out.
     """
     seconds = seconds_left()
     try:
@@ -315,13 +316,13 @@ def _iter_spans(
         yield from islice(find_matches(pattern, text, seconds), limit)
     except TimeoutError as error:
         hint = (
-            "Make the pattern simpler (no repetition in a repetition), name a word in it, or choose files with --path."
+            "Simplify the pattern (no nested repetition), add a literal word, or limit the files with --path."
         )
-        raise RetrievalError(f"the search took too long and was stopped in {path}", hint=hint) from error
+        raise RetrievalError(f"the search timed out in {path}", hint=hint) from error
 
 
 def _iter_matches(matching_files: Sequence[_FileMatches], limit: int, context_lines: int) -> Iterator[TextMatch]:
-    """Yield the first matches, with all that is told of each."""
+    """Yield the first matches with their metadata."""
     for file_matches in matching_files:
         for span in file_matches.spans[: max(limit, 0)]:
             yield _build_match(file_matches, span, context_lines)

@@ -1,4 +1,4 @@
-"""What a search for exact text or a regular expression returns."""
+"""Results of a text search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final, Literal
 TextMode = Literal["exact", "regex"]
 
 DEFAULT_MAX_MATCHES: Final = 200
-"""Matches returned by default."""
+"""Default number of returned matches."""
 
 MAX_COUNTED_MATCHES: Final = 100_000
 MAX_CONTEXT_LINES: Final = 1_000
@@ -16,16 +16,16 @@ MAX_CONTEXT_LINES: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """One place where the text stands.
+    """One match.
 
     Attributes:
-        start_column, end_column: In characters from 1; `end_column` is that of the character behind the match.
-        text: The whole lines from `start_line` to `end_line`, as they are on disk.
-        before, after: Lines around them, as many as were asked for.
-        symbol: Qualified name of the innermost declaration around it; empty if there is none, or if the file has changed
-            since it was indexed, so that nobody knows.
-        kind: Of that declaration.
-        definition: Whether it is (a part of) the name that a declaration declares.
+        start_column, end_column: 1-based characters; `end_column` is behind the match.
+        text: Whole lines from `start_line` to `end_line`, as on disk.
+        before, after: Requested lines around them.
+        symbol: Qualified name of the innermost enclosing declaration; empty if there is none, or if the file changed
+            since it was indexed.
+        kind: Kind of that declaration.
+        definition: Whether it is at the declared name of a declaration.
     """
 
     path: PurePosixPath
@@ -44,24 +44,24 @@ class TextMatch:
 
     @property
     def location(self) -> str:
-        """The place as ``path:line:column``."""
+        """Location as ``path:line:column``."""
         return f"{self.path}:{self.start_line}:{self.start_column}"
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatches:
-    """All places where a text stands in the indexed files as they are on disk now.
+    """All matches of a text in the indexed files on disk.
 
-    Files of source come before tests and what is not written by hand, those that define what matched before others.
+    Source files precede tests and files not written by hand; files that define the match precede others.
 
     Attributes:
-        matches: The first of them, file by file.
-        total: Number of all.
-        files: Number of matches of each file, in the order of `matches`.
-        complete: False if counting stopped because there are very many.
-        whitespace_ignored: Whether the text stands nowhere exactly so, and these places differ from it in white space.
+        matches: First matches, file by file.
+        total: Number of all matches.
+        files: Number of matches per file, in the order of `matches`.
+        complete: False if counting stopped at a limit.
+        whitespace_ignored: Whether there is no exact match, and these differ in white space.
         stale: Files with matches that have changed since they were indexed.
-        unread: ``(path, reason)`` of indexed files that could not be searched.
+        unread: ``(path, reason)`` of indexed files that could not be read.
     """
 
     query: str

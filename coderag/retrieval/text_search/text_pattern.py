@@ -1,4 +1,4 @@
-"""What a search for text looks for, compiled, and where it is in a text."""
+"""Compiled patterns of text searches, and their matches in a text."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -14,20 +14,20 @@ from coderag.retrieval.text_search.required_literals import find_required_litera
 _FLAGS = regex.VERSION0 | regex.MULTILINE
 _WORD_OR_SIGN = regex.compile(r"\w+|[^\w\s]")
 _MAX_LITERAL_LINE_SHARE = 0.2
-"""Share of the lines with a literal from which on searching a file as a whole is faster than line by line."""
+"""Above this share of lines with a literal, searching the whole file is faster than line by line."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPattern:
-    r"""What is searched for.
+    r"""Compiled literal or regular expression.
 
     Attributes:
-        pattern: Compiled.
-        literals: Every match contains one of them; empty if that is not known. In lower case if case does not count.
-        ignores_case: Whether case does not count.
-        keeps_line_ends: Whether the ends of lines are taken as they are; else ``\r\n`` is read as ``\n``.
-        stays_within_lines: Whether a match is within a line, so that only lines with one of the literals need to be tried.
-        literal_text: What is searched for as it is; empty if it is a pattern.
+        pattern: Compiled expression.
+        literals: Every match contains one of them; empty if unknown. Lower case if case is ignored.
+        ignores_case: Whether case is ignored.
+        keeps_line_ends: Whether line ends are matched as they are; else ``\r\n`` is read as ``\n``.
+        stays_within_lines: Whether a match cannot span lines, so that only lines with a literal need to be tried.
+        literal_text: The literal; empty for a regular expression.
     """
 
     pattern: "regex.Pattern[str]"
@@ -43,14 +43,14 @@ class TextPattern:
             return True
         if not self.ignores_case:
             return any(literal in file.data for literal in self.literals)
-        if not file.data.isascii():  # letters outside ASCII have other cases in ASCII, such as the sign of Kelvin
+        if not file.data.isascii():  # some letters outside ASCII fold to ASCII, such as the Kelvin sign
             return True
         data = file.data.lower()
         return any(literal in data for literal in self.literals)
 
 
 def compile_literal(text: str, *, ignore_case: bool) -> TextPattern:
-    """Return what finds a text as it is; line ends do not count."""
+    """Compile a literal; line ends are normalized."""
     text = text.replace("\r\n", "\n")
     pattern = _compile_pattern(
         regex.escape(text, special_only=True), [max(text.split("\n"), key=len)], ignore_case=ignore_case
@@ -59,7 +59,7 @@ def compile_literal(text: str, *, ignore_case: bool) -> TextPattern:
 
 
 def compile_spaced_literal(text: str, *, ignore_case: bool) -> TextPattern | None:
-    """Return what finds a text whatever the white space between its words and signs; None if it is one word."""
+    """Compile a literal with any white space between its words and signs; None for a single word."""
     words = split_words(text)
     if len(words) < 2:
         return None
@@ -71,21 +71,21 @@ def compile_spaced_literal(text: str, *, ignore_case: bool) -> TextPattern | Non
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words and signs of a text."""
+    """Split a text into words and signs."""
     words: list[str] = _WORD_OR_SIGN.findall(text)
     return words
 
 
 def starts_with_word(text: str) -> bool:
-    """Return whether a text begins with a letter, a digit or an underscore."""
+    """Return whether a text starts with a letter, a digit or an underscore."""
     return text[:1].isalnum() or text[:1] == "_"
 
 
 def compile_regex(pattern: str, *, ignore_case: bool) -> TextPattern:
-    """Return what finds a regular expression.
+    """Compile a regular expression.
 
     Raises:
-        InvalidQueryError: It is none; the message says where.
+        InvalidQueryError: It is invalid; the message gives the position.
     """
     return _compile_pattern(
         pattern, find_required_literals(pattern), ignore_case=ignore_case, keeps_line_ends="\\r" in pattern
@@ -99,8 +99,8 @@ def _compile_pattern(
         compiled = regex.compile(pattern, _FLAGS | regex.IGNORECASE if ignore_case else _FLAGS)
     except regex.error as error:
         position = f" at position {error.pos + 1}" if error.pos is not None else ""
-        hint = "Use --exact for text that is no regular expression." if position else ""
-        raise InvalidQueryError(f"not a regular expression: {error.msg}{position} of {pattern!r}", hint=hint) from error
+        hint = "Use --exact to search for literal text." if position else ""
+        raise InvalidQueryError(f"invalid regular expression {pattern!r}: {error.msg}{position}", hint=hint) from error
     if ignore_case:
         literals = [literal.lower() for literal in literals] if all(map(str.isascii, literals)) else []
     return TextPattern(
@@ -114,10 +114,10 @@ def _compile_pattern(
 
 
 def find_matches(pattern: TextPattern, text: str, seconds: float) -> Iterator[tuple[int, int]]:
-    """Yield the matches of a text, of empty ones the first of each line.
+    """Yield the matches in a text; of empty ones, the first of each line.
 
     Raises:
-        TimeoutError: Trying the pattern took longer than `seconds`.
+        TimeoutError: Matching took longer than `seconds`.
     """
     if pattern.literal_text:
         position = -len(pattern.literal_text)
@@ -141,7 +141,7 @@ def find_matches(pattern: TextPattern, text: str, seconds: float) -> Iterator[tu
 
 
 def _find_search_ranges(pattern: TextPattern, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text that matches may be in: the lines with a literal, if that is enough, else all of it."""
+    """Yield the ranges of a text to search: lines with a literal if that suffices, else all of it."""
     literals = [literal.decode() for literal in pattern.literals]
     can_narrow = pattern.stays_within_lines and literals and not pattern.ignores_case
     if not can_narrow or sum(map(text.count, literals)) > _MAX_LITERAL_LINE_SHARE * text.count("\n"):

@@ -1,1 +1,1 @@
-"""Verdict: how well results answer a question, and the files that are not indexed."""
+"""Verdict on the results, and relevant files that are not indexed."""

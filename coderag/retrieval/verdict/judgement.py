@@ -1,7 +1,7 @@
-"""Judge whether the results answer the question: found, weak, not found, or unknown because files were not indexed.
+"""Verdict on the results: found, weak, not found, or unknown because files are not indexed.
 
-A logistic model over a few readable features; its weights and thresholds are data (``calibration.toml``), how they were
-fitted and how well they do is in ``docs/calibration.md``.
+A logistic model over a few readable features. Its weights and thresholds are data (``calibration.toml``);
+``docs/calibration.md`` describes the fit and its quality.
 """
 
 import tomllib
@@ -25,19 +25,19 @@ FEATURE_NAMES = ("words_in_files", "words_in_results", "likeness", "unknown_word
 
 _MAX_JUDGED_RESULTS = 5
 _MIN_EXACT_SCORE = 0.99
-_MIN_MATCHED_FRAMES = 2  # calls of a stack trace
-_LARGE_REPOSITORY_CHUNKS = 1_000  # chunks, from which on a repository has most words that its questions use
+_MIN_MATCHED_FRAMES = 2  # frames of a stack trace
+_LARGE_REPOSITORY_CHUNKS = 1_000  # chunks; a larger repository has most words of its questions
 _GRAPH_INTENTS = frozenset({"find_usage", "hierarchy", "find_tests"})
-_WHOLE_IDENTIFIER_PREFIX = "="  # begins the term of a whole identifier, whose parts are terms too
+_WHOLE_IDENTIFIER_PREFIX = "="  # marks the term of a whole identifier, whose parts are terms as well
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A fitted model.
+    """Fitted logistic model.
 
     Attributes:
-        weights: Of the features, by name.
-        weak_below, not_found_below: Probabilities.
+        weights: Weights of the features, by name.
+        weak_below, not_found_below: Thresholds on the probability.
     """
 
     bias: float
@@ -46,11 +46,11 @@ class Calibration:
     not_found_below: float
 
     def compute_probability(self, features: Mapping[str, float]) -> float:
-        """Return how likely the repository answers the question, were half of all questions answerable."""
+        """Compute the probability that the repository answers the question, at even odds."""
         return 1 / (1 + exp(-(self.bias + sum(weight * features[name] for name, weight in self.weights.items()))))
 
     def classify(self, probability: float) -> Evidence:
-        """Return what to call it."""
+        """Return the verdict for a probability."""
         if probability < self.not_found_below:
             return "not_found"
         return "weak" if probability < self.weak_below else "found"
@@ -58,7 +58,7 @@ class Calibration:
 
 @cache
 def load_calibrations() -> Mapping[str, Calibration]:
-    """Return the shipped models: ``embedded``, and ``other`` for all other embedding models."""
+    """Load the shipped models: ``embedded``, and ``other`` for all other embedding models."""
     text = (resources.files("coderag.retrieval") / "calibration.toml").read_text(encoding="utf-8")
     return {
         name: Calibration(
@@ -72,20 +72,20 @@ def load_calibrations() -> Mapping[str, Calibration]:
 
 
 def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vector: NDArray[np.float32]) -> Judgement:
-    """Return how well the results answer the question.
+    """Judge how well the results answer the question.
 
     Args:
         corpus: The open index.
-        analysis: What the question asks for.
+        analysis: Analysis of the question.
         results: Ranked results, best first.
-        vector: float32 (dimension,), the question's dense vector, normalised or zero.
+        vector: float32 (dimension,), dense vector of the question, normalised or zero.
     """
     features = compute_features(corpus, analysis, results, vector)
     if _has_lookup_answer(analysis, results) or _matches_stack_trace(corpus, analysis, results):
         return Judgement(verdict="found", confidence=1.0, features=features, not_indexed=[])
     is_embedded = corpus.snapshot.pointer.embedding.provider == "embedded"
     calibration = load_calibrations()["embedded" if is_embedded else "other"]
-    has_no_answer = not results or _asks_for_location(analysis)  # a place that was not looked up is none
+    has_no_answer = not results or _asks_for_location(analysis)  # a location that was not looked up does not exist
     confidence = 0.0 if has_no_answer else calibration.compute_probability(features)
     verdict = "not_found" if has_no_answer else calibration.classify(confidence)
     if verdict == "not_found" and not has_no_answer and _has_similar_name(corpus, analysis, results):
@@ -100,15 +100,15 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vect
 
 
 def _has_lookup_answer(analysis: Analysis, results: Sequence[Candidate]) -> bool:
-    """Return whether the symbol table or the code graph knows the answer."""
+    """Return whether the symbol table or the code graph has the answer."""
     min_score = RESOLVED if analysis["intent"] in _GRAPH_INTENTS else _MIN_EXACT_SCORE
     return any(result["channels"].get("lookup", 0.0) >= min_score for result in results)
 
 
 def _matches_stack_trace(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
-    """Return whether the stack trace of a report ran through declarations of the repository, of which one is among the first results.
+    """Return whether the report's stack trace ran through declarations of the repository and of the first results.
 
-    All calls of the trace are that surely, or several: one among others may be in a file of the same name elsewhere.
+    All frames must match, or several: a single one may belong to a file of the same name elsewhere.
     """
     frames = analysis["report"]["frames"] if analysis["report"] else []
     called_rows = [call.row for call in Places(corpus).called(frames) if call.row is not None] if frames else []
@@ -117,13 +117,13 @@ def _matches_stack_trace(corpus: Corpus, analysis: Analysis, results: Sequence[C
 
 
 def _asks_for_location(analysis: Analysis) -> bool:
-    """Return whether nothing but a place is asked for, as in ``path:line``."""
+    """Return whether only a location is asked for, as in ``path:line``."""
     kinds = {entity["kind"] for entity in analysis["entities"]}
     return analysis["intent"] == "find_definition" and bool(kinds) and kinds <= {"location", "path"}
 
 
 def _has_similar_name(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate]) -> bool:
-    """Return whether the first result declares a name that may be meant by one that the question has."""
+    """Return whether the first result declares a name similar to one in the question."""
     rows = {match.row for match in find_symbols(corpus, analysis)}
     return bool(results) and corpus.rows_by_id[results[0]["chunk_id"]] in rows
 
@@ -131,12 +131,12 @@ def _has_similar_name(corpus: Corpus, analysis: Analysis, results: Sequence[Cand
 def compute_features(
     corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vector: NDArray[np.float32]
 ) -> dict[str, float]:
-    """Return what the verdict is told from, by name, each from 0 to 1; all 0 without results.
+    """Compute the features of the verdict by name, each 0 to 1; all 0 without results.
 
-    ``words_in_files``: share of the question's words, each weighted by its rarity, that the files of the first results have
-    between them; ``words_in_results``: that the results themselves have, on average; ``unknown_words``: that the repository
-    does not have at all. ``likeness``: cosine of the question with the result that is most like it. ``smallness``: of the
-    repository; one with few words lacks many of a question that it answers.
+    ``words_in_files``: share of question terms, weighted by IDF, in the files of the first results together;
+    ``words_in_results``: average share in the results themselves; ``unknown_words``: share of those absent from the
+    repository. ``likeness``: highest cosine of a result with the question. ``smallness``: of the repository, as a
+    small one lacks many words of questions that it answers.
     """
     rows = np.asarray([corpus.rows_by_id[result["chunk_id"]] for result in results[:_MAX_JUDGED_RESULTS]], np.int64)
     if not len(rows):

@@ -1,4 +1,4 @@
-"""Files that a question may be about and that are not in the index: without them nobody knows whether it has an answer."""
+"""Unindexed files that a question may be about; they make the verdict unknown."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,16 +11,16 @@ from coderag.text.tokenizer import text_terms
 MAX_LISTED_FILES = 5
 
 _MIN_PATH_IDF_SHARE = 0.2
-"""Share of the question's words, by rarity, that the path must have; and all words of the file's own name."""
+"""Minimum IDF share of question terms in the path, besides all words of the file's own name."""
 
 _IRRELEVANT_REASONS = frozenset({"binary file", "lock file", "minified file"})
-"""Reasons for which a file is left out that no question is about, unless it names the file."""
+"""Skip reasons of files that no question is about unless it names them."""
 
-_PATH_ENTITY_KINDS = frozenset({"path", "location", "quoted", "qualified_name"})  # the last may be the name of a file
+_PATH_ENTITY_KINDS = frozenset({"path", "location", "quoted", "qualified_name"})  # a qualified name may be a file name
 
 
 def find_unindexed_files(corpus: Corpus, analysis: Analysis) -> list[str]:
-    """Return the files that a question names, or whose path has its words, and that are not indexed, as ``path: reason``."""
+    """Find unindexed files that a question names or whose paths have its words, as ``path: reason``."""
     records = [record for record in corpus.snapshot.read_files() if record.outcome != "indexed"]
     if not records:
         return []
@@ -37,7 +37,7 @@ def find_unindexed_files(corpus: Corpus, analysis: Analysis) -> list[str]:
 
 
 def _find_named_paths(analysis: Analysis) -> list[str]:
-    """Return what may be paths, or ends of paths, in the question."""
+    """Find possible paths, or ends of paths, in the question."""
     texts = [entity["text"] for entity in analysis["entities"] if entity["kind"] in _PATH_ENTITY_KINDS]
     reported = analysis["report"]["paths"] if analysis["report"] else []
     return [text.rpartition(":")[0] if text.rpartition(":")[2].isdigit() else text for text in [*texts, *reported]]
@@ -59,11 +59,11 @@ def _shares_words(record: FileRecord, term_idf: dict[str, float], total_idf: flo
 
 @lru_cache(10_000)
 def _split_path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of a file's own name without its extension, and those of its folders."""
+    """Split a path into the words of the file's stem and those of its folders."""
     *folders, name = path.split("/")
     stem = name.lstrip(".").partition(".")[0]
     return _split_words(stem), _split_words(" ".join(folders))
 
 
 def _split_words(text: str) -> frozenset[str]:
-    return frozenset(term for term in text_terms(text) if not term.startswith("="))  # whole identifiers begin so
+    return frozenset(term for term in text_terms(text) if not term.startswith("="))  # whole identifiers have this prefix

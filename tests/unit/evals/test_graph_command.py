@@ -10,7 +10,7 @@ import pytest
 
 from evals.graph.__main__ import main
 from evals.graph.language_server import LanguageServer
-from evals.graph.truth import EvaluationError, Hierarchy, Place, Site, Target, Truth
+from evals.graph.truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 
 TOOLS = os.environ.get("GRAPH_EVAL_TOOLS", "")
 """Folder in which npm installed typescript; set, the compiler is asked."""
@@ -99,10 +99,10 @@ def kept(tmp_path: Path) -> Path:
     nodes.append({**nodes[0], "id": 3, "path": "b.js"})  # a file that the compiler was not asked about
     edges.append({**edge, "source": 3, "target": 1, "line": 1})
     (tmp_path / "graph.json").write_text(json.dumps({"format": 1, "nodes": nodes, "edges": edges}), encoding="utf-8")
-    f, g = (Target(Place("a.ts", line, name), "call") for line, name in ((1, "f"), (3, "g")))
-    Truth("typescript 5", [Site("a.ts", 6, "f", (f,)), Site("a.ts", 7, "g", (g,))], [], {}, ("a.ts",)).save(
-        tmp_path / "calls.json"
-    )
+    f, g = (CallTarget(DeclarationSite("a.ts", line, name), "call") for line, name in ((1, "f"), (3, "g")))
+    GroundTruth(
+        "typescript 5", [CallSite("a.ts", 6, "f", (f,)), CallSite("a.ts", 7, "g", (g,))], [], {}, ("a.ts",)
+    ).save(tmp_path / "calls.json")
     return tmp_path
 
 
@@ -155,7 +155,7 @@ def test_compiler_lists_calls_with_their_declarations(tmp_path: Path, capsys: py
     repository = write(tmp_path / "repository", SOURCES)
     arguments = ["typescript", str(repository), "--tools", TOOLS, "--keep", str(tmp_path / "kept")]
     assert main(arguments) == 0, capsys.readouterr().err
-    truth = Truth.load(tmp_path / "kept" / "calls.json")
+    truth = GroundTruth.load(tmp_path / "kept" / "calls.json")
     found = {
         (site.path, site.line, site.name): sorted(
             {(target.kind, target.place.name, target.place.line) for target in site.targets}
@@ -185,9 +185,9 @@ def test_compiler_lists_calls_with_their_declarations(tmp_path: Path, capsys: py
     assert {place.line for place in twice.also} == {11, 12}
     assert "Ghost" not in {row.declaration.name for row in truth.hierarchy}
     assert set(truth.files) == {"main.ts", "src/animals.ts", "src/index.ts"}
-    animal, dog = Place("src/animals.ts", 3, "Animal"), Place("src/animals.ts", 7, "Dog")
-    assert Hierarchy(dog, (animal,)) in truth.hierarchy
-    assert Hierarchy(animal, (Place("src/animals.ts", 2, "Speaker"),)) in truth.hierarchy
+    animal, dog = DeclarationSite("src/animals.ts", 3, "Animal"), DeclarationSite("src/animals.ts", 7, "Dog")
+    assert ClassBases(dog, (animal,)) in truth.hierarchy
+    assert ClassBases(animal, (DeclarationSite("src/animals.ts", 2, "Speaker"),)) in truth.hierarchy
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def server(tmp_path: Path) -> list[str]:
 
 def test_language_server_is_asked_and_answered(server: list[str], tmp_path: Path) -> None:
     with LanguageServer(server, tmp_path, "python", {"a": {"line": 4}}) as client:
-        assert client.definitions("a.py", 1, 0) == [((tmp_path / "a.py").resolve(), 5, 3)]
+        assert client.find_definitions("a.py", 1, 0) == [((tmp_path / "a.py").resolve(), 5, 3)]
 
 
 def test_error_of_a_language_server_says_what_it_said(server: list[str], tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_error_of_a_language_server_says_what_it_said(server: list[str], tmp_pat
         pytest.raises(EvaluationError, match="textDocument/definition: no such line"),
         LanguageServer(server, tmp_path, "python") as client,
     ):
-        client.definitions("a.py", 2, 0)
+        client.find_definitions("a.py", 2, 0)
 
 
 def test_language_server_that_ends_is_an_error(server: list[str], tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_language_server_that_ends_is_an_error(server: list[str], tmp_path: Path
         pytest.raises(EvaluationError, match="ended with status 0"),
         LanguageServer(server, tmp_path, "python", {"a": {"line": 4}}) as client,
     ):
-        client.definitions("a.py", 3, 0)
+        client.find_definitions("a.py", 3, 0)
 
 
 def test_missing_language_server_is_an_error(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evals.graph.python_observed import observe, place
-from evals.graph.python_resolved import Resolver
-from evals.graph.python_source import Call, PythonFile
-from evals.graph.truth import EvaluationError, Hierarchy, Place, Site, Target, Truth
+from evals.graph.python_observed import build_truth, observe_calls
+from evals.graph.python_resolved import PythonDefinitionFinder
+from evals.graph.python_source import CallExpression, PythonFile
+from evals.graph.truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 
 LIBRARY = """
 import functools
@@ -115,18 +115,18 @@ def observer() -> Path:
 
 
 @pytest.fixture(scope="module")
-def observed(observer: Path, tmp_path_factory: pytest.TempPathFactory) -> Truth:
+def observed(observer: Path, tmp_path_factory: pytest.TempPathFactory) -> GroundTruth:
     folder = tmp_path_factory.mktemp("library")
     (folder / "library.py").write_text(LIBRARY, encoding="utf-8")
     (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
-    return observe(folder, observer, ["program"], timeout_s=60)
+    return observe_calls(folder, observer, ["program"], timeout_s=60)
 
 
 def line_of(text: str, source: str = LIBRARY) -> int:
     return source[: source.index(text)].count("\n") + 1
 
 
-def calls(truth: Truth, path: str) -> set[tuple[int, str, str, str]]:
+def calls(truth: GroundTruth, path: str) -> set[tuple[int, str, str, str]]:
     """Return line, written name, reached name and kind."""
     return {
         (site.line, site.name, target.place.name, target.kind)
@@ -136,7 +136,7 @@ def calls(truth: Truth, path: str) -> set[tuple[int, str, str, str]]:
     }
 
 
-def test_direct_calls_of_a_program_are_observed(observed: Truth) -> None:
+def test_direct_calls_of_a_program_are_observed(observed: GroundTruth) -> None:
     line = line_of("herd = ", PROGRAM)
     assert calls(observed, "program.py") == {
         (line, "of", "of", "call"),
@@ -152,52 +152,54 @@ def test_direct_calls_of_a_program_are_observed(observed: Truth) -> None:
     }
 
 
-def test_what_a_variable_holds_is_told_apart(observed: Truth) -> None:
+def test_what_a_variable_holds_is_told_apart(observed: GroundTruth) -> None:
     assert (line_of("function(value)"), "function", "by_name", "value") in calls(observed, "library.py")
     assert (line_of("function(value)"), "function", "__call__", "value") in calls(observed, "library.py")
     assert (line_of("cls([Dog"), "cls", "Herd", "value") in calls(observed, "library.py")
 
 
-def test_operators_properties_and_calls_from_c_are_no_calls(observed: Truth) -> None:
+def test_operators_properties_and_calls_from_c_are_no_calls(observed: GroundTruth) -> None:
     reached = {(path, row[2]) for path in ("library.py", "program.py") for row in calls(observed, path)}
     assert reached & {("program.py", "by_name"), ("program.py", "__add__"), ("library.py", "loud")} == set()
 
 
-def test_override_knows_what_it_overrides(observed: Truth) -> None:
+def test_override_knows_what_it_overrides(observed: GroundTruth) -> None:
     (site,) = [
         site for site in observed.sites if (site.path, site.line) == ("library.py", line_of("return self.sound()\n"))
     ]
-    base = Place("library.py", line_of("def sound"), "sound")
-    override = Place(
+    base = DeclarationSite("library.py", line_of("def sound"), "sound")
+    override = DeclarationSite(
         "library.py", line_of("def sound", LIBRARY[LIBRARY.index("class Dog") :]) + line_of("class Dog") - 1, "sound"
     )
-    assert set(site.targets) == {Target(base, "call"), Target(override, "call", overridden=(base,))}
+    assert set(site.targets) == {CallTarget(base, "call"), CallTarget(override, "call", overridden=(base,))}
 
 
-def test_instantiation_reaches_the_class_and_knows_its_constructor(observed: Truth) -> None:
+def test_instantiation_reaches_the_class_and_knows_its_constructor(observed: GroundTruth) -> None:
     (site,) = [site for site in observed.sites if site.name == "Dog" and site.path == "program.py"]
-    init = Place("library.py", line_of("def __init__"), "__init__")
-    assert site.targets == (Target(Place("library.py", line_of("class Dog"), "Dog"), "new", also=(init,)),)
+    init = DeclarationSite("library.py", line_of("def __init__"), "__init__")
+    assert site.targets == (
+        CallTarget(DeclarationSite("library.py", line_of("class Dog"), "Dog"), "new", also=(init,)),
+    )
 
 
-def test_class_hierarchy_is_observed(observed: Truth) -> None:
-    animal, dog = (Place("library.py", line_of(f"class {name}"), name) for name in ("Animal", "Dog"))
-    assert Hierarchy(dog, (animal,)) in observed.hierarchy
-    assert Hierarchy(animal, ()) in observed.hierarchy
+def test_class_hierarchy_is_observed(observed: GroundTruth) -> None:
+    animal, dog = (DeclarationSite("library.py", line_of(f"class {name}"), name) for name in ("Animal", "Dog"))
+    assert ClassBases(dog, (animal,)) in observed.hierarchy
+    assert ClassBases(animal, ()) in observed.hierarchy
 
 
 def test_program_that_records_nothing_is_an_error(observer: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise ValueError('no tests here')", encoding="utf-8")
     with pytest.raises(EvaluationError, match="no tests here"):
-        observe(tmp_path, observer, ["broken"], timeout_s=60)
+        observe_calls(tmp_path, observer, ["broken"], timeout_s=60)
     (tmp_path / "idle.py").write_text("print('nothing done')", encoding="utf-8")
     with pytest.raises(EvaluationError, match="nothing done"):
-        observe(tmp_path, observer, ["idle"], timeout_s=60)
+        observe_calls(tmp_path, observer, ["idle"], timeout_s=60)
 
 
 def test_missing_interpreter_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="name an interpreter with --python"):
-        observe(tmp_path, tmp_path / "python", ["pytest"], timeout_s=60)
+        observe_calls(tmp_path, tmp_path / "python", ["pytest"], timeout_s=60)
 
 
 def recorded(position: list[int], line: int, again: bool = False) -> dict[str, object]:
@@ -209,22 +211,22 @@ def recorded(position: list[int], line: int, again: bool = False) -> dict[str, o
 def test_what_a_decorator_returns_is_not_called_by_the_decorators_call(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def make(x): ...\n@make(1)\ndef f(): ...\n", encoding="utf-8")
     once, again = recorded([2, 2, 1, 8], 1), recorded([2, 2, 1, 8], 1, again=True)
-    assert len(place(tmp_path, {"calls": [once], "classes": []}, "tests").sites) == 1
-    assert place(tmp_path, {"calls": [again], "classes": []}, "tests").sites == []
+    assert len(build_truth(tmp_path, {"calls": [once], "classes": []}, "tests").sites) == 1
+    assert build_truth(tmp_path, {"calls": [again], "classes": []}, "tests").sites == []
 
 
 def test_decorated_callee_is_placed_at_its_def(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("@cache\ndef make(x): ...\nmake(1)\n", encoding="utf-8")
-    (site,) = place(tmp_path, {"calls": [recorded([3, 3, 0, 7], 1)], "classes": []}, "tests").sites
-    assert site == Site("a.py", 3, "make", (Target(Place("a.py", 2, "make"), "call"),))
+    (site,) = build_truth(tmp_path, {"calls": [recorded([3, 3, 0, 7], 1)], "classes": []}, "tests").sites
+    assert site == CallSite("a.py", 3, "make", (CallTarget(DeclarationSite("a.py", 2, "make"), "call"),))
 
 
 def test_columns_are_counted_in_characters() -> None:
     file = PythonFile('"ä" + b.c(d("ö"))\n'.encode())
-    assert file.calls_on(1) == [Call(1, 8, "c"), Call(1, 10, "d")]
-    assert file.name_at(1, 8) == "c"
-    assert file.name_at(1, 3) == ""
-    assert file.name_at(9, 0) == ""
+    assert file.find_calls(1) == [CallExpression(1, 8, "c"), CallExpression(1, 10, "d")]
+    assert file.get_identifier(1, 8) == "c"
+    assert file.get_identifier(1, 3) == ""
+    assert file.get_identifier(9, 0) == ""
 
 
 def test_answers_of_the_tools_become_sites(tmp_path: Path) -> None:
@@ -236,8 +238,10 @@ def test_answers_of_the_tools_become_sites(tmp_path: Path) -> None:
     jedi = pyright | {"a.py:3:5": [[inside, 2, 0], [inside, 1, 4]]}
     cache = tmp_path / "answers.json"
     cache.write_text(json.dumps({"jedi": jedi, "pyright": pyright}), encoding="utf-8")
-    sites = Resolver(tmp_path, tmp_path, tmp_path, cache).sites([("a.py", 3), ("a.py", 3), ("missing.py", 1)])
-    f = (Target(Place("a.py", 1, "f"), "call"),)
+    sites = PythonDefinitionFinder(tmp_path, tmp_path, tmp_path, cache).find_sites(
+        [("a.py", 3), ("a.py", 3), ("missing.py", 1)]
+    )
+    f = (CallTarget(DeclarationSite("a.py", 1, "f"), "call"),)
     rows = [(site.name, site.targets, "outside" * site.outside + "held" * site.held) for site in sites]
     assert rows == [
         *[("f", f, ""), ("g", f, "held"), ("len", (), "outside"), ("h", (), "")],

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from coderag.schema.search import SearchHit
-from evals.graph.truth import EvaluationError, Hierarchy, Place, Site, Target, Truth
+from evals.graph.truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 from evals.structural.__main__ import main
 from evals.structural.answers import Answer
 from evals.structural.measure import Asked, ask, figures, is_answer
@@ -33,21 +33,21 @@ FILES = {
     ),
     "broken.py": "def (:\n",
 }
-ROUND_UP = Place("src/shop/money.py", 1, "round_up")
-BASKET, CART = Place("src/shop/cart.py", 4, "Basket"), Place("src/shop/cart.py", 9, "Cart")
-BASE_TOTAL, TOTAL = Place("src/shop/cart.py", 5, "total"), Place("src/shop/cart.py", 10, "total")
-BOX = Place("tests/test_cart.py", 5, "Box")
-TRUTH = Truth(
+ROUND_UP = DeclarationSite("src/shop/money.py", 1, "round_up")
+BASKET, CART = DeclarationSite("src/shop/cart.py", 4, "Basket"), DeclarationSite("src/shop/cart.py", 9, "Cart")
+BASE_TOTAL, TOTAL = DeclarationSite("src/shop/cart.py", 5, "total"), DeclarationSite("src/shop/cart.py", 10, "total")
+BOX = DeclarationSite("tests/test_cart.py", 5, "Box")
+TRUTH = GroundTruth(
     "Python tests",
     [
-        Site("src/shop/cart.py", 11, "round_up", (Target(ROUND_UP, "call"),)),
-        Site("src/shop/cart.py", 11, "total", (Target(BASE_TOTAL, "call"),)),
-        Site("src/shop/cart.py", 14, "Cart", (Target(CART, "new"),)),
-        Site("tests/test_cart.py", 8, "Box", (Target(BOX, "new"),)),
-        Site("tests/test_cart.py", 8, "total", (Target(TOTAL, "call", (), (BASE_TOTAL,)),)),
-        Site("tests/test_cart.py", 8, "handler", (Target(ROUND_UP, "value"),)),
+        CallSite("src/shop/cart.py", 11, "round_up", (CallTarget(ROUND_UP, "call"),)),
+        CallSite("src/shop/cart.py", 11, "total", (CallTarget(BASE_TOTAL, "call"),)),
+        CallSite("src/shop/cart.py", 14, "Cart", (CallTarget(CART, "new"),)),
+        CallSite("tests/test_cart.py", 8, "Box", (CallTarget(BOX, "new"),)),
+        CallSite("tests/test_cart.py", 8, "total", (CallTarget(TOTAL, "call", (), (BASE_TOTAL,)),)),
+        CallSite("tests/test_cart.py", 8, "handler", (CallTarget(ROUND_UP, "value"),)),
     ],
-    [Hierarchy(CART, (BASKET,)), Hierarchy(BOX, (CART,))],
+    [ClassBases(CART, (BASKET,)), ClassBases(BOX, (CART,))],
 )
 
 
@@ -117,7 +117,7 @@ def test_a_call_of_what_a_variable_holds_names_nobody(relations, outline):
 
 
 def test_of_a_called_method_the_one_that_it_overrides_is_as_good_and_a_local_class_is_no_answer(relations, outline):
-    (called,) = relations.callees(outline.at(Place("tests/test_cart.py", 4, "test_total")))
+    (called,) = relations.callees(outline.at(DeclarationSite("tests/test_cart.py", 4, "test_total")))
     assert called.lines == {TOTAL.line}
     assert places(called.also) == {("src/shop/cart.py", BASE_TOTAL.line)}
 

@@ -16,23 +16,33 @@ _EXTENSIONS: Final = (
     ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".d.mts", ".d.cts",
     ".vue", ".svelte", ".astro", ".json",
 )  # fmt: skip
-_WRITTEN_AS: Final = {
+_SOURCE_EXTENSIONS: Final = {
     ".js": (".ts", ".tsx", ".d.ts", ".jsx"),
     ".jsx": (".tsx", ".d.ts"),
     ".mjs": (".mts", ".d.mts"),
     ".cjs": (".cts", ".d.cts"),
 }
 """What TypeScript means by a name with the ending of what is made of it."""
-_BUILT: Final = re.compile(
+_BUILD_FOLDERS: Final = re.compile(
     r"^(?:(?:dist|lib|build|out|output|es|esm|cjs|umd|types|typings|modern|legacy|commonjs|module)/)+"
 )
-_ENDING: Final = re.compile(
+_BUILT_EXTENSION: Final = re.compile(
     r"(?:\.min|\.umd|\.esm|\.cjs|\.es|\.prod|\.development|\.production)*(?:\.d)?\.[cm]?[jt]sx?$"
 )
-_CONDITIONS: Final = ("source", "development", "import", "module", "types", "default", "require", "node", "browser")
+_EXPORT_CONDITIONS: Final = (
+    "source",
+    "development",
+    "import",
+    "module",
+    "types",
+    "default",
+    "require",
+    "node",
+    "browser",
+)
 _MAIN_FIELDS: Final = ("source", "types", "typings", "module", "main")
-_CONFIGS: Final = ("tsconfig.json", "jsconfig.json")
-_MOST_CONFIGS: Final = 8  # that extend one another
+_CONFIG_FILES: Final = ("tsconfig.json", "jsconfig.json")
+_MAX_EXTENDED_CONFIGS: Final = 8  # that extend one another
 
 _Config = tuple[str | None, Mapping[str, Any], str]  # its base URL, its paths, and the folder that they are relative to
 
@@ -48,88 +58,102 @@ class EcmaScriptModules:
         self._program = program
         self._configs: dict[str, _Config | None] = {}  # by folder
 
-    def find(self, file: int, name: str) -> int | None:
+    def resolve(self, file: int, name: str) -> int | None:
         """Return the file that a module name means in a file; None if it is none of the repository's."""
         folder = posixpath.dirname(self._program.rows[file].path)
         name = name.partition("?")[0]  # import of "./a.svg?inline"
         if name in (".", "..") or name.startswith(("./", "../")):
-            return self._at(_join(folder, name), is_folder=name.endswith(("/", ".")))
+            return self._resolve_path(_resolve_relative(folder, name), is_folder=name.endswith(("/", ".")))
         if name.startswith("#"):
-            return self._imported_by_package(folder, name)
-        for config in _CONFIGS:
-            self._program.note(f"module:{config.partition('.')[0]}")
-        for path in self._by_config(folder, name):
-            if (found := self._at(path)) is not None:
-                return found
-        return self._of_package(name)
+            return self._resolve_package_import(folder, name)
+        for config in _CONFIG_FILES:
+            self._program.record_key(f"module:{config.partition('.')[0]}")
+        for path in self._iter_config_paths(folder, name):
+            if (match := self._resolve_path(path)) is not None:
+                return match
+        return self._resolve_package(name)
 
-    def _at(self, path: str | None, *, is_folder: bool = False) -> int | None:
+    def _resolve_path(self, path: str | None, *, is_folder: bool = False) -> int | None:
         """Return the file of a path: with its ending, another or none, or that of a folder."""
         if path is None:
             return None
-        self._program.note(f"module:{path.rpartition('/')[2].partition('.')[0] or 'index'}")
-        if not is_folder and (found := self._file(path)) is not None:
-            return found
-        if (package := self._program.settings.get(_inside(path, "package.json"))) is not None and path:
-            for entry in _entries(package):
-                if (found := self._source(path, entry)) is not None:
-                    return found
-        return self._file(_inside(path, "index"))
+        self._program.record_key(f"module:{path.rpartition('/')[2].partition('.')[0] or 'index'}")
+        if not is_folder and (match := self._find_file(path)) is not None:
+            return match
+        if (package := self._program.settings.get(_join_folder(path, "package.json"))) is not None and path:
+            for entry in _iter_entry_points(package):
+                if (match := self._find_source(path, entry)) is not None:
+                    return match
+        return self._find_file(_join_folder(path, "index"))
 
-    def _file(self, path: str) -> int | None:
+    def _find_file(self, path: str) -> int | None:
         stem, ending = posixpath.splitext(path)
-        for other in _WRITTEN_AS.get(ending, ()):
-            if (found := self._program.file_of.get(stem + other)) is not None:
-                return found
-        if ending and (found := self._program.file_of.get(path)) is not None:
-            return found
+        for source_ending in _SOURCE_EXTENSIONS.get(ending, ()):
+            if (match := self._program.file_by_path.get(stem + source_ending)) is not None:
+                return match
+        if ending and (match := self._program.file_by_path.get(path)) is not None:
+            return match
         return next(
-            (found for one in _EXTENSIONS if (found := self._program.file_of.get(path + one)) is not None), None
+            (
+                match
+                for extension in _EXTENSIONS
+                if (match := self._program.file_by_path.get(path + extension)) is not None
+            ),
+            None,
         )
 
     # tsconfig.json
 
-    def _by_config(self, folder: str, name: str) -> Iterator[str]:
+    def _iter_config_paths(self, folder: str, name: str) -> Iterator[str]:
         """Yield the paths that the configuration nearest to a folder gives a name."""
-        config = self._config_of(folder)
+        config = self._find_config(folder)
         if config is None:
             return
         base, paths, paths_base = config
-        pattern = _best_pattern(paths, name)
+        pattern = _match_pattern(paths, name)
         if pattern is not None:
-            before, _, after = pattern.partition("*")
-            part = name[len(before) : len(name) - len(after)]
-            for target in _strings(paths[pattern]):
-                if (path := _join(paths_base, target.replace("*", part))) is not None:
+            prefix, _, suffix = pattern.partition("*")
+            wildcard = name[len(prefix) : len(name) - len(suffix)]
+            for target in _to_strings(paths[pattern]):
+                if (path := _resolve_relative(paths_base, target.replace("*", wildcard))) is not None:
                     yield path
-        if base is not None and (path := _join(base, name)) is not None:
+        if base is not None and (path := _resolve_relative(base, name)) is not None:
             yield path
 
-    def _config_of(self, folder: str) -> _Config | None:
+    def _find_config(self, folder: str) -> _Config | None:
         """Return the base, the paths and what they are relative to, of the configuration for a folder."""
         if folder not in self._configs:
-            found = None
-            for above in _above(folder):
-                path = next((path for one in _CONFIGS if (path := _inside(above, one)) in self._program.file_of), None)
+            config = None
+            for ancestor in _iter_ancestors(folder):
+                path = next(
+                    (
+                        path
+                        for file_name in _CONFIG_FILES
+                        if (path := _join_folder(ancestor, file_name)) in self._program.file_by_path
+                    ),
+                    None,
+                )
                 if path is not None:
-                    found = self._read_config(path)
+                    config = self._read_config(path)
                     break
-            self._configs[folder] = found
+            self._configs[folder] = config
         return self._configs[folder]
 
     def _read_config(self, path: str) -> _Config:
         folder = posixpath.dirname(path)
-        base, paths, paths_base = self._options(path, _MOST_CONFIGS)
+        base, paths, paths_base = self._read_options(path, _MAX_EXTENDED_CONFIGS)
         if not paths and base is None:  # a configuration that only names others
-            for reference in _list(self._program.settings.get(path, {}).get("references")):
-                target = _join(folder, str(reference.get("path", ""))) if isinstance(reference, dict) else None
+            for reference in _to_list(self._program.settings.get(path, {}).get("references")):
+                target = (
+                    _resolve_relative(folder, str(reference.get("path", ""))) if isinstance(reference, dict) else None
+                )
                 if target is not None and target.endswith(".json") and posixpath.dirname(target) == folder:
-                    base, paths, paths_base = self._options(target, _MOST_CONFIGS)
+                    base, paths, paths_base = self._read_options(target, _MAX_EXTENDED_CONFIGS)
                 if paths or base is not None:
                     break
         return base, paths, paths_base
 
-    def _options(self, path: str, depth: int) -> _Config:
+    def _read_options(self, path: str, depth: int) -> _Config:
         """Return the base, the paths and what they are relative to, of a configuration and those that it extends."""
         settings = self._program.settings.get(path, {})
         folder = posixpath.dirname(path)
@@ -137,100 +161,107 @@ class EcmaScriptModules:
         paths: Mapping[str, Any] = {}
         paths_base = folder
         if depth:
-            for name in _strings(settings.get("extends")):
-                if (extended := self._extended(folder, name)) is not None:
-                    above = self._options(extended, depth - 1)
-                    base = above[0] if above[0] is not None else base
-                    paths, paths_base = above[1:] if above[1] else (paths, paths_base)
+            for name in _to_strings(settings.get("extends")):
+                if (extended_path := self._resolve_extends(folder, name)) is not None:
+                    inherited = self._read_options(extended_path, depth - 1)
+                    base = inherited[0] if inherited[0] is not None else base
+                    paths, paths_base = inherited[1:] if inherited[1] else (paths, paths_base)
         options = settings.get("compilerOptions", {})
         own_base = options.get("baseUrl")
         if isinstance(own_base, str):
-            base = _join(folder, own_base)
+            base = _resolve_relative(folder, own_base)
         if isinstance(options.get("paths"), dict):
             paths, paths_base = options["paths"], folder if base is None else base
         return base, paths, paths_base
 
-    def _extended(self, folder: str, name: str) -> str | None:
+    def _resolve_extends(self, folder: str, name: str) -> str | None:
         if name.startswith("."):
-            path = _join(folder, name)
+            path = _resolve_relative(folder, name)
         else:
-            package, inside = _split_name(name)
-            found = self._packages.get(package)
-            path = None if found is None else _inside(found, inside or "tsconfig.json")
+            package, subpath = _split_module_name(name)
+            package_folder = self._package_folders.get(package)
+            path = None if package_folder is None else _join_folder(package_folder, subpath or "tsconfig.json")
         paths = [path, f"{path}.json", f"{path}/tsconfig.json"] if path else []
-        return next((one for one in paths if one in self._program.file_of), None)
+        return next((candidate for candidate in paths if candidate in self._program.file_by_path), None)
 
     # package.json
 
-    def _of_package(self, name: str) -> int | None:
+    def _resolve_package(self, name: str) -> int | None:
         """Return the file that a name means in a package of the repository."""
-        package, inside = _split_name(name)
-        folder = self._packages.get(package)
+        package, subpath = _split_module_name(name)
+        folder = self._package_folders.get(package)
         if folder is None:
             return None
-        settings = self._program.settings[_inside(folder, "package.json")]
+        settings = self._program.settings[_join_folder(folder, "package.json")]
         exports = settings.get("exports")
-        for target in _exported(exports, f"./{inside}" if inside else "."):
-            if (found := self._source(folder, target)) is not None:
-                return found
-        if not inside:
-            for entry in _entries(settings):
-                if (found := self._source(folder, entry)) is not None:
-                    return found
-            return self._at(_inside(folder, "src"), is_folder=True) or self._at(folder, is_folder=True)
-        return self._source(folder, inside)
+        for target in _iter_export_targets(exports, f"./{subpath}" if subpath else "."):
+            if (match := self._find_source(folder, target)) is not None:
+                return match
+        if not subpath:
+            for entry in _iter_entry_points(settings):
+                if (match := self._find_source(folder, entry)) is not None:
+                    return match
+            return self._resolve_path(_join_folder(folder, "src"), is_folder=True) or self._resolve_path(
+                folder, is_folder=True
+            )
+        return self._find_source(folder, subpath)
 
-    def _imported_by_package(self, folder: str, name: str) -> int | None:
+    def _resolve_package_import(self, folder: str, name: str) -> int | None:
         """Return the file that a name with ``#`` means in the package around a folder."""
-        for above in _above(folder):
-            settings = self._program.settings.get(_inside(above, "package.json"))
+        for ancestor in _iter_ancestors(folder):
+            settings = self._program.settings.get(_join_folder(ancestor, "package.json"))
             if settings is not None:
-                for target in _exported(settings.get("imports"), name):
-                    found = self._source(above, target) if target.startswith(".") else self._of_package(target)
-                    if found is not None:
-                        return found
+                for target in _iter_export_targets(settings.get("imports"), name):
+                    match = (
+                        self._find_source(ancestor, target) if target.startswith(".") else self._resolve_package(target)
+                    )
+                    if match is not None:
+                        return match
                 return None
         return None
 
-    def _source(self, folder: str, target: str) -> int | None:
+    def _find_source(self, folder: str, target: str) -> int | None:
         """Return the file of a path in a package; of a built one that is not there, the one that it is built of."""
-        path = _join(folder, target)
+        path = _resolve_relative(folder, target)
         if path is None:
             return None
-        if (found := self._at(path)) is not None:
-            return found
-        inside = posixpath.normpath(target).removeprefix("./")
-        stem = _ENDING.sub("", _BUILT.sub("", inside))
-        if stem == inside:
+        if (match := self._resolve_path(path)) is not None:
+            return match
+        relative_path = posixpath.normpath(target).removeprefix("./")
+        stem = _BUILT_EXTENSION.sub("", _BUILD_FOLDERS.sub("", relative_path))
+        if stem == relative_path:
             return None
-        places = ("src", "lib", "source", "") if _BUILT.match(inside) else ("src", "")
-        candidates = (self._at(_inside(_inside(folder, place), stem)) for place in places)
-        return next((found for found in candidates if found is not None), None)
+        source_folders = ("src", "lib", "source", "") if _BUILD_FOLDERS.match(relative_path) else ("src", "")
+        candidates = (
+            self._resolve_path(_join_folder(_join_folder(folder, source_folder), stem))
+            for source_folder in source_folders
+        )
+        return next((match for match in candidates if match is not None), None)
 
     @cached_property
-    def _packages(self) -> dict[str, str]:
+    def _package_folders(self) -> dict[str, str]:
         """The folder of each package by its name: the one nearest to the root, if several have it."""
-        found: dict[str, str] = {}
-        for path in sorted(self._program.settings, key=lambda one: (one.count("/"), one)):
+        folders: dict[str, str] = {}
+        for path in sorted(self._program.settings, key=lambda config_path: (config_path.count("/"), config_path)):
             name = self._program.settings[path].get("name")
             if posixpath.basename(path) == "package.json" and isinstance(name, str):
-                found.setdefault(name, posixpath.dirname(path))
-        return found
+                folders.setdefault(name, posixpath.dirname(path))
+        return folders
 
 
-def package_name(name: str) -> str:
+def get_package_name(name: str) -> str:
     """Return the package of a module name: ``@scope/name`` of ``@scope/name/part``, ``node:fs`` of ``node:fs/promises``."""
-    return _split_name(name)[0]
+    return _split_module_name(name)[0]
 
 
-def _split_name(name: str) -> tuple[str, str]:
+def _split_module_name(name: str) -> tuple[str, str]:
     """Return the package of a module name and the path in it."""
     parts = name.split("/")
     length = 2 if name.startswith("@") else 1
     return "/".join(parts[:length]), "/".join(parts[length:])
 
 
-def _join(folder: str, path: str) -> str | None:
+def _resolve_relative(folder: str, path: str) -> str | None:
     """Return a path relative to a folder; None if it leaves the repository."""
     path = path.replace("${configDir}", ".")
     joined = posixpath.normpath(posixpath.join(folder, path))
@@ -239,11 +270,11 @@ def _join(folder: str, path: str) -> str | None:
     return "" if joined == "." else joined
 
 
-def _inside(folder: str, name: str) -> str:
+def _join_folder(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder and name else folder or name
 
 
-def _above(folder: str) -> Iterator[str]:
+def _iter_ancestors(folder: str) -> Iterator[str]:
     """Yield a folder and those around it."""
     while folder:
         yield folder
@@ -251,54 +282,54 @@ def _above(folder: str) -> Iterator[str]:
     yield ""
 
 
-def _list(value: object) -> list[Any]:
+def _to_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _strings(value: object) -> list[str]:
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+def _to_strings(value: object) -> list[str]:
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
 
 
-def _entries(package: Mapping[str, Any]) -> Iterator[str]:
+def _iter_entry_points(package: Mapping[str, Any]) -> Iterator[str]:
     """Yield the files that a package itself may mean."""
-    yield from _exported(package.get("exports"), ".")
+    yield from _iter_export_targets(package.get("exports"), ".")
     for key in _MAIN_FIELDS:
-        yield from _strings(package.get(key))
+        yield from _to_strings(package.get(key))
 
 
-def _best_pattern(patterns: Mapping[str, Any], name: str) -> str | None:
+def _match_pattern(patterns: Mapping[str, Any], name: str) -> str | None:
     """Return the pattern that a name fits: itself, else the one with the longest part before its ``*``."""
     if name in patterns:
         return name
     best = None
     for pattern in patterns:
-        before, star, after = pattern.partition("*")
-        fits = star and name.startswith(before) and name.endswith(after) and len(name) >= len(before) + len(after)
-        if fits and (best is None or len(before) > len(best.partition("*")[0])):
+        prefix, star, suffix = pattern.partition("*")
+        is_match = star and name.startswith(prefix) and name.endswith(suffix) and len(name) >= len(prefix) + len(suffix)
+        if is_match and (best is None or len(prefix) > len(best.partition("*")[0])):
             best = pattern
     return best
 
 
-def _exported(exports: object, name: str) -> Iterator[str]:
+def _iter_export_targets(exports: object, name: str) -> Iterator[str]:
     """Yield the paths that ``exports`` or ``imports`` of a package give a name."""
     if not isinstance(exports, dict) or not any(key.startswith((".", "#")) for key in exports):
         exports = {".": exports}
-    pattern = _best_pattern(exports, name)
+    pattern = _match_pattern(exports, name)
     if pattern is not None:
-        before, _, after = pattern.partition("*")
-        part = name[len(before) : len(name) - len(after)] if "*" in pattern else ""
-        for target in _targets(exports[pattern]):
-            yield target.replace("*", part)
+        prefix, _, suffix = pattern.partition("*")
+        wildcard = name[len(prefix) : len(name) - len(suffix)] if "*" in pattern else ""
+        for target in _iter_condition_targets(exports[pattern]):
+            yield target.replace("*", wildcard)
 
 
-def _targets(value: object) -> Iterator[str]:
+def _iter_condition_targets(value: object) -> Iterator[str]:
     """Yield the paths in conditions, those of sources first."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from _targets(one)
+        for item in value:
+            yield from _iter_condition_targets(item)
     elif isinstance(value, dict):
-        known = [key for key in _CONDITIONS if key in value]
-        for key in (*known, *(key for key in value if key not in known)):
-            yield from _targets(value[key])
+        conditions = [key for key in _EXPORT_CONDITIONS if key in value]
+        for key in (*conditions, *(key for key in value if key not in conditions)):
+            yield from _iter_condition_targets(value[key])

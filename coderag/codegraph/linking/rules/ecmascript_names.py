@@ -21,7 +21,7 @@ BUILTINS: Final = frozenset(
 )  # fmt: skip
 """Names known everywhere: globals, types, and those that chains have for literals."""
 
-COLLECTIONS: Final = frozenset(
+COLLECTION_TYPES: Final = frozenset(
     {
         "Array", "AsyncGenerator", "AsyncIterable", "AsyncIterableIterator", "AsyncIterator", "Generator", "Iterable",
         "IterableIterator", "Iterator", "Map", "ReadonlyArray", "ReadonlyMap", "ReadonlySet", "Set", "WeakMap",
@@ -52,7 +52,7 @@ COMMON_METHODS: Final = frozenset(
 )  # fmt: skip
 """Methods of the standard library and of browsers, and names as common as theirs."""
 
-WRAPPERS: Final = frozenset(
+WRAPPER_TYPES: Final = frozenset(
     {
         "Awaited", "Exclude", "Extract", "NonNullable", "Omit", "Partial", "Pick", "Promise", "PromiseLike", "Readonly",
         "Required",

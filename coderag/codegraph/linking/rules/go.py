@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from coderag.codegraph.linking.meanings import SURENESS, Meaning
+from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import MODULE
-from coderag.codegraph.linking.rules.base import Rules
-from coderag.codegraph.linking.rules.go_interfaces import Interfaces
+from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.go_interfaces import GoInterfaces
 from coderag.schema.facts import Definition
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
-_VERSION = re.compile(r"[/.]v\d+$")
-_HOSTS_OF_USERS: Final = frozenset({"github.com", "gitlab.com", "bitbucket.org", "golang.org"})
-_USUAL_PLATFORM: Final = re.compile(r"_(?:unix|posix|linux|amd64)\.go$")
+_VERSION_SUFFIX = re.compile(r"[/.]v\d+$")
+_CODE_HOSTS: Final = frozenset({"github.com", "gitlab.com", "bitbucket.org", "golang.org"})
+_DEFAULT_PLATFORM: Final = re.compile(r"_(?:unix|posix|linux|amd64)\.go$")
 _OTHER_PLATFORMS: Final = re.compile(
     r"_(?:windows|darwin|freebsd|netbsd|openbsd|dragonfly|solaris|illumos|aix|plan9|js|wasip1|wasm|android|ios|zos|appengine"
     r"|386|arm|arm64|ppc64|ppc64le|mips|mipsle|mips64|mips64le|s390x|riscv64|loong64|other|stub|fallback|generic|noasm|non\w+|no\w+)\.go$"
@@ -38,14 +38,14 @@ class _Package(NamedTuple):
     methods: Mapping[str, Mapping[str, tuple[int, int]]]
 
 
-class GoRules(Rules):
+class GoRules(LanguageRules):
     """Go."""
 
     languages = ("go",)
-    instance_names = ()
-    base_names = ()
-    members_in_scope = False
-    types_are_declared = True
+    self_names = ()
+    super_names = ()
+    has_implicit_receiver = False
+    requires_declared_types = True
     builtins = frozenset(
         {
             "any", "append", "bool", "byte", "cap", "clear", "close", "comparable", "complex", "complex64",
@@ -69,148 +69,172 @@ class GoRules(Rules):
 
     # Modules
 
-    def module(self, file: int, module: str) -> Meaning | None:
+    def resolve_module(self, file: int, module: str) -> Referent | None:
         """Return the package in the folder that an import path means."""
         folder = self.program.rows[file].path.rpartition("/")[0]
-        return self.program.remembered("go modules", (folder, module), lambda: self._module(folder, module))
+        return self.program.memoize("go modules", (folder, module), lambda: self._resolve_module(folder, module))
 
-    def _module(self, importing: str, module: str) -> Meaning:
-        for folder in self._folders_of(importing, module):
-            self.program.note(f"folder:{folder}")
-            if (package := self._package_of_folder(folder)) is not None:
+    def _resolve_module(self, importing: str, module: str) -> Referent:
+        for folder in self._iter_module_folders(importing, module):
+            self.program.record_key(f"folder:{folder}")
+            if (package := self._find_folder_package(folder)) is not None:
                 return package
-        return Meaning("external", name=module)
+        return Referent("external", name=module)
 
-    def _folders_of(self, importing: str, module: str) -> Iterator[str]:
+    def _iter_module_folders(self, importing: str, module: str) -> Iterator[str]:
         """Yield the folders that an import path may mean, the likeliest first."""
         parts = importing.split("/") if importing else []
-        above = ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
-        for root in above:
-            if (name := self._modules.get(root)) is not None:
-                for prefix, folder in [(name, root), *self._replaced[root]]:
-                    if (found := _below(module, prefix, folder)) is not None:
-                        yield found
+        ancestors = ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
+        for root in ancestors:
+            if (name := self._module_names.get(root)) is not None:
+                for prefix, folder in [(name, root), *self._replacements[root]]:
+                    if (subfolder := _find_subfolder(module, prefix, folder)) is not None:
+                        yield subfolder
                 break
-        for prefix, folder in self._by_length:
-            if (found := _below(module, prefix, folder)) is not None:
-                yield found
-        if self._vendors:
-            yield from (folder for root in above if (folder := f"{root}/vendor/{module}".lstrip("/")) in self._files_in)
+        for prefix, folder in self._modules_by_length:
+            if (subfolder := _find_subfolder(module, prefix, folder)) is not None:
+                yield subfolder
+        if self._has_vendor_folders:
+            yield from (
+                folder
+                for root in ancestors
+                if (folder := f"{root}/vendor/{module}".lstrip("/")) in self._files_by_folder
+            )
 
-    def _package_of_folder(self, folder: str) -> Meaning | None:
+    def _find_folder_package(self, folder: str) -> Referent | None:
         """Return the package that is imported from a folder: that of most of its files, which are no tests."""
         files = [
-            file for file in self._files_in.get(folder, ()) if not self.program.rows[file].path.endswith("_test.go")
+            file
+            for file in self._files_by_folder.get(folder, ())
+            if not self.program.rows[file].path.endswith("_test.go")
         ]
         counts = Counter(self.program.rows[file].package for file in files)
         for name in counts:
-            self.program.note(f"package:{name}")
+            self.program.record_key(f"package:{name}")
         if not counts:
             return None
-        name = min(counts, key=lambda one: (one == "main", -counts[one], one))
-        first = next(file for file in files if self.program.rows[file].package == name)
-        return Meaning("package", first, name=f"{folder}:{name}")
+        name = min(counts, key=lambda candidate: (candidate == "main", -counts[candidate], candidate))
+        first_file = next(file for file in files if self.program.rows[file].package == name)
+        return Referent("package", first_file, name=f"{folder}:{name}")
 
-    def files_of(self, package: str) -> Sequence[int]:
+    def find_package_files(self, package: str) -> Sequence[int]:
         """Return the files of a package."""
-        return self._package(package).files
+        return self._get_package(package).files
 
-    def package_of(self, name: str) -> str:
+    def extract_package_name(self, name: str) -> str:
         """Return the module of an import path: one that a ``go.mod`` requires, or what its host says."""
         if name in self._package_names:
             return self._package_names[name]
         parts = name.split("/")
-        found = name
+        package_name = name
         if "." in parts[0]:
-            required = [module for module in self._required if name == module or name.startswith(f"{module}/")]
-            found = max(required, key=len, default="/".join(parts[: 3 if parts[0] in _HOSTS_OF_USERS else 2]))
-        self._package_names[name] = found
-        return found
+            required_modules = [
+                module for module in self._required_modules if name == module or name.startswith(f"{module}/")
+            ]
+            package_name = max(
+                required_modules, key=len, default="/".join(parts[: 3 if parts[0] in _CODE_HOSTS else 2])
+            )
+        self._package_names[name] = package_name
+        return package_name
 
     # Names
 
-    def member_of_package(self, resolver: "Resolver", package: str, name: str) -> Meaning | None:
+    def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
         """Return what a package exports by a name."""
         if not name[:1].isupper():
             return None
-        self.program.note(f"name:go:{name}")
-        found = self._package(package).names.get(name)
-        return Meaning("definition", *found, resolver="import", confidence=SURENESS["import"]) if found else None
+        self.program.record_key(f"name:go:{name}")
+        declaration = self._get_package(package).names.get(name)
+        return (
+            Referent("definition", *declaration, resolver="import", confidence=RESOLVER_PRECISION["import"])
+            if declaration
+            else None
+        )
 
-    def in_package_scope(self, resolver: "Resolver", file: int, name: str) -> Meaning | None:
+    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
         """Return an imported package by the name in its package clause, or what the own package declares."""
-        if (imported := self._packages_imported(file).get(name)) is not None:
-            return self.module(file, imported)
-        self.program.note(f"name:go:{name}")
-        found = self._own_package(file).names.get(name)
-        return Meaning("definition", *found, resolver="package", confidence=SURENESS["package"]) if found else None
+        if (import_path := self._get_imported_packages(file).get(name)) is not None:
+            return self.resolve_module(file, import_path)
+        self.program.record_key(f"name:go:{name}")
+        declaration = self._get_own_package(file).names.get(name)
+        return (
+            Referent("definition", *declaration, resolver="package", confidence=RESOLVER_PRECISION["package"])
+            if declaration
+            else None
+        )
 
-    def owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
+    def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
         """Return the type of a method's receiver."""
         if not definition.owner:
             return ()
-        self.program.note(f"name:go:{definition.owner}")
-        found = self._own_package(file).names.get(definition.owner)
-        return (found,) if found else ()
+        self.program.record_key(f"name:go:{definition.owner}")
+        owner_type = self._get_own_package(file).names.get(definition.owner)
+        return (owner_type,) if owner_type else ()
 
-    def outside_members(self, resolver: "Resolver", file: int, index: int, name: str) -> Sequence[tuple[int, int]]:
+    def find_out_of_line_members(
+        self, resolver: "Resolver", file: int, index: int, name: str
+    ) -> Sequence[tuple[int, int]]:
         """Return a type's method of a name, from any file of its package."""
-        definition = self.program.definition(file, index)
+        definition = self.program.get_definition(file, index)
         if definition.parent != MODULE:
             return ()
-        self.program.note(f"name:go:{name}")
-        found = self._own_package(file).methods.get(definition.name, {}).get(name)
-        return (found,) if found else ()
+        self.program.record_key(f"name:go:{name}")
+        method = self._get_own_package(file).methods.get(definition.name, {}).get(name)
+        return (method,) if method else ()
 
-    def implemented(self, resolver: "Resolver", file: int, index: int) -> Sequence[Meaning]:
+    def find_implemented_types(self, resolver: "Resolver", file: int, index: int) -> Sequence[Referent]:
         """Return the interfaces of the repository whose methods a type has."""
-        return self._interfaces.implemented(resolver, file, index)
+        return self._interfaces.find_implemented_types(resolver, file, index)
 
-    def methods_of(self, file: int, index: int) -> Mapping[str, tuple[int, int]]:
+    def find_declared_methods(self, file: int, index: int) -> Mapping[str, tuple[int, int]]:
         """Return the methods that are declared for a type, without those of what it embeds."""
-        definition = self.program.definition(file, index)
-        self.program.note(f"member:go:{definition.name}")
-        return self._own_package(file).methods.get(definition.name, {}) if definition.parent == MODULE else {}
+        definition = self.program.get_definition(file, index)
+        self.program.record_key(f"member:go:{definition.name}")
+        return self._get_own_package(file).methods.get(definition.name, {}) if definition.parent == MODULE else {}
 
     # Inside
 
     @cached_property
-    def _interfaces(self) -> Interfaces:
-        return Interfaces(self.program, self.methods_of)
+    def _interfaces(self) -> GoInterfaces:
+        return GoInterfaces(self.program, self.find_declared_methods)
 
-    def _own_package(self, file: int) -> _Package:
+    def _get_own_package(self, file: int) -> _Package:
         folder = self.program.rows[file].path.rpartition("/")[0]
-        return self._package(f"{folder}:{self.program.rows[file].package}")
+        return self._get_package(f"{folder}:{self.program.rows[file].package}")
 
-    def _package(self, package: str) -> _Package:
+    def _get_package(self, package: str) -> _Package:
         """Return a package by its folder and name; what an external test package sees is only its own."""
         if package not in self._packages:
             folder, _, name = package.rpartition(":")
-            files = [file for file in self._files_in.get(folder, ()) if self.program.rows[file].package == name]
-            files.sort(key=lambda file: (*_rank(self.program.rows[file].path), file))
+            files = [file for file in self._files_by_folder.get(folder, ()) if self.program.rows[file].package == name]
+            files.sort(key=lambda file: (*_rank_file(self.program.rows[file].path), file))
             names: dict[str, tuple[int, int]] = {}
             methods: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
             for file in files:
-                for index, one in enumerate(self.program.peek(file).definitions):
-                    if one.parent == MODULE:
-                        (methods[one.owner] if one.owner else names).setdefault(one.name, (file, index))
+                for index, definition in enumerate(self.program.peek(file).definitions):
+                    if definition.parent == MODULE:
+                        (methods[definition.owner] if definition.owner else names).setdefault(
+                            definition.name, (file, index)
+                        )
             self._packages[package] = _Package(files, names, methods)
         return self._packages[package]
 
-    def _packages_imported(self, file: int) -> Mapping[str, str]:
+    def _get_imported_packages(self, file: int) -> Mapping[str, str]:
         """Return the paths that a file imports without an own name for them, by the package's name."""
-        return self.program.remembered("go imports", file, lambda: self._find_packages_imported(file))
+        return self.program.memoize("go imports", file, lambda: self._find_imported_packages(file))
 
-    def _find_packages_imported(self, file: int) -> Mapping[str, str]:
-        found: dict[str, str] = {}
-        for one in self.program.interface(file).facts.imports:
-            if not one.alias and not one.name:
-                package = self.module(file, one.module)
-                is_here = package is not None and package.kind == "package"
-                names = [package.name.rpartition(":")[2]] if package and is_here else _likely_names(one.module)
+    def _find_imported_packages(self, file: int) -> Mapping[str, str]:
+        paths_by_name: dict[str, str] = {}
+        for import_ in self.program.read_interface(file).facts.imports:
+            if not import_.alias and not import_.name:
+                package = self.resolve_module(file, import_.module)
+                is_local = package is not None and package.kind == "package"
+                names = (
+                    [package.name.rpartition(":")[2]] if package and is_local else _guess_package_names(import_.module)
+                )
                 for name in names:
-                    found.setdefault(name, one.module)
-        return found
+                    paths_by_name.setdefault(name, import_.module)
+        return paths_by_name
 
     @cached_property
     def _packages(self) -> dict[str, _Package]:
@@ -221,15 +245,15 @@ class GoRules(Rules):
         return {}
 
     @cached_property
-    def _files_in(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
+    def _files_by_folder(self) -> dict[str, list[int]]:
+        files: dict[str, list[int]] = defaultdict(list)
         for file, row in enumerate(self.program.rows):
             if row.language == "go":
-                found[row.path.rpartition("/")[0]].append(file)
-        return dict(found)
+                files[row.path.rpartition("/")[0]].append(file)
+        return dict(files)
 
     @cached_property
-    def _modules(self) -> dict[str, str]:
+    def _module_names(self) -> dict[str, str]:
         """The name of the module in each folder that has a ``go.mod``."""
         return {
             path.rpartition("/")[0]: values["go_module"]
@@ -238,12 +262,12 @@ class GoRules(Rules):
         }
 
     @cached_property
-    def _replaced(self) -> dict[str, list[tuple[str, str]]]:
+    def _replacements(self) -> dict[str, list[tuple[str, str]]]:
         """For each folder with a ``go.mod``, the module names that it puts other folders in place of, longest first."""
         return {
             path.rpartition("/")[0]: sorted(
                 (
-                    (name, _joined(path.rpartition("/")[0], target))
+                    (name, _join_path(path.rpartition("/")[0], target))
                     for name, target in values.get("replaced", {}).items()
                 ),
                 key=lambda pair: -len(pair[0]),
@@ -253,34 +277,34 @@ class GoRules(Rules):
         }
 
     @cached_property
-    def _by_length(self) -> list[tuple[str, str]]:
+    def _modules_by_length(self) -> list[tuple[str, str]]:
         """All modules and their folders, the longest name first."""
         return sorted(
-            ((name, folder) for folder, name in self._modules.items()), key=lambda pair: (-len(pair[0]), pair)
+            ((name, folder) for folder, name in self._module_names.items()), key=lambda pair: (-len(pair[0]), pair)
         )
 
     @cached_property
-    def _required(self) -> frozenset[str]:
+    def _required_modules(self) -> frozenset[str]:
         return frozenset(name for values in self.program.settings.values() for name in values.get("go_required", ()))
 
     @cached_property
-    def _vendors(self) -> bool:
-        return any(f"/{folder}".find("/vendor/") >= 0 for folder in self._files_in)
+    def _has_vendor_folders(self) -> bool:
+        return any(f"/{folder}".find("/vendor/") >= 0 for folder in self._files_by_folder)
 
 
-def _rank(path: str) -> tuple[bool, int]:
+def _rank_file(path: str) -> tuple[bool, int]:
     """Return where a file stands among those that may declare a name twice: tests last, before them other platforms."""
-    return path.endswith("_test.go"), 0 if _USUAL_PLATFORM.search(path) else 2 if _OTHER_PLATFORMS.search(path) else 1
+    return path.endswith("_test.go"), 0 if _DEFAULT_PLATFORM.search(path) else 2 if _OTHER_PLATFORMS.search(path) else 1
 
 
-def _below(module: str, prefix: str, folder: str) -> str | None:
+def _find_subfolder(module: str, prefix: str, folder: str) -> str | None:
     """Return the folder of an import path, given a prefix of it and that one's folder; None if it is no prefix."""
     if module == prefix:
         return folder
     return f"{folder}/{module[len(prefix) + 1 :]}".lstrip("/") if module.startswith(f"{prefix}/") else None
 
 
-def _joined(folder: str, relative: str) -> str:
+def _join_path(folder: str, relative: str) -> str:
     parts = [part for part in folder.split("/") if part]
     for part in relative.split("/"):
         if part == "..":
@@ -290,8 +314,8 @@ def _joined(folder: str, relative: str) -> str:
     return "/".join(parts)
 
 
-def _likely_names(module: str) -> list[str]:
+def _guess_package_names(module: str) -> list[str]:
     """Return names that a package outside the repository may have, by its path."""
-    last = _VERSION.sub("", module).rpartition("/")[2]
-    short = last.removeprefix("go-").removesuffix("-go").removesuffix(".go")
-    return list(dict.fromkeys([last, short, short.replace("-", "_"), short.replace("-", "")]))
+    last_part = _VERSION_SUFFIX.sub("", module).rpartition("/")[2]
+    short = last_part.removeprefix("go-").removesuffix("-go").removesuffix(".go")
+    return list(dict.fromkeys([last_part, short, short.replace("-", "_"), short.replace("-", "")]))

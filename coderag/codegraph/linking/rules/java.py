@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from coderag.codegraph.linking.meanings import SURENESS, Meaning
+from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import MODULE
-from coderag.codegraph.linking.rules.base import Rules, words
-from coderag.codegraph.linking.rules.nearness import nearest
+from coderag.codegraph.linking.rules.base import LanguageRules, split_words
+from coderag.codegraph.linking.rules.nearness import select_nearest
 from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
-_ELEMENT_OF: Final = words(
+_ELEMENT_METHODS: Final = split_words(
     """
     get getFirst getLast next previous peek peekFirst peekLast poll pollFirst pollLast element pop
     removeFirst removeLast take orElse orElseGet orElseThrow getOrDefault getValue floor ceiling higher
     lower first last putIfAbsent computeIfAbsent join call apply cast newInstance
     """
 )
-_ELEMENTS_OF: Final = words(
+_COLLECTION_METHODS: Final = split_words(
     """
     stream parallelStream iterator listIterator filter sorted distinct limit skip values subList
     toList findFirst findAny takeWhile dropWhile descendingIterator reversed headSet tailSet
@@ -28,18 +28,18 @@ _ELEMENTS_OF: Final = words(
 )
 
 
-class JavaRules(Rules):
+class JavaRules(LanguageRules):
     """Java."""
 
     languages = ("java",)
-    instance_names = ("this",)
-    base_names = ("super",)
-    counts_arguments = True
-    methods_apart = True
-    package_before_stars = True
-    inherits_types = True
-    types_are_declared = True
-    builtins = words(
+    self_names = ("this",)
+    super_names = ("super",)
+    overloads_by_arity = True
+    separates_methods = True
+    prefers_package_to_stars = True
+    inherits_nested_types = True
+    requires_declared_types = True
+    builtins = split_words(
         """
         Object String CharSequence StringBuilder StringBuffer Number Integer Long Short Byte Double
         Float Boolean Character Void Math StrictMath System Runtime Thread ThreadLocal Runnable Class
@@ -53,7 +53,7 @@ class JavaRules(Rules):
         ArrayIndexOutOfBoundsException
         """
     )
-    collections = words(
+    collection_types = split_words(
         """
         List ArrayList LinkedList Set HashSet LinkedHashSet TreeSet SortedSet NavigableSet Collection
         Iterable Iterator ListIterator Queue Deque ArrayDeque PriorityQueue BlockingQueue
@@ -65,9 +65,9 @@ class JavaRules(Rules):
         """
     )
     common_methods: ClassVar[frozenset[str]] = (
-        _ELEMENT_OF
-        | _ELEMENTS_OF
-        | words(
+        _ELEMENT_METHODS
+        | _COLLECTION_METHODS
+        | split_words(
             """
             add addAll put putAll remove clear contains containsKey size isEmpty length set close open
             read write flush run start stop equals hashCode toString compareTo compare getClass name
@@ -80,59 +80,65 @@ class JavaRules(Rules):
         )
     )
 
-    def module(self, file: int, module: str) -> Meaning | None:
+    def resolve_module(self, file: int, module: str) -> Referent | None:
         """Return the package of a name, or the type of a qualified one; the name says which, whatever the folder."""
-        self.program.note(f"namespace:java:{module}")
+        self.program.record_key(f"namespace:java:{module}")
         if module in self._packages:
-            return Meaning("package", file, name=module)
+            return Referent("package", file, name=module)
         package, _, name = module.rpartition(".")
         if package:
-            owner = self.module(file, package)
+            owner = self.resolve_module(file, package)
             if owner is not None and owner.kind == "package":
-                return self._top_level(file, package, name) or Meaning("external", name=module)
+                return self._find_top_level(file, package, name) or Referent("external", name=module)
             if owner is not None and owner.kind == "definition":
-                inside = self.program.interface(owner.file).children.get(owner.index, {}).get(name, ())
-                return Meaning("definition", owner.file, inside[0]) if inside else Meaning("external", name=module)
-        return Meaning("external", name=module)
+                nested_indices = self.program.read_interface(owner.file).children.get(owner.index, {}).get(name, ())
+                return (
+                    Referent("definition", owner.file, nested_indices[0])
+                    if nested_indices
+                    else Referent("external", name=module)
+                )
+        return Referent("external", name=module)
 
-    def member_of_package(self, resolver: "Resolver", package: str, name: str) -> Meaning | None:
+    def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
         """Return a type of a package, or a package inside it."""
-        return self._in_package(-1, package, name)
+        return self._find_in_package(-1, package, name)
 
-    def in_package_scope(self, resolver: "Resolver", file: int, name: str) -> Meaning | None:
+    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
         """Return a type of a file's own package, or the first part of a qualified name."""
         if "/" in name:
             return None
-        package = self.program.interface(file).facts.package
-        found = self._top_level(file, package, name)
-        if found is not None:
-            return found.by("package", SURENESS["package"])
-        self.program.note(f"namespace:java:{name}")
-        return Meaning("package", file, name=name) if name in self._packages else None
+        package = self.program.read_interface(file).facts.package
+        referent = self._find_top_level(file, package, name)
+        if referent is not None:
+            return referent.replace_resolver("package", RESOLVER_PRECISION["package"])
+        self.program.record_key(f"namespace:java:{name}")
+        return Referent("package", file, name=name) if name in self._packages else None
 
-    def imported(self, resolver: "Resolver", file: int, one: Import) -> Meaning | None:
+    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
         """Return what an import brings: a type, or a static member of one, which may be a method."""
-        found = self.module(file, one.module)
-        if found is None or one.name in ("", "*"):
-            return found
-        if found.kind == "package":
-            return self._in_package(file, found.name, one.name)
-        if found.kind != "definition":
-            return Meaning("external", name=f"{one.module}.{one.name}")
-        return resolver.member(found, one.name) or (None if "/" in one.name else resolver.member(found, f"{one.name}/"))
+        referent = self.resolve_module(file, import_.module)
+        if referent is None or import_.name in ("", "*"):
+            return referent
+        if referent.kind == "package":
+            return self._find_in_package(file, referent.name, import_.name)
+        if referent.kind != "definition":
+            return Referent("external", name=f"{import_.module}.{import_.name}")
+        return resolver.find_member(referent, import_.name) or (
+            None if "/" in import_.name else resolver.find_member(referent, f"{import_.name}/")
+        )
 
-    def owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
+    def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
         """Return the type that the body without a name is of in which a method stands."""
         if not definition.owner:
             return ()
-        found = resolver.instance(file, definition.parent, definition.owner, definition.start_line)
-        return [(found.file, found.index)] if found is not None and found.kind == "instance" else ()
+        owner_type = resolver.resolve_type_text(file, definition.parent, definition.owner, definition.start_line)
+        return [(owner_type.file, owner_type.index)] if owner_type is not None and owner_type.kind == "instance" else ()
 
-    def implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Meaning | None:
+    def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
         """Return an accessor of a record, or what every enum has."""
-        interface = self.program.interface(file)
+        interface = self.program.read_interface(file)
         if name in ("values/0", "valueOf/1") and interface.definitions[index].kind == "enum":
-            return Meaning("supplier", file, index, "elements" if name == "values/0" else "")
+            return Referent("supplier", file, index, "elements" if name == "values/0" else "")
         component = name.removesuffix("/0")
         if (
             component == name
@@ -140,67 +146,67 @@ class JavaRules(Rules):
             or component in interface.children.get(index, {})
         ):
             return None
-        found = resolver.own_member(file, index, component)
-        if found is None or found.kind not in ("instance", "elements"):
-            return found
-        return Meaning("supplier", found.file, found.index, "elements" if found.kind == "elements" else "")
+        referent = resolver.find_own_member(file, index, component)
+        if referent is None or referent.kind not in ("instance", "elements"):
+            return referent
+        return Referent("supplier", referent.file, referent.index, "elements" if referent.kind == "elements" else "")
 
-    def member_of_elements(self, owner: Meaning, name: str) -> Meaning | None:
+    def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
         """Return a method of a standard collection that gives an element, or as many of them."""
         method = name.partition("/")[0]
-        if method in _ELEMENT_OF or method in _ELEMENTS_OF:
-            return Meaning(
+        if method in _ELEMENT_METHODS or method in _COLLECTION_METHODS:
+            return Referent(
                 "supplier",
                 owner.file,
                 owner.index,
-                "" if method in _ELEMENT_OF else "elements",
+                "" if method in _ELEMENT_METHODS else "elements",
                 "return",
                 owner.confidence,
             )
         return None
 
-    def may_override(self, definition: Definition) -> bool:
+    def can_override(self, definition: Definition) -> bool:
         """Return whether a method may override another one."""
         return not {"static", "private"} & set(definition.modifiers.split())
 
-    def package_of(self, name: str) -> str:
+    def extract_package_name(self, name: str) -> str:
         """Return the package of a qualified name: what comes before the first part that begins with a capital."""
         parts = name.split(".")
         first_type = next((n for n, part in enumerate(parts) if part[:1].isupper()), len(parts))
         return ".".join(parts[:first_type]) or name
 
-    def _in_package(self, file: int, package: str, name: str) -> Meaning | None:
-        if (found := self._top_level(file, package, name)) is not None:
-            return found
-        inner = f"{package}.{name}"
-        self.program.note(f"namespace:java:{inner}")
-        if inner in self._packages:
-            return Meaning("package", self._any_file, name=inner)
-        return Meaning("external", name=inner) if file >= 0 else None
+    def _find_in_package(self, file: int, package: str, name: str) -> Referent | None:
+        if (referent := self._find_top_level(file, package, name)) is not None:
+            return referent
+        nested_package = f"{package}.{name}"
+        self.program.record_key(f"namespace:java:{nested_package}")
+        if nested_package in self._packages:
+            return Referent("package", self._any_file, name=nested_package)
+        return Referent("external", name=nested_package) if file >= 0 else None
 
-    def _top_level(self, file: int, package: str, name: str) -> Meaning | None:
+    def _find_top_level(self, file: int, package: str, name: str) -> Referent | None:
         """Return the type of a package; of several, in modules of their own, the one nearest to a file."""
-        self.program.note(f"name:java:{name}")
-        found = self._types(package, name)
-        if not found:
+        self.program.record_key(f"name:java:{name}")
+        declarations = self._get_types(package, name)
+        if not declarations:
             return None
-        return Meaning("definition", *nearest(self.program, file, found))
+        return Referent("definition", *select_nearest(self.program, file, declarations))
 
-    def _types(self, package: str, name: str) -> Sequence[tuple[int, int]]:
+    def _get_types(self, package: str, name: str) -> Sequence[tuple[int, int]]:
         """Return the types of a package at the top of its files that have a name."""
         key = package, name
-        if key not in self._known_types:
-            files = dict.fromkeys(file for file, _ in self.program.named(name, self.languages))
-            self._known_types[key] = [
-                (file, declared[0])
+        if key not in self._types_by_name:
+            files = dict.fromkeys(file for file, _ in self.program.find_declarations(name, self.languages))
+            self._types_by_name[key] = [
+                (file, indices[0])
                 for file in files
                 if self.program.rows[file].package == package
-                and (declared := self.program.peek(file).children.get(MODULE, {}).get(name))
+                and (indices := self.program.peek(file).children.get(MODULE, {}).get(name))
             ]
-        return self._known_types[key]
+        return self._types_by_name[key]
 
     @cached_property
-    def _known_types(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    def _types_by_name(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
         return {}
 
     @cached_property
@@ -210,8 +216,8 @@ class JavaRules(Rules):
     @cached_property
     def _packages(self) -> frozenset[str]:
         """The declared packages, and those around them."""
-        found: set[str] = set()
+        packages: set[str] = set()
         for package in {row.package for row in self.program.rows if row.language in self.languages}:
             parts = package.split(".")
-            found.update(".".join(parts[:length]) for length in range(1, len(parts) + 1))
-        return frozenset(found - {""})
+            packages.update(".".join(parts[:length]) for length in range(1, len(parts) + 1))
+        return frozenset(packages - {""})

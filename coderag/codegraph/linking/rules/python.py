@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from coderag.codegraph.linking.meanings import Meaning
-from coderag.codegraph.linking.rules.base import Rules
+from coderag.codegraph.linking.meanings import Referent
+from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 _SUFFIXES = (".py", ".pyi", ".pyx", ".pyw", ".ipynb")
 _PACKAGE_FILE = "__init__"
 _SOURCE_FOLDERS = frozenset({"src", "source", "lib", "python", "Lib"})
-_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg")
+_PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 """What lies beside the packages of a distribution."""
 
 
-class PythonRules(Rules):
+class PythonRules(LanguageRules):
     """Python, its stubs and notebooks."""
 
     languages = ("python", "cython", "notebook")
-    instance_names = ("self",)
-    type_names = ("cls", "Self")
-    base_names = ("super",)
-    constructors = ("__init__", "__new__")
+    self_names = ("self",)
+    self_type_names = ("cls", "Self")
+    super_names = ("super",)
+    constructor_names = ("__init__", "__new__")
     builtins = frozenset(dir(builtins))
-    wrappers = frozenset(
+    wrapper_types = frozenset(
         {"Optional", "Annotated", "Final", "ClassVar", "Required", "NotRequired", "Awaitable", "Coroutine", "Union"}
     )
-    collections = frozenset(
+    collection_types = frozenset(
         {
             "list", "List", "set", "Set", "frozenset", "FrozenSet", "tuple", "Tuple", "Sequence", "MutableSequence", "Iterable",
             "Iterator", "AsyncIterator", "AsyncIterable", "Generator", "AsyncGenerator", "Collection", "deque", "Deque", "dict",
             "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict",
         }
     )  # fmt: skip
-    type_of = frozenset({"type", "Type"})
-    members_in_scope = False
-    scope_hides_types = True
+    metatypes = frozenset({"type", "Type"})
+    has_implicit_receiver = False
+    hides_class_scope = True
     common_methods: ClassVar[frozenset[str]] = frozenset(
         name for kind in (str, bytes, list, dict, set, tuple, int, float, object) for name in dir(kind)
     ) | {
@@ -50,60 +50,71 @@ class PythonRules(Rules):
         "stop", "write",
     }  # fmt: skip
 
-    def module(self, file: int, module: str) -> Meaning | None:
+    def resolve_module(self, file: int, module: str) -> Referent | None:
         """Return the module of a dotted name, relative to a file's package if it begins with dots."""
         name = module.lstrip(".")
-        dots = len(module) - len(name)
+        dot_count = len(module) - len(name)
         for part in name.split("."):
-            self.program.note(f"module:{part}")
-        if dots:
+            self.program.record_key(f"module:{part}")
+        if dot_count:
             folder = self.program.rows[file].path.rpartition("/")[0].split("/")
-            if dots - 1 > len([part for part in folder if part]):
+            if dot_count - 1 > len([part for part in folder if part]):
                 return None
-            base = folder[: len(folder) - dots + 1]
+            base = folder[: len(folder) - dot_count + 1]
             path = "/".join([*filter(None, base), *filter(None, name.split("."))])
-            self.program.note(f"folder:{path}")  # it may become a package
-            return self._at(path)
-        return self._absolute(file, name) or Meaning("external", name=name)
+            self.program.record_key(f"folder:{path}")  # it may become a package
+            return self._find_module_at(path)
+        return self._resolve_absolute(file, name) or Referent("external", name=name)
 
-    def submodule(self, file: int, name: str) -> Meaning | None:
+    def find_submodule(self, file: int, name: str) -> Referent | None:
         """Return a module of a package, given the package's own file."""
-        self.program.note(f"module:{name}")
+        self.program.record_key(f"module:{name}")
         path = self.program.rows[file].path
         folder, _, filename = path.rpartition("/")
-        return self._at(f"{folder}/{name}" if folder else name) if filename.startswith(_PACKAGE_FILE) else None
+        return (
+            self._find_module_at(f"{folder}/{name}" if folder else name) if filename.startswith(_PACKAGE_FILE) else None
+        )
 
-    def member_of_package(self, resolver: "Resolver", package: str, name: str) -> Meaning | None:
+    def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
         """Return a module of a folder without a file of its own."""
-        self.program.note(f"module:{name}")
-        return self._at(f"{package}/{name}")
+        self.program.record_key(f"module:{name}")
+        return self._find_module_at(f"{package}/{name}")
 
-    def imported(self, resolver: "Resolver", file: int, one: Import) -> Meaning | None:
+    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
         """Return what an import brings; ``from . import x`` in a package's own file brings its module ``x``."""
-        if one.name and self.module(file, one.module) == Meaning("module", file):
-            return self.submodule(file, one.name)
-        return super().imported(resolver, file, one)
+        if import_.name and self.resolve_module(file, import_.module) == Referent("module", file):
+            return self.find_submodule(file, import_.name)
+        return super().resolve_import(resolver, file, import_)
 
     def is_property(self, definition: Definition) -> bool:
         """Return whether a method is a property."""
         return "property" in definition.modifiers
 
-    def _absolute(self, file: int, name: str) -> Meaning | None:
+    def _resolve_absolute(self, file: int, name: str) -> Referent | None:
         """Return the module that a name means from any root, the one nearest to the importing file first."""
         tail = name.replace(".", "/")
-        last = tail.rpartition("/")[2]
+        last_name = tail.rpartition("/")[2]
         modules = [
-            one for one in self._by_tail.get(last, ()) if self._begins_at_root(file, self._module_paths[one], tail)
+            candidate
+            for candidate in self._files_by_name.get(last_name, ())
+            if self._is_at_root(file, self._module_paths[candidate], tail)
         ]
         if modules:
-            own = self.program.rows[file].path.split("/")
-            paths = {one: self.program.rows[one].path.split("/") for one in modules}
-            return Meaning("module", max(modules, key=lambda one: (_shared(own, paths[one]), -one)))
-        folders = (one for one in self._folders_by_tail.get(last, ()) if self._begins_at_root(file, one, tail))
+            own_parts = self.program.rows[file].path.split("/")
+            paths = {candidate: self.program.rows[candidate].path.split("/") for candidate in modules}
+            return Referent(
+                "module",
+                max(modules, key=lambda candidate: (_count_shared_folders(own_parts, paths[candidate]), -candidate)),
+            )
+        folders = (
+            candidate
+            for candidate in self._folders_by_name.get(last_name, ())
+            if self._is_at_root(file, candidate, tail)
+        )
         folder = next(folders, None)
-        return Meaning("package", file, name=folder) if folder is not None else None
+        return Referent("package", file, name=folder) if folder is not None else None
 
-    def _begins_at_root(self, file: int, path: str, tail: str) -> bool:
+    def _is_at_root(self, file: int, path: str, tail: str) -> bool:
         """Return whether a path ends with a module's, and what is before it is where a file's imports may begin.
 
         That is a folder which is no package itself. A name in one part is that of many a package outside: it is looked for
@@ -112,22 +123,22 @@ class PythonRules(Rules):
         if path != tail and not path.endswith(f"/{tail}"):
             return False
         root = path[: -len(tail)].rstrip("/")
-        self.program.note(f"folder:{root}")
-        inside = f"{root}/" if root else ""
-        if root and f"{inside}{_PACKAGE_FILE}" in self._package_files:
+        self.program.record_key(f"folder:{root}")
+        prefix = f"{root}/" if root else ""
+        if root and f"{prefix}{_PACKAGE_FILE}" in self._package_files:
             return False
-        is_marked = any(f"{inside}{one}" in self.program.file_of for one in _MARKERS)
+        is_marked = any(f"{prefix}{file_name}" in self.program.file_by_path for file_name in _PROJECT_FILES)
         is_usual = is_marked or root.rpartition("/")[2] in _SOURCE_FOLDERS
-        first, _, rest = tail.partition("/")
-        if first in sys.stdlib_module_names:
-            return f"{inside}os" in self._modules or (bool(rest) and (not root or is_usual))
-        return bool(rest) or is_usual or self.program.rows[file].path.startswith(inside)
+        first_name, _, rest = tail.partition("/")
+        if first_name in sys.stdlib_module_names:
+            return f"{prefix}os" in self._files_by_module_path or (bool(rest) and (not root or is_usual))
+        return bool(rest) or is_usual or self.program.rows[file].path.startswith(prefix)
 
-    def _at(self, path: str) -> Meaning | None:
-        file = self._modules.get(path)
+    def _find_module_at(self, path: str) -> Referent | None:
+        file = self._files_by_module_path.get(path)
         if file is not None:
-            return Meaning("module", file)
-        return Meaning("package", self._any_file, name=path) if path in self._folders else None
+            return Referent("module", file)
+        return Referent("package", self._any_file, name=path) if path in self._folders else None
 
     @cached_property
     def _package_files(self) -> frozenset[str]:
@@ -138,13 +149,13 @@ class PythonRules(Rules):
         )
 
     @cached_property
-    def _modules(self) -> dict[str, int]:
+    def _files_by_module_path(self) -> dict[str, int]:
         """The file of each module's path without suffix; a package's is its folder's. Sources win over stubs."""
-        found: dict[str, int] = {}
+        files: dict[str, int] = {}
         for file, path in self._module_paths.items():
-            if path not in found or self.program.rows[found[path]].path.endswith(".pyi"):
-                found[path] = file
-        return found
+            if path not in files or self.program.rows[files[path]].path.endswith(".pyi"):
+                files[path] = file
+        return files
 
     @cached_property
     def _module_paths(self) -> dict[int, str]:
@@ -156,34 +167,37 @@ class PythonRules(Rules):
         return paths
 
     @cached_property
-    def _by_tail(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
-        for file in self._modules.values():
-            found[self._module_paths[file].rpartition("/")[2]].append(file)
-        return dict(found)
+    def _files_by_name(self) -> dict[str, list[int]]:
+        files: dict[str, list[int]] = defaultdict(list)
+        for file in self._files_by_module_path.values():
+            files[self._module_paths[file].rpartition("/")[2]].append(file)
+        return dict(files)
 
     @cached_property
     def _folders(self) -> frozenset[str]:
         """Folders with modules in them or below."""
-        found: set[str] = set()
-        for path in self._modules:
+        folders: set[str] = set()
+        for path in self._files_by_module_path:
             parts = path.split("/")[:-1]
-            found.update("/".join(parts[:length]) for length in range(1, len(parts) + 1))
-        return frozenset(found)
+            folders.update("/".join(parts[:length]) for length in range(1, len(parts) + 1))
+        return frozenset(folders)
 
     @cached_property
-    def _folders_by_tail(self) -> dict[str, list[str]]:
+    def _folders_by_name(self) -> dict[str, list[str]]:
         """The same by their names, nearest to the root first."""
-        found: dict[str, list[str]] = defaultdict(list)
+        folders: dict[str, list[str]] = defaultdict(list)
         for path in sorted(self._folders, key=lambda path: (path.count("/"), path)):
-            found[path.rpartition("/")[2]].append(path)
-        return dict(found)
+            folders[path.rpartition("/")[2]].append(path)
+        return dict(folders)
 
     @cached_property
     def _any_file(self) -> int:
         return next(iter(self._module_paths), 0)
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+def _count_shared_folders(parts: Sequence[str], other_parts: Sequence[str]) -> int:
     """Return how many folders two paths have in common."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (n for n, (a, b) in enumerate(zip(parts, other_parts, strict=False)) if a != b),
+        min(len(parts), len(other_parts)),
+    )

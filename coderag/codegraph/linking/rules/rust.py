@@ -3,23 +3,23 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from coderag.codegraph.linking.meanings import SURENESS, Meaning
+from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import MODULE, Program
-from coderag.codegraph.linking.rules.base import Rules
-from coderag.codegraph.linking.rules.rust_modules import Modules
+from coderag.codegraph.linking.rules.base import LanguageRules
+from coderag.codegraph.linking.rules.rust_modules import RustModules
 from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
-_OWN_PATHS: Final = frozenset({"crate", "self", "super"})
-_GIVE_ELEMENT: Final = frozenset(
+_PATH_KEYWORDS: Final = frozenset({"crate", "self", "super"})
+_ELEMENT_METHODS: Final = frozenset(
     {
         "unwrap", "expect", "unwrap_or", "unwrap_or_else", "unwrap_or_default", "unwrap_unchecked",
         "get_or_insert_with", "or_default", "or_insert", "or_insert_with", "remove", "swap_remove",
     }
 )  # fmt: skip
-_GIVE_COLLECTION: Final = frozenset(
+_COLLECTION_METHODS: Final = frozenset(
     {
         "iter", "iter_mut", "into_iter", "as_ref", "as_mut", "as_deref", "as_deref_mut", "take", "cloned", "copied",
         "ok", "ok_or", "ok_or_else", "map_err", "clone", "filter", "rev", "skip", "take_while", "skip_while", "get",
@@ -30,7 +30,7 @@ _GIVE_COLLECTION: Final = frozenset(
         "await",
     }
 )  # fmt: skip
-_GIVE_ITSELF: Final = frozenset(
+_IDENTITY_METHODS: Final = frozenset(
     {
         "clone", "to_owned", "as_ref", "as_mut", "borrow", "borrow_mut", "by_ref", "default", "lock", "unwrap",
         "expect", "deref", "deref_mut", "get_mut", "into_inner", "read", "write", "as_deref", "load", "upgrade",
@@ -39,17 +39,17 @@ _GIVE_ITSELF: Final = frozenset(
 )  # fmt: skip
 
 
-class RustRules(Rules):
+class RustRules(LanguageRules):
     """Rust."""
 
     languages = ("rust",)
-    instance_names = ("self",)
-    type_names = ("Self",)
-    base_names = ()
-    members_in_scope = False
-    types_are_no_scopes = True
-    types_are_declared = True
-    modules_apart = True
+    self_names = ("self",)
+    self_type_names = ("Self",)
+    super_names = ()
+    has_implicit_receiver = False
+    requires_qualified_members = True
+    requires_declared_types = True
+    separates_modules = True
     builtins = frozenset(
         {
             "Some", "None", "Ok", "Err", "Box", "Vec", "String", "Option", "Result", "drop", "Default", "Clone",
@@ -64,24 +64,24 @@ class RustRules(Rules):
             "writeln!",
         }
     )  # fmt: skip
-    wrappers = frozenset(
+    wrapper_types = frozenset(
         {
             "Box", "Rc", "Arc", "Pin", "Mutex", "RwLock", "RefCell", "Cell", "Ref", "RefMut", "MutexGuard",
             "RwLockReadGuard", "RwLockWriteGuard", "ManuallyDrop", "OnceCell", "OnceLock", "LazyLock", "Lazy",
             "UnsafeCell", "NonNull", "AtomicPtr", "Reverse", "Wrapping",
         }
     )  # fmt: skip
-    collections = frozenset(
+    collection_types = frozenset(
         {
             "Vec", "VecDeque", "LinkedList", "HashSet", "BTreeSet", "IndexSet", "BinaryHeap", "HashMap", "BTreeMap",
             "IndexMap", "Option", "SmallVec", "Weak", "Receiver", "Sender",
         }
     )  # fmt: skip
-    collections_of_first = frozenset({"Result", "LockResult"})
+    first_argument_collections = frozenset({"Result", "LockResult"})
     common_methods: ClassVar[frozenset[str]] = (
-        _GIVE_ELEMENT
-        | _GIVE_COLLECTION
-        | _GIVE_ITSELF
+        _ELEMENT_METHODS
+        | _COLLECTION_METHODS
+        | _IDENTITY_METHODS
         | {
             "abs", "add", "all", "and_then", "any", "append", "as_bytes", "as_ptr", "as_str", "build", "bytes",
             "call", "chars", "clear", "close", "cmp", "collect", "contains", "contains_key", "count", "display",
@@ -100,135 +100,143 @@ class RustRules(Rules):
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
-        self._modules = Modules(program)
+        self._modules = RustModules(program)
 
     # Modules
 
-    def module(self, file: int, module: str) -> Meaning | None:
+    def resolve_module(self, file: int, module: str) -> Referent | None:
         """Return the module, or the type, of a path as seen from a file's own module."""
-        return self.program.remembered(
-            "rust module", (file, module), lambda: self._modules.find(file, module.split("."))
+        return self.program.memoize(
+            "rust module", (file, module), lambda: self._modules.resolve_path(file, module.split("."))
         )
 
-    def is_own_module(self, one: Import) -> bool:
+    def is_module_declaration(self, import_: Import) -> bool:
         """Return whether an import is ``mod name;``."""
-        return not one.name and one.module.startswith("self.") and one.module.endswith(f".{one.alias}")
+        return not import_.name and import_.module.startswith("self.") and import_.module.endswith(f".{import_.alias}")
 
-    def submodule(self, file: int, name: str) -> Meaning | None:
+    def find_submodule(self, file: int, name: str) -> Referent | None:
         """Return the module around another one, or a macro of its crate."""
         if name == "super":
-            above = self._modules.parent(file)
-            return None if above is None else Meaning("module", above)
-        return self._macro(file, name[:-1]) if name.endswith("!") else None
+            parent = self._modules.find_parent(file)
+            return None if parent is None else Referent("module", parent)
+        return self._find_macro(file, name[:-1]) if name.endswith("!") else None
 
-    def in_package_scope(self, resolver: "Resolver", file: int, name: str) -> Meaning | None:
+    def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
         """Return what paths begin with: ``crate``, ``self``, ``super``, a crate of the repository; or a macro of the crate."""
-        if name in _OWN_PATHS:
-            found = self._modules.find(file, [name])
-            return found if found is not None and found.kind == "module" else None
+        if name in _PATH_KEYWORDS:
+            referent = self._modules.resolve_path(file, [name])
+            return referent if referent is not None and referent.kind == "module" else None
         if name.endswith("!"):
-            return self._imported_macro(resolver, file, name[:-1]) or self._macro(file, name[:-1])
-        library = self._modules.crate(file, name)
-        return None if library is None else Meaning("module", library)
+            return self._find_imported_macro(resolver, file, name[:-1]) or self._find_macro(file, name[:-1])
+        library = self._modules.find_crate(file, name)
+        return None if library is None else Referent("module", library)
 
-    def imported(self, resolver: "Resolver", file: int, one: Import) -> Meaning | None:
+    def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
         """Return what an import brings, which may be a macro of another crate."""
-        found = super().imported(resolver, file, one)
+        referent = super().resolve_import(resolver, file, import_)
         if (
-            found is None
-            and one.name
-            and (module := self.module(file, one.module)) is not None
+            referent is None
+            and import_.name
+            and (module := self.resolve_module(file, import_.module)) is not None
             and module.kind == "module"
         ):
-            return self._macro(module.file, one.name)
-        return found
+            return self._find_macro(module.file, import_.name)
+        return referent
 
-    def package_of(self, name: str) -> str:
+    def extract_package_name(self, name: str) -> str:
         """Return the crate of a path."""
         return name.partition(".")[0]
 
-    def _imported_macro(self, resolver: "Resolver", file: int, name: str) -> Meaning | None:
-        for one in self.program.interface(file).imports.get((MODULE, name), ()):
-            found = self.imported(resolver, file, one)
-            if found is not None and (found.kind == "external" or self._is_macro(found)):
-                return found
+    def _find_imported_macro(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
+        for import_ in self.program.read_interface(file).imports.get((MODULE, name), ()):
+            referent = self.resolve_import(resolver, file, import_)
+            if referent is not None and (referent.kind == "external" or self._is_macro(referent)):
+                return referent
         return None
 
-    def _is_macro(self, found: Meaning) -> bool:
-        return found.kind == "definition" and self.program.definition(found.file, found.index).kind == "macro"
-
-    def _macro(self, file: int, name: str) -> Meaning | None:
-        """Return the macro of a name that a file or else its crate declares, if it is one."""
-        self.program.note(f"name:rust:{name}")
-        known = self._of_kind("macro", name)
-        own = [one for one in known if one[0] == file]
-        folder = self._modules.crate_folder(file)
-        found = own[-1:] or [one for one in known if self._modules.crate_folder(one[0]) == folder]
+    def _is_macro(self, referent: Referent) -> bool:
         return (
-            Meaning("definition", *found[0], resolver="package", confidence=SURENESS["package"])
-            if len(found) == 1
+            referent.kind == "definition" and self.program.get_definition(referent.file, referent.index).kind == "macro"
+        )
+
+    def _find_macro(self, file: int, name: str) -> Referent | None:
+        """Return the macro of a name that a file or else its crate declares, if it is one."""
+        self.program.record_key(f"name:rust:{name}")
+        macros = self._find_by_kind("macro", name)
+        own_macros = [macro for macro in macros if macro[0] == file]
+        folder = self._modules.find_crate_folder(file)
+        matches = own_macros[-1:] or [macro for macro in macros if self._modules.find_crate_folder(macro[0]) == folder]
+        return (
+            Referent("definition", *matches[0], resolver="package", confidence=RESOLVER_PRECISION["package"])
+            if len(matches) == 1
             else None
         )
 
     # Types
 
-    def owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
+    def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
         """Return the type that an implementation is of."""
         if definition.kind != "impl" or not definition.returns:
             return ()
-        found = self.program.remembered(
+        owner_type = self.program.memoize(
             "rust impl",
             (file, definition.parent, definition.returns),
-            lambda: resolver.instance(file, definition.parent, definition.returns, definition.start_line),
+            lambda: resolver.resolve_type_text(file, definition.parent, definition.returns, definition.start_line),
         )
-        return [(found.file, found.index)] if found is not None and found.kind == "instance" else ()
+        return [(owner_type.file, owner_type.index)] if owner_type is not None and owner_type.kind == "instance" else ()
 
-    def outside_members(self, resolver: "Resolver", file: int, index: int, name: str) -> Sequence[tuple[int, int]]:
+    def find_out_of_line_members(
+        self, resolver: "Resolver", file: int, index: int, name: str
+    ) -> Sequence[tuple[int, int]]:
         """Return a type's member from its implementations: its own, else that of a trait, if it is one only."""
-        own: list[tuple[int, int]] = []
-        of_traits: list[tuple[int, int]] = []
-        for other, impl in self._implementations(resolver, file, index, name):
-            interface = self.program.interface(other)
-            declared = interface.children[impl][name][0]
-            (of_traits if impl in interface.bases else own).append((other, declared))
-        return own or (of_traits if len(of_traits) == 1 else ())
+        inherent_members: list[tuple[int, int]] = []
+        trait_members: list[tuple[int, int]] = []
+        for impl_file, impl in self._iter_implementations(resolver, file, index, name):
+            interface = self.program.read_interface(impl_file)
+            member_index = interface.children[impl][name][0]
+            (trait_members if impl in interface.bases else inherent_members).append((impl_file, member_index))
+        return inherent_members or (trait_members if len(trait_members) == 1 else ())
 
-    def outside_bases(self, resolver: "Resolver", file: int, index: int) -> Iterator[tuple[Meaning, int, str]]:
+    def find_out_of_line_bases(
+        self, resolver: "Resolver", file: int, index: int
+    ) -> Iterator[tuple[Referent, int, str]]:
         """Yield the traits that a type implements."""
-        if self.program.definition(file, index).kind == "trait":
+        if self.program.get_definition(file, index).kind == "trait":
             return
-        for other, impl in self._implementations(resolver, file, index):
-            yield from resolver.bases(other, impl)
+        for impl_file, impl in self._iter_implementations(resolver, file, index):
+            yield from resolver.resolve_bases(impl_file, impl)
 
-    def implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Meaning | None:
+    def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
         """Return a method that standard traits and wrappers give a type, if it gives the value itself."""
-        kind = self.program.definition(file, index).kind
-        if name in _GIVE_ITSELF and kind in ("struct", "enum", "union"):
-            return Meaning("supplier", file, index)
+        kind = self.program.get_definition(file, index).kind
+        if name in _IDENTITY_METHODS and kind in ("struct", "enum", "union"):
+            return Referent("supplier", file, index)
         return None
 
-    def member_of_elements(self, owner: Meaning, name: str) -> Meaning | None:
+    def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
         """Return what ``Option``, ``Result``, iterators and collections give by a method."""
-        if name in _GIVE_ELEMENT:
-            return Meaning("supplier", owner.file, owner.index)
-        return Meaning("supplier", owner.file, owner.index, "elements") if name in _GIVE_COLLECTION else None
+        if name in _ELEMENT_METHODS:
+            return Referent("supplier", owner.file, owner.index)
+        return Referent("supplier", owner.file, owner.index, "elements") if name in _COLLECTION_METHODS else None
 
-    def _implementations(
+    def _iter_implementations(
         self, resolver: "Resolver", file: int, index: int, member: str = ""
     ) -> Iterator[tuple[int, int]]:
         """Yield a type's implementations, as (file, index); only those that have a member, if one is given."""
-        definition = self.program.definition(file, index)
+        definition = self.program.get_definition(file, index)
         if definition.kind not in ("struct", "enum", "union", "trait", "type_alias"):
             return
-        self.program.note(f"name:rust:{definition.name}")
-        for other, impl in self._of_kind("impl", definition.name):
-            interface = self.program.interface(other)
+        self.program.record_key(f"name:rust:{definition.name}")
+        for impl_file, impl in self._find_by_kind("impl", definition.name):
+            interface = self.program.read_interface(impl_file)
             if member and member not in interface.children.get(impl, {}):
                 continue
-            if (file, index) in self.owner_types(resolver, other, interface.definitions[impl]):
-                yield other, impl
+            if (file, index) in self.find_owner_types(resolver, impl_file, interface.definitions[impl]):
+                yield impl_file, impl
 
-    def _of_kind(self, kind: str, name: str) -> Sequence[tuple[int, int]]:
+    def _find_by_kind(self, kind: str, name: str) -> Sequence[tuple[int, int]]:
         """Return the macros of a name, or the implementations of types of that last name."""
-        known = self.program.named(name, self.languages)
-        return [(file, index) for file, index in known if self.program.peek(file).definitions[index].kind == kind]
+        declarations = self.program.find_declarations(name, self.languages)
+        return [
+            (file, index) for file, index in declarations if self.program.peek(file).definitions[index].kind == kind
+        ]

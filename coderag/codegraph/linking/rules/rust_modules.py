@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from coderag.codegraph.linking.meanings import Meaning
+from coderag.codegraph.linking.meanings import Referent
 from coderag.codegraph.linking.program import MODULE, Program
 
-_ROOTS: Final = ("lib", "main")
-_FOLDERS_OF_ROOTS: Final = frozenset({"tests", "examples", "benches", "bin"})
-_DEEPEST: Final = 12  # imports that lead from one to the next
+_CRATE_ROOT_STEMS: Final = ("lib", "main")
+_CRATE_ROOT_FOLDERS: Final = frozenset({"tests", "examples", "benches", "bin"})
+_MAX_IMPORT_DEPTH: Final = 12  # imports that lead from one to the next
 
 
-class Modules:
+class RustModules:
     """The modules of a program's Rust files.
 
     Args:
@@ -22,116 +22,123 @@ class Modules:
     def __init__(self, program: Program) -> None:
         self._program = program
 
-    def find(self, file: int, path: Sequence[str], depth: int = _DEEPEST) -> Meaning | None:
+    def resolve_path(self, file: int, path: Sequence[str], depth: int = _MAX_IMPORT_DEPTH) -> Referent | None:
         """Return the module, or the type, that a path means in a file; external if it is that of a crate outside."""
-        found = self._first(file, path[0], depth)
-        if found is None:
-            return Meaning("external", name=".".join(path))
+        referent = self._resolve_first(file, path[0], depth)
+        if referent is None:
+            return Referent("external", name=".".join(path))
         for part in path[1:]:
-            found = self._inside(found, part, depth) if found is not None else None
-        return found
+            referent = self._resolve_nested(referent, part, depth) if referent is not None else None
+        return referent
 
-    def parent(self, file: int) -> int | None:
+    def find_parent(self, file: int) -> int | None:
         """Return the file of the module around a file's; None for the root of a crate."""
-        return self._program.remembered("rust parent", file, lambda: self._parent(file))
+        return self._program.memoize("rust parent", file, lambda: self._find_parent(file))
 
-    def _parent(self, file: int) -> int | None:
-        folder, stem = self._place(file)
-        if stem in _ROOTS and folder.rpartition("/")[2] not in _FOLDERS_OF_ROOTS:
+    def _find_parent(self, file: int) -> int | None:
+        folder, stem = self._split_path(file)
+        if stem in _CRATE_ROOT_STEMS and folder.rpartition("/")[2] not in _CRATE_ROOT_FOLDERS:
             return None
         if stem == "mod":
             folder, _, stem = folder.rpartition("/")
-        candidates = [f"{folder}/{name}".lstrip("/") for name in ("mod", *_ROOTS)]
+        candidates = [f"{folder}/{name}".lstrip("/") for name in ("mod", *_CRATE_ROOT_STEMS)]
         for candidate in [*candidates, folder]:
-            other = self._at(candidate)
-            if other is not None and other != file and self._declares(other, stem):
-                return other
+            parent_file = self._find_file(candidate)
+            if parent_file is not None and parent_file != file and self._has_module(parent_file, stem):
+                return parent_file
         return None
 
-    def root(self, file: int) -> int:
+    def find_crate_root(self, file: int) -> int:
         """Return the file in which a file's crate begins."""
-        seen = {file}
-        while (above := self.parent(file)) is not None and above not in seen:
-            seen.add(above)
-            file = above
+        visited = {file}
+        while (parent := self.find_parent(file)) is not None and parent not in visited:
+            visited.add(parent)
+            file = parent
         return file
 
-    def crate(self, file: int, name: str) -> int | None:
+    def find_crate(self, file: int, name: str) -> int | None:
         """Return the first file of a library in the repository, by the name that a file's crate has for it."""
-        folder = self.crate_folder(file)
-        renamed = self._dependencies.get(folder, {}).get(name)
-        if renamed is not None:
-            return self._library(renamed)
-        folders = self._crates.get(name, ())
-        near = sorted(folders, key=lambda one: (-_shared(one, self._program.rows[file].path), one))
-        return next((found for one in near if (found := self._library(one)) is not None), None)
+        folder = self.find_crate_folder(file)
+        dependency_folder = self._dependencies.get(folder, {}).get(name)
+        if dependency_folder is not None:
+            return self._find_library(dependency_folder)
+        folders = self._folders_by_crate.get(name, ())
+        nearest_folders = sorted(
+            folders, key=lambda candidate: (-_count_shared_folders(candidate, self._program.rows[file].path), candidate)
+        )
+        return next(
+            (library for candidate in nearest_folders if (library := self._find_library(candidate)) is not None), None
+        )
 
-    def crate_folder(self, file: int) -> str:
+    def find_crate_folder(self, file: int) -> str:
         """Return the folder of the nearest ``Cargo.toml`` above a file; the repository's own without one."""
         folder = self._program.rows[file].path.rpartition("/")[0]
         while folder and folder not in self._packages:
             folder = folder.rpartition("/")[0]
         return folder
 
-    def _first(self, file: int, name: str, depth: int) -> Meaning | None:
+    def _resolve_first(self, file: int, name: str, depth: int) -> Referent | None:
         if name == "crate":
-            return Meaning("module", self.root(file))
+            return Referent("module", self.find_crate_root(file))
         if name == "self":
-            return Meaning("module", file)
+            return Referent("module", file)
         if name == "super":
-            above = self.parent(file)
-            return None if above is None else Meaning("module", above)
-        inside = self._inside(Meaning("module", file), name, depth)
-        if inside is not None:
-            return inside
-        library = self.crate(file, name)
-        return None if library is None else Meaning("module", library)
+            parent = self.find_parent(file)
+            return None if parent is None else Referent("module", parent)
+        nested = self._resolve_nested(Referent("module", file), name, depth)
+        if nested is not None:
+            return nested
+        library = self.find_crate(file, name)
+        return None if library is None else Referent("module", library)
 
-    def _inside(self, found: Meaning, name: str, depth: int) -> Meaning | None:
+    def _resolve_nested(self, container: Referent, name: str, depth: int) -> Referent | None:
         """Return a module or type in a module."""
-        if found.kind not in ("module", "definition"):
-            return found if found.kind == "external" else None
-        if name == "super" and found.kind == "module":
-            above = self.parent(found.file)
-            return None if above is None else Meaning("module", above)
-        interface = self._program.interface(found.file)
-        scope = MODULE if found.kind == "module" else found.index
-        if declared := interface.children.get(scope, {}).get(name):
-            return Meaning("definition", found.file, declared[0])
-        for one in interface.imports.get((scope, name), ()):
-            if one.module == f"self.{name}" and not one.name:
-                return self._child(found.file, name)
+        if container.kind not in ("module", "definition"):
+            return container if container.kind == "external" else None
+        if name == "super" and container.kind == "module":
+            parent = self.find_parent(container.file)
+            return None if parent is None else Referent("module", parent)
+        interface = self._program.read_interface(container.file)
+        scope = MODULE if container.kind == "module" else container.index
+        if indices := interface.children.get(scope, {}).get(name):
+            return Referent("definition", container.file, indices[0])
+        for import_ in interface.imports.get((scope, name), ()):
+            if import_.module == f"self.{name}" and not import_.name:
+                return self._find_child(container.file, name)
             if depth:
-                return self.find(found.file, [*one.module.split("."), *([one.name] if one.name else [])], depth - 1)
+                return self.resolve_path(
+                    container.file, [*import_.module.split("."), *([import_.name] if import_.name else [])], depth - 1
+                )
         return None
 
-    def _child(self, file: int, name: str) -> Meaning | None:
+    def _find_child(self, file: int, name: str) -> Referent | None:
         """Return the module of a name whose text is another file."""
-        folder, stem = self._place(file)
-        beside = stem in ("mod", *_ROOTS) or folder.rpartition("/")[2] in _FOLDERS_OF_ROOTS
-        for place in [f"{folder}/{stem}", *([folder] if beside else [])]:
-            for path in (f"{place}/{name}", f"{place}/{name}/mod"):
-                if (other := self._at(path.lstrip("/"))) is not None:
-                    return Meaning("module", other)
+        folder, stem = self._split_path(file)
+        owns_folder = stem in ("mod", *_CRATE_ROOT_STEMS) or folder.rpartition("/")[2] in _CRATE_ROOT_FOLDERS
+        for child_folder in [f"{folder}/{stem}", *([folder] if owns_folder else [])]:
+            for path in (f"{child_folder}/{name}", f"{child_folder}/{name}/mod"):
+                if (child_file := self._find_file(path.lstrip("/"))) is not None:
+                    return Referent("module", child_file)
         return None
 
-    def _declares(self, file: int, name: str) -> bool:
+    def _has_module(self, file: int, name: str) -> bool:
         return any(
-            one.module == f"self.{name}" for one in self._program.interface(file).imports.get((MODULE, name), ())
+            import_.module == f"self.{name}"
+            for import_ in self._program.read_interface(file).imports.get((MODULE, name), ())
         )
 
-    def _place(self, file: int) -> tuple[str, str]:
+    def _split_path(self, file: int) -> tuple[str, str]:
         folder, _, filename = self._program.rows[file].path.rpartition("/")
         return folder, filename.removesuffix(".rs")
 
-    def _at(self, path: str) -> int | None:
+    def _find_file(self, path: str) -> int | None:
         """Return the file of a path without its ending."""
-        self._program.note(f"path:{path}.rs")
-        return self._program.file_of.get(f"{path}.rs")
+        self._program.record_key(f"path:{path}.rs")
+        return self._program.file_by_path.get(f"{path}.rs")
 
-    def _library(self, folder: str) -> int | None:
+    def _find_library(self, folder: str) -> int | None:
         path = self._packages.get(folder, {}).get("lib", {}).get("path", "src/lib.rs")
-        return self._at(f"{folder}/{path}".lstrip("/").removesuffix(".rs"))
+        return self._find_file(f"{folder}/{path}".lstrip("/").removesuffix(".rs"))
 
     @cached_property
     def _packages(self) -> dict[str, dict[str, Any]]:
@@ -143,28 +150,28 @@ class Modules:
         }
 
     @cached_property
-    def _crates(self) -> dict[str, list[str]]:
+    def _folders_by_crate(self) -> dict[str, list[str]]:
         """The folders of the libraries by name."""
-        found: dict[str, list[str]] = {}
+        folders_by_crate: dict[str, list[str]] = {}
         for folder, values in self._packages.items():
             name = values.get("lib", {}).get("name") or values["package"].get("name", "")
-            found.setdefault(str(name).replace("-", "_"), []).append(folder)
-        return found
+            folders_by_crate.setdefault(str(name).replace("-", "_"), []).append(folder)
+        return folders_by_crate
 
     @cached_property
     def _dependencies(self) -> dict[str, dict[str, str]]:
         """For each package, the folders of its dependencies that are in the repository, by the name they have in it."""
-        found: dict[str, dict[str, str]] = {}
+        folders_by_name: dict[str, dict[str, str]] = {}
         for folder, values in self._packages.items():
-            for name, one in values.get("dependencies", {}).items():
-                if isinstance(one, dict) and isinstance(one.get("path"), str):
-                    target = _joined(folder, one["path"])
+            for name, dependency in values.get("dependencies", {}).items():
+                if isinstance(dependency, dict) and isinstance(dependency.get("path"), str):
+                    target = _join_path(folder, dependency["path"])
                     if target in self._packages:
-                        found.setdefault(folder, {})[name.replace("-", "_")] = target
-        return found
+                        folders_by_name.setdefault(folder, {})[name.replace("-", "_")] = target
+        return folders_by_name
 
 
-def _joined(folder: str, relative: str) -> str:
+def _join_path(folder: str, relative: str) -> str:
     parts = [part for part in folder.split("/") if part]
     for part in relative.split("/"):
         if part == "..":
@@ -174,7 +181,7 @@ def _joined(folder: str, relative: str) -> str:
     return "/".join(parts)
 
 
-def _shared(folder: str, path: str) -> int:
+def _count_shared_folders(folder: str, path: str) -> int:
     """Return how many folders two paths have in common."""
     pairs = zip(folder.split("/"), path.split("/"), strict=False)
-    return next((n for n, (one, other) in enumerate(pairs) if one != other), 99)
+    return next((n for n, (part, other_part) in enumerate(pairs) if part != other_part), 99)

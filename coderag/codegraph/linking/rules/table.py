@@ -1,7 +1,7 @@
 """Which rules belong to which language."""
 
 from coderag.codegraph.linking.program import Program
-from coderag.codegraph.linking.rules.base import Rules
+from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.csharp import CSharpRules
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
 from coderag.codegraph.linking.rules.go import GoRules
@@ -10,9 +10,16 @@ from coderag.codegraph.linking.rules.plain import PlainRules
 from coderag.codegraph.linking.rules.python import PythonRules
 from coderag.codegraph.linking.rules.rust import RustRules
 
-_RULES: tuple[type[Rules], ...] = (PythonRules, GoRules, RustRules, JavaRules, EcmaScriptRules, CSharpRules)
+_RULE_CLASSES: tuple[type[LanguageRules], ...] = (
+    PythonRules,
+    GoRules,
+    RustRules,
+    JavaRules,
+    EcmaScriptRules,
+    CSharpRules,
+)
 
-FULLY_LINKED = frozenset(language for rules in _RULES for language in rules.languages)
+FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)
 """Languages of which imports, types and receivers are followed; of others names are bound within a file and what it imports."""
 
 
@@ -25,12 +32,12 @@ class RulesTable:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._made: dict[str, Rules] = {}
+        self._rules_by_language: dict[str, LanguageRules] = {}
 
-    def __call__(self, language: str) -> Rules:
+    def __call__(self, language: str) -> LanguageRules:
         """Return the rules of a language."""
-        if language not in self._made:
-            kind = next((rules for rules in _RULES if language in rules.languages), PlainRules)
+        if language not in self._rules_by_language:
+            kind = next((rules for rules in _RULE_CLASSES if language in rules.languages), PlainRules)
             rules = kind(self._program)
-            self._made.update(dict.fromkeys(kind.languages or (language,), rules))
-        return self._made[language]
+            self._rules_by_language.update(dict.fromkeys(kind.languages or (language,), rules))
+        return self._rules_by_language[language]

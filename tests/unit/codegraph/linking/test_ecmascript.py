@@ -49,7 +49,7 @@ export const names = (items: Item[]) => items.filter((one) => one.label()).map((
 }
 
 
-def test_names_are_followed_through_aliases_barrels_and_types() -> None:
+def test_names_resolve_through_aliases_barrels_and_types() -> None:
     assert triples(_SHOP, "calls", "instantiates") == {
         ("src/main.ts:main", "calls", "src/store/item.ts:create"),
         ("src/main.ts:main", "calls", "src/store/item.ts:Store.get"),
@@ -68,7 +68,7 @@ def test_names_are_followed_through_aliases_barrels_and_types() -> None:
     }
 
 
-def test_types_extend_implement_and_override() -> None:
+def test_types_inherit_implement_and_override() -> None:
     assert triples(_SHOP, "inherits", "implements", "overrides") == {
         ("src/store/memory.ts:Memory", "inherits", "src/store/memory.ts:Base"),
         ("src/store/memory.ts:Memory", "implements", "src/store/item.ts:Store"),
@@ -76,7 +76,7 @@ def test_types_extend_implement_and_override() -> None:
     }
 
 
-def test_each_edge_says_who_resolved_it_and_where() -> None:
+def test_edges_name_their_resolver_and_line() -> None:
     told = {(edge.target, edge.line): edge.resolver for edge in link(_SHOP) if edge.relation == "calls"}
     assert told["src/store/item.ts:create", 6] == "import"
     assert told["src/store/memory.ts:Base.close", 9] == "inherited"
@@ -158,16 +158,14 @@ _TSCONFIG = {
         ("a.ts", "left-pad", {"left-pad.ts": ""}, None),
     ],
 )
-def test_modules_are_found_as_typescript_and_node_find_them(
-    importing: str, name: str, files: Program, found: str | None
-) -> None:
+def test_modules_resolve_like_typescript_and_node(importing: str, name: str, files: Program, found: str | None) -> None:
     edges = triples({importing: f'import "{name}";\n', **files}, "imports")
     assert {target for source, _, target in edges if source == importing and target in files} == (
         {found} if found else set()
     )
 
 
-def test_packages_outside_are_nodes_by_their_name() -> None:
+def test_external_packages_are_nodes() -> None:
     program = {
         "a.ts": 'import { join } from "node:path/posix";\nimport x from "@org/lib/part";\nimport y from "lodash/get";\n'
     }
@@ -209,7 +207,7 @@ function main() {
 }
 
 
-def test_common_js_modules_and_prototypes() -> None:
+def test_commonjs_modules_and_prototypes_are_linked() -> None:
     assert triples(_COMMON, "calls", "instantiates") == {
         ("point.js:Point.shift", "calls", "point.js:Point.norm"),
         ("point.js:Point.origin", "calls", "point.js:Point"),
@@ -278,7 +276,7 @@ export type Both = Opened & { last: Foo };
         ("opened.foo.run().run();", "Foo.run"),
     ],
 )
-def test_receivers(body: str, target: str) -> None:
+def test_receiver_types_are_inferred(body: str, target: str) -> None:
     names = "Foo, Bar, Opened, api, make, Kind, tools, Alias, Both"
     main = (
         f'import {{ {names} }} from "./lib";\nexport async function main(opened: Opened, known?: Bar) {{\n{body}\n}}\n'
@@ -303,18 +301,18 @@ def test_receivers(body: str, target: str) -> None:
         "import('./lib').then((lib) => lib.missing());",
     ],
 )
-def test_names_that_mean_something_else_are_not_bound(body: str) -> None:
+def test_shadowed_names_are_not_linked(body: str) -> None:
     program = {"lib.ts": "export function foo() {}\n", "main.ts": f'import {{ foo }} from "./lib";\n{body}\n'}
     assert ("lib.ts:foo" in {edge[2] for edge in triples(program, "calls")}) is False
 
 
-def test_a_name_is_known_again_behind_the_block_that_hides_it() -> None:
+def test_block_scope_ends_shadowing() -> None:
     body = "{\n  const foo = 1;\n}\nall.map((foo) =>\n  foo());\nfoo();\n"
     program = {"lib.ts": "export function foo() {}\n", "main.ts": f'import {{ foo }} from "./lib";\n{body}'}
     assert [edge.line for edge in link(program) if edge.relation == "calls"] == [7]
 
 
-def test_classes_of_one_name_in_blocks_are_told_apart() -> None:
+def test_same_named_classes_in_blocks_are_distinct() -> None:
     block = (
         "it('{0}', () => {{\n"
         "  class A {{ {0}() {{}} }}\n"
@@ -325,7 +323,7 @@ def test_classes_of_one_name_in_blocks_are_told_apart() -> None:
     assert edges == {("a.test.ts:B.go", "calls", "a.test.ts:A.one"), ("a.test.ts:B.go", "calls", "a.test.ts:A.two")}
 
 
-def test_what_a_module_keeps_to_itself_is_not_passed_on_by_a_star() -> None:
+def test_star_export_skips_private_names() -> None:
     program = {
         "a.ts": "function same() {}\nexport const other = 1;\n",
         "b.ts": "export function same() {}\n",
@@ -335,7 +333,7 @@ def test_what_a_module_keeps_to_itself_is_not_passed_on_by_a_star() -> None:
     assert triples(program, "calls") == {("main.ts", "calls", "b.ts:same")}
 
 
-def test_imports_that_go_round_find_what_there_is() -> None:
+def test_circular_imports_resolve_existing_names() -> None:
     program = {
         "a.ts": (
             'export * from "./b";\n'
@@ -354,7 +352,7 @@ def test_imports_that_go_round_find_what_there_is() -> None:
     assert triples(program, "calls") == {("a.ts:a", "calls", "b.ts:b"), ("b.ts:b", "calls", "a.ts:a")}
 
 
-def test_packages_with_equal_names_inside_are_told_apart() -> None:
+def test_same_named_declarations_in_packages_are_distinct() -> None:
     program = {
         "packages/one/package.json": '{"name": "one", "version": "1"}',
         "packages/one/index.ts": "export function run() {}\n",
@@ -365,7 +363,7 @@ def test_packages_with_equal_names_inside_are_told_apart() -> None:
     assert triples(program, "calls") == {("app/main.ts", "calls", "packages/two/index.ts:run")}
 
 
-def test_components_are_used_in_jsx() -> None:
+def test_jsx_components_are_linked() -> None:
     program = {
         "Button.tsx": "export default function Button({ onClick }: Props) { return <button onClick={onClick} />; }\n",
         "Card.jsx": (
@@ -386,7 +384,7 @@ function save() {}
     }
 
 
-def test_decorators_types_and_values_are_references() -> None:
+def test_decorators_types_and_values_are_linked() -> None:
     program = {
         "lib.ts": (
             "export function Inject() { return () => {}; }\n"
@@ -410,7 +408,7 @@ export const isOdd = (x: unknown) => { return x instanceof Odd; };
     }
 
 
-def test_export_assignment_and_import_require() -> None:
+def test_export_assignment_and_import_require_are_linked() -> None:
     program = {
         "old.ts": "class Old { run() {} }\nexport = Old;\n",
         "main.ts": 'import Old = require("./old");\nnew Old().run();\n',
@@ -421,7 +419,7 @@ def test_export_assignment_and_import_require() -> None:
     }
 
 
-def test_dynamic_imports_bring_the_module() -> None:
+def test_dynamic_imports_resolve_the_module() -> None:
     program = {
         "lib.ts": "export function run() {}\n",
         "main.ts": (
@@ -436,7 +434,7 @@ def test_dynamic_imports_bring_the_module() -> None:
     assert [edge.line for edge in link(program) if edge.relation == "calls"] == [3, 5]
 
 
-def test_a_method_that_returns_this_returns_what_it_is_called_on() -> None:
+def test_method_returning_this_keeps_the_receiver_type() -> None:
     program = {
         "a.ts": (
             "class Base { where(): this { return this; } limit() { return this; } }\n"
@@ -447,7 +445,7 @@ def test_a_method_that_returns_this_returns_what_it_is_called_on() -> None:
     assert ("a.ts", "calls", "a.ts:Select.all") in triples(program, "calls")
 
 
-def test_super_calls_the_nearest_constructor_above() -> None:
+def test_super_call_resolves_to_nearest_constructor() -> None:
     program = {
         "a.ts": (
             "class A { constructor(x: number) {} }\n"
@@ -458,7 +456,7 @@ def test_super_calls_the_nearest_constructor_above() -> None:
     assert triples(program, "calls") == {("a.ts:C.constructor", "calls", "a.ts:A.constructor")}
 
 
-def test_script_of_a_component_is_linked() -> None:
+def test_component_scripts_are_linked() -> None:
     program = {
         "App.vue": (
             "<template><p/></template>\n"
@@ -472,7 +470,7 @@ def test_script_of_a_component_is_linked() -> None:
     assert triples(program, "calls") == {("App.vue:go", "calls", "lib.ts:run")}
 
 
-def test_a_file_with_an_error_keeps_what_can_be_read() -> None:
+def test_syntax_error_keeps_parsed_edges() -> None:
     program = {"a.ts": "export function f() {}\nfunction g() { f(); }\nclass { %% }\nfunction h() { f( }\n"}
     assert ("a.ts:g", "calls", "a.ts:f") in triples(program, "calls")
 
@@ -488,7 +486,7 @@ _MONOREPO: Program = {
 
 
 @pytest.mark.parametrize("path", sorted(_MONOREPO))
-def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
+def test_incremental_build_equals_full_build(path: str) -> None:
     without = {other: text for other, text in _MONOREPO.items() if other != path}
     changed = {**_MONOREPO, path: f"{_MONOREPO[path]}\n"} | (
         {} if path.endswith("json") else {path: "export function pad() {}\n"}
@@ -501,7 +499,7 @@ def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
     "added",
     ["src/store/index.d.ts", "src/store.ts", "src/tsconfig.json", "packages/util/index.ts", "src/main/index.ts"],
 )
-def test_adding_a_file_that_takes_a_name_over_gives_the_same_as_at_once(added: str) -> None:
+def test_incremental_build_handles_a_newly_shadowing_file(added: str) -> None:
     text = (
         '{"compilerOptions": {"paths": {}}}' if added.endswith("json") else "export class Memory { static of() {} }\n"
     )
@@ -509,7 +507,7 @@ def test_adding_a_file_that_takes_a_name_over_gives_the_same_as_at_once(added: s
     assert_same_graph(build(after, build(_MONOREPO), _MONOREPO), build(after))
 
 
-MAKERS = {
+SHARED_NAME_PROGRAM = {
     "make.ts": "export interface maker<T> { init(it: T): void }\nexport function maker<T>(): maker<T> { return null!; }\n",
     "kinds.ts": """import { maker } from "./make";
 export interface Kind { name(): string }
@@ -529,13 +527,16 @@ export function Sort(): Kind { return null!; }
         ('import { Sort } from "./kinds";', "Sort().name();", ("calls", "kinds.ts:Kind.name")),
     ],
 )
-def test_what_is_called_is_the_value_that_shares_its_name_with_a_type(head, body, edge):
-    program = {**MAKERS, "main.ts": f"{head}\nfunction run(it: any) {{ {body} }}\n"}
+def test_call_resolves_to_the_value_with_a_type_of_its_name(head, body, edge):
+    program = {**SHARED_NAME_PROGRAM, "main.ts": f"{head}\nfunction run(it: any) {{ {body} }}\n"}
     assert ("main.ts:run", *edge) in triples(program)
 
 
-def test_a_type_is_meant_where_a_value_shares_its_name():
-    program = {**MAKERS, "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: Kind) { it.name(); }\n'}
+def test_type_reference_resolves_to_the_type_with_a_value_of_its_name():
+    program = {
+        **SHARED_NAME_PROGRAM,
+        "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: Kind) { it.name(); }\n',
+    }
     edges = [edge for edge in link(program) if edge.source == "main.ts:run"]
     assert {(edge.relation, edge.target) for edge in edges} == {
         ("references", "kinds.ts:Kind"),
@@ -543,22 +544,25 @@ def test_a_type_is_meant_where_a_value_shares_its_name():
     }
 
 
-def test_a_constant_makes_the_type_that_has_its_name():
+def test_new_on_a_constant_instantiates_the_type_of_its_name():
     program = {
-        **MAKERS,
+        **SHARED_NAME_PROGRAM,
         "main.ts": 'import { Kind } from "./kinds";\nfunction run() { const it = new Kind(); it.name(); }\n',
     }
     found = {(edge.relation, edge.target) for edge in link(program) if edge.source == "main.ts:run"}
     assert found == {("instantiates", "kinds.ts:Kind"), ("calls", "kinds.ts:Kind.name")}
 
 
-def test_a_value_beside_a_type_that_comes_later_is_found_by_an_update():
-    program = {**MAKERS, "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: any) { Kind.init(it); }\n'}
+def test_update_links_a_value_added_to_a_type_of_its_name():
+    program = {
+        **SHARED_NAME_PROGRAM,
+        "main.ts": 'import { Kind } from "./kinds";\nfunction run(it: any) { Kind.init(it); }\n',
+    }
     before = program | {"kinds.ts": "export interface Kind { name(): string }\n"}
     assert_same_graph(build(program, build(before), before), build(program))
 
 
-def test_a_type_whose_name_begins_with_a_dollar_is_no_other_one():
+def test_dollar_prefix_makes_a_distinct_type_name():
     program = {
         "core.ts": "export interface $Kind { name(): string }\nexport interface Kind { name(): string }\n",
         "main.ts": 'import * as core from "./core";\nfunction run(it: core.$Kind | null) { it.name(); }\n',

@@ -64,17 +64,17 @@ func main() {
 }
 
 
-def _calls(program: Program) -> set[tuple[str, str]]:
+def _collect_calls(program: Program) -> set[tuple[str, str]]:
     return {(source, target) for source, _, target in triples(program, "calls")}
 
 
-def _body(text: str, **files: str) -> set[tuple[str, str]]:
+def _collect_body_calls(text: str, **files: str) -> set[tuple[str, str]]:
     """Return the calls of one file in a module."""
-    return _calls({"go.mod": _MODULE, "a.go": f"package shop\n{text}", **files})
+    return _collect_calls({"go.mod": _MODULE, "a.go": f"package shop\n{text}", **files})
 
 
-def test_calls_follow_packages_fields_and_several_results() -> None:
-    assert _calls(_SHOP) == {
+def test_calls_resolve_through_packages_fields_and_multiple_results() -> None:
+    assert _collect_calls(_SHOP) == {
         ("main.go:App.Show", "store/store.go:Store.Get"),
         ("main.go:App.Show", "store/store.go:Item.Label"),
         ("main.go:main", "store/memory.go:NewMemory"),
@@ -83,7 +83,7 @@ def test_calls_follow_packages_fields_and_several_results() -> None:
     }
 
 
-def test_a_type_implements_the_interfaces_whose_methods_it_has() -> None:
+def test_interfaces_are_implemented_structurally() -> None:
     assert triples(_SHOP, "implements", "inherits") == {
         ("store/memory.go:Memory", "inherits", "store/store.go:Base"),
         ("store/memory.go:Memory", "implements", "store/store.go:Store"),
@@ -91,7 +91,7 @@ def test_a_type_implements_the_interfaces_whose_methods_it_has() -> None:
     assert ("store/memory.go:Memory.Get", "overrides", "store/store.go:Store.Get") in triples(_SHOP, "overrides")
 
 
-def test_an_import_leads_to_the_files_that_are_used_and_to_modules_outside() -> None:
+def test_imports_link_used_files_and_external_modules() -> None:
     assert triples(_SHOP, "imports") == {
         ("main.go", "imports", "fmt"),
         ("main.go", "imports", "store/memory.go"),
@@ -100,7 +100,7 @@ def test_an_import_leads_to_the_files_that_are_used_and_to_modules_outside() -> 
     }
 
 
-def test_resolvers_say_how() -> None:
+def test_edges_name_their_resolver() -> None:
     how = {(edge.target, edge.resolver) for edge in link(_SHOP) if edge.relation == "calls"}
     assert ("store/memory.go:NewMemory", "import") in how
     assert ("store/store.go:Base.Close", "inherited") in how
@@ -117,7 +117,7 @@ def test_resolvers_say_how() -> None:
         ("get(key string) (*Item, error)", False),
     ],
 )
-def test_signatures_tell_whether_an_interface_is_implemented(signature: str, implements: bool) -> None:
+def test_interface_implementation_requires_equal_signatures(signature: str, implements: bool) -> None:
     program = {
         "a.go": "package a\ntype Item struct{}\ntype Getter interface { Get(string) (*Item, error) }\n",
         "b.go": f"package a\ntype T struct{{}}\nfunc (T) {signature} {{ panic(0) }}\n",
@@ -125,7 +125,7 @@ def test_signatures_tell_whether_an_interface_is_implemented(signature: str, imp
     assert (("b.go:T", "implements", "a.go:Getter") in triples(program)) is implements
 
 
-def test_an_interface_may_consist_of_others() -> None:
+def test_embedded_interfaces_are_implemented() -> None:
     program = {
         "a/a.go": "package a\ntype Reader interface { Take() int }\ntype Both interface { Reader\n Closer }\n"
         "type Closer interface { Shut() }\ntype Odd interface { Reader\n io.Closer }\n",
@@ -135,8 +135,8 @@ def test_an_interface_may_consist_of_others() -> None:
     assert found == {"a/a.go:Reader", "a/a.go:Both", "a/a.go:Closer"}
 
 
-def test_a_local_name_hides_a_package_and_a_function() -> None:
-    calls = _body(
+def test_local_name_shadows_package_and_function() -> None:
+    calls = _collect_body_calls(
         'import "example.com/shop/store"\n'
         "type T struct{}\nfunc (T) New() {}\nfunc run() {}\n"
         "func f(store T, run func()) { store.New(); run() }\n",
@@ -182,8 +182,8 @@ def test_a_local_name_hides_a_package_and_a_function() -> None:
         ("for _, x := range rest { x.M() }", "T.M"),
     ],
 )  # fmt: skip
-def test_receivers(body: str, target: str) -> None:
-    calls = _body(
+def test_receiver_types_are_inferred(body: str, target: str) -> None:
+    calls = _collect_body_calls(
         "type T struct { us []*U }\nfunc (t *T) M() {}\ntype U struct{}\nfunc (u U) N() {}\nfunc (u U) M() {}\n"
         "type L []T\ntype A = T\ntype E struct { *T }\ntype R struct { t T }\n"
         "type G[X any] struct{}\nfunc (g *G[X]) P() *T { return nil }\n"
@@ -195,7 +195,7 @@ def test_receivers(body: str, target: str) -> None:
     assert found - {"first", "pair", "list", "generic", "G.P"} == ({target} if target else set())
 
 
-def test_two_packages_of_one_name_are_told_apart() -> None:
+def test_same_named_packages_are_distinct() -> None:
     program = {
         "go.mod": _MODULE,
         "a/util/u.go": "package util\nfunc Do() {}\n",
@@ -203,19 +203,19 @@ def test_two_packages_of_one_name_are_told_apart() -> None:
         "main.go": 'package main\nimport (\n "example.com/shop/a/util"\n other "example.com/shop/b/util"\n)\n'
         "func main() { util.Do(); other.Do(); util.Other() }\n",
     }
-    assert _calls(program) == {("main.go:main", "a/util/u.go:Do"), ("main.go:main", "b/util/u.go:Do")}
+    assert _collect_calls(program) == {("main.go:main", "a/util/u.go:Do"), ("main.go:main", "b/util/u.go:Do")}
 
 
-def test_a_package_is_called_what_its_clause_says() -> None:
+def test_package_clause_names_the_package() -> None:
     program = {
         "go.mod": _MODULE,
         "go-parser/p.go": "package parser\nfunc Parse() {}\n",
         "main.go": 'package main\nimport "example.com/shop/go-parser"\nfunc main() { parser.Parse() }\n',
     }
-    assert _calls(program) == {("main.go:main", "go-parser/p.go:Parse")}
+    assert _collect_calls(program) == {("main.go:main", "go-parser/p.go:Parse")}
 
 
-def test_dot_imports_and_external_test_packages() -> None:
+def test_dot_imports_and_external_test_packages_are_linked() -> None:
     program = {
         "go.mod": _MODULE,
         "p/p.go": "package p\nfunc Do() {}\nfunc hidden() {}\n",
@@ -223,11 +223,11 @@ def test_dot_imports_and_external_test_packages() -> None:
         "func TestDo(t *testing.T) { Do(); hidden() }\n",
         "p/in_test.go": "package p\nfunc helper() { hidden() }\n",
     }
-    assert _calls(program) == {("p/p_test.go:TestDo", "p/p.go:Do"), ("p/in_test.go:helper", "p/p.go:hidden")}
+    assert _collect_calls(program) == {("p/p_test.go:TestDo", "p/p.go:Do"), ("p/in_test.go:helper", "p/p.go:hidden")}
     assert ("p/p_test.go:TestDo", "tests", "p/p.go:Do") in triples(program)
 
 
-def test_modules_in_one_repository_and_what_replaces_them() -> None:
+def test_multiple_modules_and_replace_directives_are_linked() -> None:
     program = {
         "go.work": "go 1.22\nuse (\n ./app\n ./lib\n)\n",
         "app/go.mod": "module example.com/app\n\ngo 1.22\n\nrequire example.com/forked v1.0.0\n\n"
@@ -238,37 +238,43 @@ def test_modules_in_one_repository_and_what_replaces_them() -> None:
         "app/main.go": 'package main\nimport (\n "example.com/lib/v2/text"\n "example.com/forked"\n)\n'
         "func main() { text.Trim(); forked.Fork() }\n",
     }
-    assert _calls(program) == {("app/main.go:main", "lib/text/t.go:Trim"), ("app/main.go:main", "fork/f.go:Fork")}
+    assert _collect_calls(program) == {
+        ("app/main.go:main", "lib/text/t.go:Trim"),
+        ("app/main.go:main", "fork/f.go:Fork"),
+    }
 
 
-def test_what_a_dependency_in_the_vendor_folder_declares_is_found() -> None:
+def test_vendored_dependencies_are_linked() -> None:
     program = {
         "go.mod": _MODULE,
         "vendor/github.com/x/y/y.go": "package y\nfunc Do() {}\n",
         "main.go": 'package main\nimport "github.com/x/y"\nfunc main() { y.Do() }\n',
     }
-    assert _calls(program) == {("main.go:main", "vendor/github.com/x/y/y.go:Do")}
+    assert _collect_calls(program) == {("main.go:main", "vendor/github.com/x/y/y.go:Do")}
 
 
-def test_of_variants_for_platforms_the_common_one_is_taken() -> None:
+def test_platform_variants_resolve_to_the_default_platform() -> None:
     program = {
         "open_darwin.go": "package p\nfunc open() {}\n",
         "open_linux.go": "package p\nfunc open() {}\n",
         "open_windows.go": "package p\nfunc open() {}\nfunc use() { open() }\n",
         "p.go": "package p\nfunc run() { open() }\n",
     }
-    assert _calls(program) == {("p.go:run", "open_linux.go:open"), ("open_windows.go:use", "open_windows.go:open")}
+    assert _collect_calls(program) == {
+        ("p.go:run", "open_linux.go:open"),
+        ("open_windows.go:use", "open_windows.go:open"),
+    }
 
 
-def test_functions_named_as_values_are_references() -> None:
+def test_functions_used_as_values_are_references() -> None:
     program = {
         "a.go": "package a\nfunc handle() {}\nfunc use(f func()) {}\nfunc main() { use(handle); x := handle; x() }\n"
     }
     assert ("a.go:main", "references", "a.go:handle") in triples(program)
-    assert _calls(program) == {("a.go:main", "a.go:use"), ("a.go:main", "a.go:handle")}
+    assert _collect_calls(program) == {("a.go:main", "a.go:use"), ("a.go:main", "a.go:handle")}
 
 
-def test_composite_literals_and_conversions_instantiate() -> None:
+def test_composite_literals_and_conversions_are_instantiations() -> None:
     program = {"a.go": "package a\ntype T struct{ u U }\ntype U int\nfunc f() { _ = &T{u: U(1)} }\n"}
     assert triples(program, "instantiates") == {
         ("a.go:f", "instantiates", "a.go:T"),
@@ -276,12 +282,12 @@ def test_composite_literals_and_conversions_instantiate() -> None:
     }
 
 
-def test_a_file_with_an_error_keeps_what_can_be_read() -> None:
-    assert ("a.go:f", "a.go:g") in _body("func g() {}\nfunc f() { g() }\nfunc broken( {\n")
+def test_syntax_error_keeps_parsed_edges() -> None:
+    assert ("a.go:f", "a.go:g") in _collect_body_calls("func g() {}\nfunc f() { g() }\nfunc broken( {\n")
 
 
 @pytest.mark.parametrize("path", list(_SHOP))
-def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
+def test_incremental_build_equals_full_build(path: str) -> None:
     without = {name: text for name, text in _SHOP.items() if name != path}
     changed = _SHOP | {path: _SHOP[path].replace("Get", "Fetch").replace("Close() error", "Close()")}
     for before, after in ((without, _SHOP), (_SHOP, without), (_SHOP, changed), (changed, _SHOP)):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from coderag.codegraph.linking.import_paths import ImportResolver
 
 
-def resolved(paths, importing, imported, *, by_name=False):
+def resolve_paths(paths, importing, imported, *, by_name=False):
     resolver = ImportResolver(paths)
     return [paths[file] for file in resolver.resolve(paths.index(importing), imported, by_name=by_name)]
 
@@ -43,8 +43,8 @@ RUBY = [
         ("run.rb", "::", []),
     ],
 )
-def test_paths_may_lack_their_root_and_extension(importing, imported, expected):
-    assert resolved(RUBY, importing, imported) == expected
+def test_paths_resolve_without_root_and_extension(importing, imported, expected):
+    assert resolve_paths(RUBY, importing, imported) == expected
 
 
 KOTLIN = [
@@ -69,23 +69,23 @@ KOTLIN = [
         ("org.other.Cart", []),
     ],
 )
-def test_qualified_names_are_paths_with_members_at_their_end(imported, expected):
-    assert resolved(KOTLIN, KOTLIN[2], imported) == expected
+def test_qualified_names_resolve_without_trailing_members(imported, expected):
+    assert resolve_paths(KOTLIN, KOTLIN[2], imported) == expected
 
 
-def test_of_several_files_the_one_beside_is_meant():
+def test_sibling_file_wins():
     paths = ["two/deep/utils.rb", "two/utils.rb", "two/app.rb", "utils.rb"]
-    assert resolved(paths, "two/app.rb", "utils") == ["two/utils.rb"]
+    assert resolve_paths(paths, "two/app.rb", "utils") == ["two/utils.rb"]
 
 
-def test_the_nearest_of_several_files_is_meant():
+def test_nearest_file_wins():
     paths = ["one/lib/utils.rb", "two/lib/utils.rb", "two/app.rb"]
-    assert resolved(paths, "two/app.rb", "utils") == ["two/lib/utils.rb"]
+    assert resolve_paths(paths, "two/app.rb", "utils") == ["two/lib/utils.rb"]
 
 
-def test_what_several_files_could_mean_is_told():
+def test_ambiguous_import_returns_all_files():
     paths = ["one/lib/utils.rb", "two/lib/utils.rb", "app.rb"]
-    assert resolved(paths, "app.rb", "utils") == paths[:2]
+    assert resolve_paths(paths, "app.rb", "utils") == paths[:2]
 
 
 C = [
@@ -116,8 +116,8 @@ C = [
         ("src/cart.c", "../include/shop/cart.h", ["include/shop/cart.h"]),
     ],
 )
-def test_c_includes(importing, imported, expected):
-    assert resolved(C, importing, imported, by_name=True) == expected
+def test_c_includes_resolve(importing, imported, expected):
+    assert resolve_paths(C, importing, imported, by_name=True) == expected
 
 
 SEGMENTS = st.sampled_from(["shop", "cart", "money", "index", "a.b", "..", ".", "", "rb", "🙂"])
@@ -125,7 +125,7 @@ SEPARATORS = st.sampled_from(["/", ".", "::", "\\"])
 
 
 @given(st.lists(SEGMENTS, max_size=5), SEPARATORS, st.booleans())
-def test_any_import_is_resolved_to_known_files_or_to_none(segments, separator, by_name):
+def test_any_import_resolves_to_existing_files_or_none(segments, separator, by_name):
     resolver = ImportResolver(RUBY)
     found = resolver.resolve(0, separator.join(segments), by_name=by_name)
     assert set(found) <= set(range(len(RUBY)))

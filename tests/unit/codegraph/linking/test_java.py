@@ -22,18 +22,18 @@ public class Circle implements Shape {
 """
 LIBRARY = {"src/shapes/Shape.java": SHAPES, "src/shapes/Circle.java": CIRCLE}
 CIRCLE_FILE, SHAPE_FILE = "src/shapes/Circle.java", "src/shapes/Shape.java"
-SHAPES_USED = "package app; import shapes.*;"
-COLLECTIONS_USED = "package app; import java.util.*; import shapes.*;"
+SHAPES_IMPORT = "package app; import shapes.*;"
+COLLECTIONS_IMPORT = "package app; import java.util.*; import shapes.*;"
 AREA = f"{CIRCLE_FILE}:Circle.area"
 
 
-def calls(program: Program, path: str) -> set[tuple[str, str]]:
+def collect_calls(program: Program, path: str) -> set[tuple[str, str]]:
     """Return (function, what it calls or makes) of a file, without its path."""
     edges = triples(program, "calls", "instantiates")
     return {(source.partition(":")[2], target) for source, _, target in edges if source.startswith(f"{path}:")}
 
 
-def method(body: str, head: str = "package app;", members: str = "") -> Program:
+def build_method_program(body: str, head: str = "package app;", members: str = "") -> Program:
     """Return the library with a class that has a method of a body."""
     return {
         **LIBRARY,
@@ -45,27 +45,31 @@ def method(body: str, head: str = "package app;", members: str = "") -> Program:
     ("head", "body", "target"),
     [
         ("package app; import shapes.Circle;", "new Circle(2);", f"{CIRCLE_FILE}:Circle"),
-        (SHAPES_USED, "new Circle(2);", f"{CIRCLE_FILE}:Circle"),
+        (SHAPES_IMPORT, "new Circle(2);", f"{CIRCLE_FILE}:Circle"),
         ("package shapes;", "new Circle(2);", f"{CIRCLE_FILE}:Circle"),
         ("package app;", "new shapes.Circle(2);", f"{CIRCLE_FILE}:Circle"),
         ("package app;", "shapes.Circle.unit();", f"{CIRCLE_FILE}:Circle.unit"),
         ("package app; import static shapes.Circle.unit;", "unit();", f"{CIRCLE_FILE}:Circle.unit"),
         ("package app; import static shapes.Circle.*;", "unit();", f"{CIRCLE_FILE}:Circle.unit"),
-        (SHAPES_USED, "Circle.unit().area();", AREA),
-        (SHAPES_USED, "var c = Circle.unit(); c.area();", AREA),
-        (SHAPES_USED, "Shape c = Circle.unit(); c.area();", f"{SHAPE_FILE}:Shape.area"),
-        (SHAPES_USED, "new Circle().label();", f"{SHAPE_FILE}:Shape.label"),
-        (SHAPES_USED, "((Circle) in).area();", AREA),
-        (SHAPES_USED, "if (in instanceof Circle c) c.area();", AREA),
-        (SHAPES_USED, "Circle[] all = {}; all[0].area();", AREA),
-        (COLLECTIONS_USED, "List<Circle> l = null; l.get(0).area();", AREA),
-        (COLLECTIONS_USED, "Map<String, Circle> m = null; m.get(\"a\").area();", AREA),
-        (COLLECTIONS_USED, "List<Circle> l = null; l.forEach(c -> c.area());", AREA),
-        (COLLECTIONS_USED, "List<? extends Circle> l = null; for (var c : l) c.area();", AREA),
+        (SHAPES_IMPORT, "Circle.unit().area();", AREA),
+        (SHAPES_IMPORT, "var c = Circle.unit(); c.area();", AREA),
+        (SHAPES_IMPORT, "Shape c = Circle.unit(); c.area();", f"{SHAPE_FILE}:Shape.area"),
+        (SHAPES_IMPORT, "new Circle().label();", f"{SHAPE_FILE}:Shape.label"),
+        (SHAPES_IMPORT, "((Circle) in).area();", AREA),
+        (SHAPES_IMPORT, "if (in instanceof Circle c) c.area();", AREA),
+        (SHAPES_IMPORT, "Circle[] all = {}; all[0].area();", AREA),
+        (COLLECTIONS_IMPORT, "List<Circle> l = null; l.get(0).area();", AREA),
+        (COLLECTIONS_IMPORT, "Map<String, Circle> m = null; m.get(\"a\").area();", AREA),
+        (COLLECTIONS_IMPORT, "List<Circle> l = null; l.forEach(c -> c.area());", AREA),
+        (COLLECTIONS_IMPORT, "List<? extends Circle> l = null; for (var c : l) c.area();", AREA),
     ],
 )  # fmt: skip
-def test_a_name_means_what_its_package_imports_and_types_say(head: str, body: str, target: str) -> None:
-    found = {to for source, to in calls(method(body, head), "src/app/Main.java") if source == "Main.run"}
+def test_names_resolve_through_packages_imports_and_types(head: str, body: str, target: str) -> None:
+    found = {
+        to
+        for source, to in collect_calls(build_method_program(body, head), "src/app/Main.java")
+        if source == "Main.run"
+    }
     assert target in found
 
 
@@ -75,21 +79,21 @@ def test_a_name_means_what_its_package_imports_and_types_say(head: str, body: st
         ("package app;", "", "new Circle(2);"),
         ("package app; import other.Circle;", "", "new Circle(2);"),
         ("package app; import other.*;", "", "Circle.unit();"),
-        (SHAPES_USED, "class Circle { }", "Circle.unit();"),
+        (SHAPES_IMPORT, "class Circle { }", "Circle.unit();"),
         ("package app;", "", "in.area();"),
-        (SHAPES_USED, "", "Circle.missing();"),
-        (SHAPES_USED, "", "new Circle().scaled(1, 2, 3);"),
-        (SHAPES_USED, "<Circle> void g(Circle c) { c.area(); }", ""),
+        (SHAPES_IMPORT, "", "Circle.missing();"),
+        (SHAPES_IMPORT, "", "new Circle().scaled(1, 2, 3);"),
+        (SHAPES_IMPORT, "<Circle> void g(Circle c) { c.area(); }", ""),
     ],
 )
-def test_what_is_not_told_has_no_edge(head: str, members: str, body: str) -> None:
-    found = calls(method(body, head, members), "src/app/Main.java")
+def test_unresolvable_calls_have_no_edge(head: str, members: str, body: str) -> None:
+    found = collect_calls(build_method_program(body, head, members), "src/app/Main.java")
     assert not {to for _, to in found if to.startswith(("src/shapes/Circle.java:Circle.", "src/shapes/Shape.java"))}
     if "shapes" not in head:
         assert not found
 
 
-def test_overloads_are_told_apart_by_their_number_of_arguments() -> None:
+def test_overloads_resolve_by_arity() -> None:
     edges = [one for one in link(LIBRARY) if one.relation == "calls" and one.target.endswith("Circle.scaled")]
     assert [one.line for one in edges] == [7]
     text = CIRCLE.replace("scaled(radius, 2)", "scaled(radius)")
@@ -98,7 +102,7 @@ def test_overloads_are_told_apart_by_their_number_of_arguments() -> None:
     assert [nodes[one["target"]]["start_line"] for one in found if nodes[one["target"]]["name"] == "scaled"] == [9]
 
 
-def test_a_constructor_calls_another_one() -> None:
+def test_constructor_chaining_is_linked() -> None:
     program = {"A.java": "class A { A(int x) {} }\nclass B extends A { B() { super(1); } B(int y) { this(); } }\n"}
     assert {(one[0], one[2], one.line) for one in link(program) if one.relation == "calls"} == {
         ("A.java:B.B", "A.java:A.A", 2),
@@ -106,15 +110,15 @@ def test_a_constructor_calls_another_one() -> None:
     }
 
 
-def test_a_field_and_a_method_of_one_name_are_two_things() -> None:
+def test_field_and_method_of_one_name_are_distinct() -> None:
     program = {
         "A.java": "class A { B size; int size() { return size.size(); } }\n",
         "B.java": "class B { int size() { return 1; } }\n",
     }
-    assert calls(program, "A.java") == {("A.size", "B.java:B.size")}
+    assert collect_calls(program, "A.java") == {("A.size", "B.java:B.size")}
 
 
-def test_inner_classes_see_what_is_around_them_and_what_they_inherit() -> None:
+def test_inner_classes_see_enclosing_and_inherited_members() -> None:
     program = {
         "Base.java": "class Base { static class Part { void go() {} } void shared() {} }\n",
         "A.java": """class A extends Base {
@@ -125,7 +129,7 @@ def test_inner_classes_see_what_is_around_them_and_what_they_inherit() -> None:
         }
         """,
     }
-    assert calls(program, "A.java") == {
+    assert collect_calls(program, "A.java") == {
         ("A.In.f", "A.java:A.own"),
         ("A.In.f", "A.java:A.shared"),
         ("A.In.f", "Base.java:Base.Part.go"),
@@ -133,7 +137,7 @@ def test_inner_classes_see_what_is_around_them_and_what_they_inherit() -> None:
     }
 
 
-def test_a_body_without_a_name_is_of_its_type() -> None:
+def test_anonymous_class_overrides_its_type() -> None:
     program = {
         "Task.java": "interface Task { void run(); default void done() {} }\n",
         "A.java": """class A {
@@ -145,7 +149,7 @@ def test_a_body_without_a_name_is_of_its_type() -> None:
         }
         """,
     }
-    assert calls(program, "A.java") == {
+    assert collect_calls(program, "A.java") == {
         ("A.start", "Task.java:Task"),
         ("A.start.run", "Task.java:Task.done"),
         ("A.start.run", "A.java:A.start.help"),
@@ -154,7 +158,7 @@ def test_a_body_without_a_name_is_of_its_type() -> None:
     assert ("A.java:A.start.run", "overrides", "Task.java:Task.run") in triples(program, "overrides")
 
 
-def test_records_and_enums_have_what_they_do_not_declare() -> None:
+def test_records_and_enums_have_implicit_members() -> None:
     program = {
         "P.java": "record P(Q q, java.util.List<Q> all) { void f() { q().go(); q.go(); all().get(0).go(); } }\n",
         "Q.java": """enum Q { ONE, TWO; void stop() {} void go() {
@@ -163,12 +167,12 @@ def test_records_and_enums_have_what_they_do_not_declare() -> None:
             Q.valueOf("x").stop(); } }
         """,
     }
-    assert calls(program, "P.java") == {("P.f", "Q.java:Q.go")}
+    assert collect_calls(program, "P.java") == {("P.f", "Q.java:Q.go")}
     lines = [one.line for one in link(program) if one[:3] == ("Q.java:Q.go", "calls", "Q.java:Q.stop")]
     assert sorted(lines) == [2, 3, 4]
 
 
-def test_types_and_methods_of_types_are_followed() -> None:
+def test_member_types_are_inferred() -> None:
     program = {
         "a/I.java": "package a; public interface I<T extends I<T>> { T self(); void go(); }\n",
         "a/C.java": "package a; public abstract class C implements I<C> { public C self() { return this; } }\n",
@@ -181,22 +185,22 @@ def test_types_and_methods_of_types_are_followed() -> None:
         ("a/C.java:C.self", "overrides", "a/I.java:I.self"),
         ("b/D.java:D.go", "overrides", "a/I.java:I.go"),
     }
-    assert calls(program, "b/D.java") == {("D.go", "a/C.java:C.self"), ("D.go", "a/I.java:I.go")}
-    assert calls(program, "b/E.java") == {("E.f", "a/I.java:I.self"), ("E.f", "a/I.java:I.go")}
+    assert collect_calls(program, "b/D.java") == {("D.go", "a/C.java:C.self"), ("D.go", "a/I.java:I.go")}
+    assert collect_calls(program, "b/E.java") == {("E.f", "a/I.java:I.self"), ("E.f", "a/I.java:I.go")}
 
 
-def test_types_of_one_name_in_two_modules_are_those_of_the_own_module() -> None:
+def test_same_named_types_resolve_to_the_own_module() -> None:
     text = "package p; public class T {{ public static void {} () {{}} }}"
     use = "package p; class U { void f() { T.go(); } }"
     program = {
         "one/src/p/T.java": text.format("go"), "one/src/p/U.java": use,
         "two/src/p/T.java": text.format("go"), "two/src/p/U.java": use,
     }  # fmt: skip
-    assert calls(program, "one/src/p/U.java") == {("U.f", "one/src/p/T.java:T.go")}
-    assert calls(program, "two/src/p/U.java") == {("U.f", "two/src/p/T.java:T.go")}
+    assert collect_calls(program, "one/src/p/U.java") == {("U.f", "one/src/p/T.java:T.go")}
+    assert collect_calls(program, "two/src/p/U.java") == {("U.f", "two/src/p/T.java:T.go")}
 
 
-def test_references_imports_and_tests() -> None:
+def test_references_imports_and_tests_are_linked() -> None:
     program = {
         **LIBRARY,
         "src/app/Use.java": """package app;
@@ -217,30 +221,30 @@ def test_references_imports_and_tests() -> None:
     assert ("src/test/app/CircleTest.java:CircleTest.testArea", "tests", AREA) in found
 
 
-def test_a_name_may_be_inherited_from_outside_but_what_is_declared_around_is_surer() -> None:
+def test_external_base_lowers_confidence_of_enclosing_names() -> None:
     program = {
         "A.java": """import x.Outside;
             class A { void own() {} class B extends Outside { void f() { own(); other(); Helper.go(); } } }
         """,
         "Helper.java": "class Helper { static void go() {} }\n",
     }
-    assert calls(program, "A.java") == {("A.B.f", "A.java:A.own"), ("A.B.f", "Helper.java:Helper.go")}
+    assert collect_calls(program, "A.java") == {("A.B.f", "A.java:A.own"), ("A.B.f", "Helper.java:Helper.go")}
 
 
-def test_what_parses_around_an_error_is_linked() -> None:
+def test_syntax_error_keeps_parsed_edges() -> None:
     program = {
         **LIBRARY,
         "src/app/Bad.java": "package app; import shapes.*; class Bad { void f() { Circle.unit(); int = ; } }",
     }
-    assert ("Bad.f", f"{CIRCLE_FILE}:Circle.unit") in calls(program, "src/app/Bad.java")
+    assert ("Bad.f", f"{CIRCLE_FILE}:Circle.unit") in collect_calls(program, "src/app/Bad.java")
 
 
-def test_cycles_of_types_and_imports_end() -> None:
+def test_cyclic_types_and_imports_terminate() -> None:
     program = {
         "a/A.java": "package a; import b.B; public class A extends B { A next; void f() { next.next.f(); g(); } }",
         "b/B.java": "package b; import a.A; public class B extends A { B() { f(); } void g() {} }",
     }
-    assert ("A.f", "b/B.java:B.g") in calls(program, "a/A.java")
+    assert ("A.f", "b/B.java:B.g") in collect_calls(program, "a/A.java")
 
 
 INCREMENTAL: Program = {
@@ -255,7 +259,7 @@ INCREMENTAL: Program = {
 
 
 @pytest.mark.parametrize("path", sorted(INCREMENTAL))
-def test_a_graph_built_step_by_step_is_that_built_at_once(path: str) -> None:
+def test_incremental_build_equals_full_build(path: str) -> None:
     without = {name: text for name, text in INCREMENTAL.items() if name != path}
     changed = {**INCREMENTAL, path: INCREMENTAL[path].replace("area", "size").replace("class Tool", "class Tools")}
     steps = [without, INCREMENTAL, changed, INCREMENTAL, without]
@@ -265,7 +269,7 @@ def test_a_graph_built_step_by_step_is_that_built_at_once(path: str) -> None:
         assert_same_graph(last, build(program))
 
 
-def test_the_proof_that_a_method_overrides_is_the_line_of_its_name():
+def test_override_evidence_is_the_line_of_the_method_name():
     program = {
         SHAPE_FILE: SHAPES,
         "src/shapes/Square.java": "package shapes;\nclass Square implements Shape {\n"
@@ -275,7 +279,7 @@ def test_the_proof_that_a_method_overrides_is_the_line_of_its_name():
     assert edge.line == 5
 
 
-def test_an_annotation_above_a_method_moves_the_line_of_the_proof():
+def test_annotation_moves_the_override_evidence_line():
     before = {
         SHAPE_FILE: SHAPES,
         "src/shapes/Square.java": "class Square implements shapes.Shape {\ndouble area() {}\n}\n",

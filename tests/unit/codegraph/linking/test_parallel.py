@@ -29,11 +29,11 @@ PROGRAM = {
 }
 
 
-def ends_at_once(requests, answers):
+def exit_at_once(requests, answers):
     os._exit(3)
 
 
-def ends_in_the_middle_of_an_answer(requests, answers):
+def exit_mid_reply(requests, answers):
     _, part = (read_message(requests) for _ in range(2))
     answers.write(pack_message({file: ([], set(), set()) for file in part})[:-2])
     answers.flush()
@@ -48,9 +48,9 @@ def pool():
 
 
 @pytest.fixture
-def small_parts(monkeypatch):
-    monkeypatch.setattr(parallel, "_WORTH_A_PROCESS", 100)
-    monkeypatch.setattr(parallel, "_PART", 1)
+def small_batches(monkeypatch):
+    monkeypatch.setattr(parallel, "_MIN_BYTES_PER_PROCESS", 100)
+    monkeypatch.setattr(parallel, "_MAX_BATCH_BYTES", 1)
 
 
 @pytest.fixture
@@ -60,35 +60,35 @@ def program() -> Program:
     return Program([_read_row(one, facts, unpack_interface(facts.interface)) for one, facts in packed])
 
 
-def as_sent(program: Program) -> bytes:
+def pack_rows(program: Program) -> bytes:
     return pack_message([tuple(row) for row in program.rows])
 
 
-def test_several_processes_make_the_same_graph(small_parts, pool):
+def test_parallel_build_equals_serial_build(small_batches, pool):
     records, facts = facts_of(PROGRAM)
     alone = GraphBuilder().build(None, records, facts)
     assert len(alone.edges) > 8
     assert_same_graph(GraphBuilder(None, Helpers(2, pool.lend)).build(None, records, facts), alone)
 
 
-def test_another_process_links_all_that_nobody_else_takes(program, pool):
+def test_worker_links_all_remaining_batches(program, pool):
     files = list(range(len(program.rows)))
     parts = deque([file] for file in files)
-    linked = parallel._link_elsewhere(as_sent(program), parts, pool.lend)
+    linked = parallel._link_remotely(pack_rows(program), parts, pool.lend)
     assert not parts
     assert linked == parallel.link_files(program, files)
 
 
-@pytest.mark.parametrize("fault", [ends_at_once, ends_in_the_middle_of_an_answer])
-def test_what_a_process_that_fails_had_to_do_is_linked_here(program, small_parts, monkeypatch, pool, fault):
+@pytest.mark.parametrize("fault", [exit_at_once, exit_mid_reply])
+def test_batches_of_a_failed_worker_are_linked_locally(program, small_batches, monkeypatch, pool, fault):
     files = list(range(len(program.rows)))
     alone = parallel.link_files(program, files)
-    monkeypatch.setattr(parallel, "_ASSIST", f"{__name__}:{fault.__name__}")
-    assert parallel._link_elsewhere(as_sent(program), deque([files]), pool.lend) == {}
+    monkeypatch.setattr(parallel, "_ASSIST_ENTRY_POINT", f"{__name__}:{fault.__name__}")
+    assert parallel._link_remotely(pack_rows(program), deque([files]), pool.lend) == {}
     assert parallel.link_files(program, files, Helpers(2, pool.lend)) == alone
 
 
-def test_where_no_process_can_be_started_all_is_linked_here(program, small_parts):
+def test_all_files_are_linked_locally_without_workers(program, small_batches):
     def lend(function):
         raise IngestionError("no worker process can be started")
 
@@ -96,9 +96,9 @@ def test_where_no_process_can_be_started_all_is_linked_here(program, small_parts
     assert parallel.link_files(program, files, Helpers(2, lend)) == parallel.link_files(program, files)
 
 
-def test_what_is_interrupted_asks_nothing_more_of_the_other_processes(program, small_parts, monkeypatch):
+def test_interrupt_stops_sending_batches(program, small_batches, monkeypatch):
     asked = []
-    monkeypatch.setattr(parallel, "_link_elsewhere", lambda rows, parts, lend: asked.append(parts) or {})
+    monkeypatch.setattr(parallel, "_link_remotely", lambda rows, parts, lend: asked.append(parts) or {})
 
     def interrupted(linker: Linker, file: int) -> None:
         raise KeyboardInterrupt
@@ -109,7 +109,7 @@ def test_what_is_interrupted_asks_nothing_more_of_the_other_processes(program, s
     assert [len(parts) for parts in asked] == [0]
 
 
-def test_a_few_files_are_linked_without_a_process():
+def test_few_files_are_linked_without_workers():
     def lend(function):
         raise AssertionError(function)
 
@@ -117,7 +117,7 @@ def test_a_few_files_are_linked_without_a_process():
     assert len(GraphBuilder(None, Helpers(8, lend)).build(None, records, facts).edges) > 8
 
 
-def test_linking_leaves_nothing_that_only_the_collector_would_find():
+def test_linking_leaves_no_reference_cycles():
     records, facts = facts_of(PROGRAM)
     gc.collect()
     gc.disable()
@@ -129,7 +129,7 @@ def test_linking_leaves_nothing_that_only_the_collector_would_find():
     assert left == []
 
 
-def test_a_file_whose_names_lead_to_each_other_without_end_does_not_take_the_others_down(program, monkeypatch, caplog):
+def test_recursion_error_in_one_file_does_not_affect_the_rest(program, monkeypatch, caplog):
     link = Linker.link
 
     def endless(linker, file):

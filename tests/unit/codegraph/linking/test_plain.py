@@ -5,7 +5,7 @@ import pytest
 from tests.support.programs import Program, build, link, triples
 
 
-def _uses(program: Program) -> set[tuple[str, str]]:
+def _collect_uses(program: Program) -> set[tuple[str, str]]:
     """Return who calls and instantiates what for sure."""
     return {(source, target) for source, _, target in triples(program, "calls", "instantiates", least=0.6)}
 
@@ -19,8 +19,8 @@ _C = {
 }
 
 
-def test_c_calls_lead_through_a_header_to_its_source() -> None:
-    assert _uses(_C) == {
+def test_c_calls_resolve_through_headers_to_sources() -> None:
+    assert _collect_uses(_C) == {
         ("src/list.c:list_len", "src/list.c:helper"),
         ("src/list.c:list_len", "src/list.h:MAX"),
         ("src/main.c:main", "src/list.c:list_len"),
@@ -28,7 +28,7 @@ def test_c_calls_lead_through_a_header_to_its_source() -> None:
     }
 
 
-def test_c_includes_are_files_or_outside() -> None:
+def test_c_includes_link_files_or_external_packages() -> None:
     assert triples(_C, "imports") == {
         ("src/list.c", "imports", "src/list.h"),
         ("src/list.c", "imports", "stdio.h"),
@@ -36,12 +36,12 @@ def test_c_includes_are_files_or_outside() -> None:
     }
 
 
-def test_a_c_function_that_no_include_leads_to_is_unknown() -> None:
+def test_c_function_without_include_is_unresolved() -> None:
     program = {"a.c": "int f(void) { return g(); }\n", "b.c": "int g(void) { return 1; }\n", "c.h": "int g(void);\n"}
-    assert _uses(program) == set()
+    assert _collect_uses(program) == set()
 
 
-def test_cpp_methods_stand_outside_of_their_class() -> None:
+def test_out_of_line_cpp_methods_belong_to_their_class() -> None:
     program = {
         "box.h": "namespace ns {\nclass Base { public: virtual void shut(); };\nclass Box : public Base {\n public:\n"
         "  void unfold();\n  int size() const { return n; }\n  void shut() override;\n  int n;\n};\nvoid free_fn();\n"
@@ -61,7 +61,7 @@ def test_cpp_methods_stand_outside_of_their_class() -> None:
     }
 
 
-def test_ruby_sees_what_it_requires_and_its_own_methods() -> None:
+def test_ruby_resolves_requires_and_own_methods() -> None:
     program = {
         "lib/cart.rb": "require_relative 'item'\nrequire 'json'\nmodule Shop\n  class Cart < Base\n    def total\n"
         "      sum_up()\n      self.count_all()\n      Item.new.price_now\n      far_off()\n    end\n"
@@ -70,7 +70,7 @@ def test_ruby_sees_what_it_requires_and_its_own_methods() -> None:
         "lib/item.rb": "module Shop\n  class Item\n    def price_now; end\n  end\n  class Base; end\nend\n",
         "lib/far.rb": "def far_off; end\n",
     }
-    assert _uses(program) == {
+    assert _collect_uses(program) == {
         ("lib/cart.rb:Shop.Cart.total", "lib/cart.rb:Shop.Cart.sum_up"),
         ("lib/cart.rb:Shop.Cart.total", "lib/cart.rb:Shop.Cart.count_all"),
         ("lib/cart.rb:Shop.Cart.total", "lib/item.rb:Shop.Item"),
@@ -95,8 +95,8 @@ _PHP = {
 }
 
 
-def test_php_classes_are_where_composer_says() -> None:
-    assert _uses(_PHP) == {
+def test_php_classes_resolve_by_composer_autoload() -> None:
+    assert _collect_uses(_PHP) == {
         ("src/A.php:A.run", "src/Sub/B.php:B.make"),
         ("src/A.php:A.run", "src/Sub/B.php:B.go"),
         ("src/A.php:A.run", "lib/C.php:C"),
@@ -106,8 +106,8 @@ def test_php_classes_are_where_composer_says() -> None:
 
 
 @pytest.mark.parametrize("told", ['{"psr-4": {"App\\\\": [1, null]}}', '{"psr-4": "x"}', "3", "{}"])
-def test_what_composer_says_may_be_nonsense(told: str) -> None:
-    assert ("src/A.php:A.run", "src/A.php:A.own") in _uses({**_PHP, "composer.json": f'{{"autoload": {told}}}'})
+def test_malformed_composer_autoload_is_ignored(told: str) -> None:
+    assert ("src/A.php:A.run", "src/A.php:A.own") in _collect_uses({**_PHP, "composer.json": f'{{"autoload": {told}}}'})
 
 
 @pytest.mark.parametrize(
@@ -118,19 +118,19 @@ def test_what_composer_says_may_be_nonsense(told: str) -> None:
         ("dart", "class One { void go() { Two(); shared(); } }\n", "class Two {}\nvoid shared() {}\n"),
     ],
 )
-def test_a_folder_is_a_package_in_some_languages(suffix: str, one: str, two: str) -> None:
+def test_folder_packages_are_linked(suffix: str, one: str, two: str) -> None:
     if suffix == "dart":
         assert link({f"x/one.{suffix}": one, f"x/two.{suffix}": two}) == []  # it has no declarations yet
         return
     here = {f"x/one.{suffix}": one, f"x/two.{suffix}": two}
     found = {(f"x/one.{suffix}:One.go", f"x/two.{suffix}:{name}") for name in ("Two", "shared")}
-    assert _uses(here) == found
-    assert _uses({f"x/one.{suffix}": one, f"y/two.{suffix}": two}) == set()
+    assert _collect_uses(here) == found
+    assert _collect_uses({f"x/one.{suffix}": one, f"y/two.{suffix}": two}) == set()
     twice = {**here, f"x/three.{suffix}": two}
-    assert _uses(twice) == set(), "which of two is meant is unknown"
+    assert _collect_uses(twice) == set(), "which of two is meant is unknown"
 
 
-def test_scala_inherits_within_its_folder() -> None:
+def test_scala_inheritance_is_linked_within_a_folder() -> None:
     program = {
         "s/A.scala": "class A extends B { def go() = { halt(1) } }\n",
         "s/B.scala": "class B { def halt(x: Int) = 1 }\n",
@@ -141,7 +141,7 @@ def test_scala_inherits_within_its_folder() -> None:
     }
 
 
-def test_lua_and_shell_see_their_own_file_and_what_they_load() -> None:
+def test_lua_and_shell_resolve_own_and_loaded_files() -> None:
     program = {
         "m.lua": "local u = require('util')\nlocal function f() g() end\nfunction g() f() end\n",
         "util.lua": "function far() end\n",
@@ -149,7 +149,7 @@ def test_lua_and_shell_see_their_own_file_and_what_they_load() -> None:
         "lib.sh": "helper() { echo; }\n",
         "other.sh": "own() { :; }\nforeign() { :; }\nhelper\n",
     }
-    assert _uses(program) == {
+    assert _collect_uses(program) == {
         ("m.lua:f", "m.lua:g"),
         ("m.lua:g", "m.lua:f"),
         ("run.sh", "run.sh:main"),
@@ -159,7 +159,7 @@ def test_lua_and_shell_see_their_own_file_and_what_they_load() -> None:
     assert triples(program, "imports") == {("m.lua", "imports", "util.lua"), ("run.sh", "imports", "lib.sh")}
 
 
-def test_an_import_that_two_files_may_be_is_none() -> None:
+def test_ambiguous_import_has_no_edge() -> None:
     program = {
         "a/x.rb": "require 'util'\nrequire_relative './gone'\nhelp_me()\n",
         "b/lib/util.rb": "def help_me; end\n",
@@ -168,7 +168,7 @@ def test_an_import_that_two_files_may_be_is_none() -> None:
     assert link(program) == []
 
 
-def test_the_only_method_of_a_name_in_what_is_imported_is_likely() -> None:
+def test_unique_imported_method_is_a_candidate() -> None:
     program = {
         "a.rb": "require_relative 'b'\ndef run(x)\n  x.price_now()\n  x.each()\n  x.gone()\nend\n",
         "b.rb": "class B\n  def price_now; end\n  def each; end\nend\n",
@@ -180,7 +180,7 @@ def test_the_only_method_of_a_name_in_what_is_imported_is_likely() -> None:
     assert 0.5 <= edge.confidence < 0.6
 
 
-def test_declarations_that_begin_at_one_place_lie_in_one_another():
+def test_declarations_at_one_position_are_nested():
     program = {
         "a.hpp": "namespace a::b { namespace { struct S { int f(); }; } }\n"
         "namespace c { enum class E { x }; } int g() { return 1; }\n"

@@ -13,19 +13,19 @@ class Robot:
 """
 
 
-def _found(program: Program, *relations: str) -> set[tuple[str, str, str]]:
+def _collect_edges(program: Program, *relations: str) -> set[tuple[str, str, str]]:
     """Return the edges of a program, with those of its only file by their bare names."""
     edges = triples(program, *relations)
     return edges if len(program) > 1 else {(a.removeprefix("a.py:"), b, c.removeprefix("a.py:")) for a, b, c in edges}
 
 
-def _calls(text: str, **files: str) -> set[tuple[str, str]]:
+def _collect_calls(text: str, **files: str) -> set[tuple[str, str]]:
     """Return the calls and instantiations of a file."""
     program = {"a.py": text, **files}
-    return {(source, target) for source, _, target in _found(program, "calls", "instantiates")}
+    return {(source, target) for source, _, target in _collect_edges(program, "calls", "instantiates")}
 
 
-def test_the_same_words_mean_what_they_do_in_their_own_scope() -> None:
+def test_same_names_resolve_in_their_own_scope() -> None:
     text = """def run(): pass
 class A:
     def run(self): pass
@@ -38,7 +38,7 @@ def outer():
     def run(): pass
     def inner(): run()
 """
-    assert _calls(text) == {
+    assert _collect_calls(text) == {
         ("A.inside", "A.run"),
         ("A.inside", "run"),
         ("B.inside", "B.run"),
@@ -47,10 +47,10 @@ def outer():
     }
 
 
-def _called(line: str, signature: str = "") -> set[str]:
+def _collect_callees(line: str, signature: str = "") -> set[str]:
     """Return what a line in a function calls, beside the types that it instantiates."""
     text = f"{_PEOPLE}def f({signature}):\n    {line}\n"
-    return {target for source, target in _calls(text) if source == "f" and target[0] in "PR" and "." in target}
+    return {target for source, target in _collect_calls(text) if source == "f" and target[0] in "PR" and "." in target}
 
 
 # Scopes
@@ -86,11 +86,11 @@ def _called(line: str, signature: str = "") -> set[str]:
         ("def f():\n    global run\n    run()\ndef run(): pass\n", {("f", "run")}),
     ],
 )
-def test_a_bare_name_means_what_the_nearest_scope_says(text: str, calls: set[tuple[str, str]]) -> None:
-    assert _calls(text) == calls
+def test_bare_name_resolves_to_the_nearest_scope(text: str, calls: set[tuple[str, str]]) -> None:
+    assert _collect_calls(text) == calls
 
 
-def test_of_several_bindings_the_last_one_above_counts() -> None:
+def test_last_preceding_binding_wins() -> None:
     text = f"{_PEOPLE}def f():\n    x = Person()\n    x.greet()\n    x = Robot()\n    x.greet()\n"
     lines = {(edge.line, edge.target) for edge in link({"a.py": text}) if edge.relation == "calls"}
     assert lines == {(9, "a.py:Person.greet"), (11, "a.py:Robot.greet")}
@@ -117,7 +117,7 @@ def test_of_several_bindings_the_last_one_above_counts() -> None:
         ("import os, pkg.core", "pkg.core.make()"),
     ],
 )
-def test_imports_are_followed(statement: str, call: str) -> None:
+def test_imports_resolve(statement: str, call: str) -> None:
     program = {
         "pkg/__init__.py": "from .core import make as create\n",
         "pkg/core.py": "def make(): pass\n",
@@ -141,7 +141,7 @@ def test_imports_are_followed(statement: str, call: str) -> None:
         ("pkg/sub/__init__.py", "from .. import core", "core.make()"),
     ],
 )
-def test_relative_imports_begin_at_the_own_package(path: str, statement: str, call: str) -> None:
+def test_relative_imports_start_at_the_own_package(path: str, statement: str, call: str) -> None:
     program = {
         "core.py": "def make(): pass\n",
         "pkg/__init__.py": "",
@@ -153,7 +153,7 @@ def test_relative_imports_begin_at_the_own_package(path: str, statement: str, ca
     assert triples(program, "calls") == {(f"{path}:f", "calls", "pkg/core.py:make")}
 
 
-def test_a_relative_import_that_leads_nowhere_is_nothing_at_all() -> None:
+def test_unresolvable_relative_import_has_no_edge() -> None:
     program = {"pkg/a.py": "from .gone import x\nfrom ....far import y\nx()\ny()\n", "gone.py": "def x(): pass\n"}
     assert link(program) == []
 
@@ -163,12 +163,12 @@ def test_a_package_does_not_import_itself() -> None:
     assert triples(program) == {("pkg/__init__.py", "imports", "pkg/core.py")}
 
 
-def test_imports_lead_to_modules_to_what_is_taken_and_to_packages_outside() -> None:
+def test_imports_link_modules_members_and_external_packages() -> None:
     program = {
         "a.py": "import os.path as p\nimport requests.adapters\nfrom b import f\nfrom yaml import load\n",
         "b.py": "def f(): pass\n",
     }
-    assert _found(program, "imports") == {
+    assert _collect_edges(program, "imports") == {
         ("a.py", "imports", "os"),
         ("a.py", "imports", "requests"),
         ("a.py", "imports", "yaml"),
@@ -178,7 +178,7 @@ def test_imports_lead_to_modules_to_what_is_taken_and_to_packages_outside() -> N
     assert [node["kind"] for node in build(program).nodes.to_pylist()][-3:] == ["external"] * 3
 
 
-def test_files_may_import_one_another() -> None:
+def test_mutual_imports_are_linked() -> None:
     program = {
         "a.py": "from b import g, x\ndef f(): g()\ny = x\n",
         "b.py": "from a import f, y\ndef g(): f()\nx = y\ndef h(): x(); x.run()\n",
@@ -186,7 +186,7 @@ def test_files_may_import_one_another() -> None:
     assert triples(program, "calls") == {("a.py:f", "calls", "b.py:g"), ("b.py:g", "calls", "a.py:f")}
 
 
-def test_re_exports_in_a_circle_mean_nothing() -> None:
+def test_circular_reexports_have_no_edge() -> None:
     program = {
         "a.py": "from b import x\nx()\n",
         "b.py": "from c import x\n",
@@ -212,9 +212,7 @@ def test_re_exports_in_a_circle_mean_nothing() -> None:
         ("src/pkg/b.py", "import a", None),
     ],
 )
-def test_modules_are_found_from_the_roots_that_a_path_would_have(
-    importing: str, statement: str, imported: str | None
-) -> None:
+def test_modules_resolve_from_source_roots(importing: str, statement: str, imported: str | None) -> None:
     program = {
         "src/pkg/__init__.py": "",
         "src/pkg/a.py": "",
@@ -234,7 +232,7 @@ def test_modules_are_found_from_the_roots_that_a_path_would_have(
     assert {target for target in targets if target.endswith(".py")} - {"src/pkg/__init__.py"} == {imported} - {None}
 
 
-def test_a_source_is_meant_where_there_is_a_stub_beside_it() -> None:
+def test_source_wins_over_stub() -> None:
     program = {"b.pyi": "def f() -> int: ...\n", "b.py": "def f(): return 1\n", "a.py": "import b\nb.f()\n"}
     assert triples(program, "calls") == {("a.py", "calls", "b.py:f")}
 
@@ -242,7 +240,7 @@ def test_a_source_is_meant_where_there_is_a_stub_beside_it() -> None:
 # Types and their members
 
 
-def test_methods_are_looked_for_through_the_hierarchy() -> None:
+def test_methods_resolve_through_the_hierarchy() -> None:
     program = {
         "base.py": "class Base:\n    def go(self): pass\n    def stop(self): pass\n",
         "a.py": "from base import Base\n"
@@ -261,14 +259,14 @@ def test_methods_are_looked_for_through_the_hierarchy() -> None:
     }
 
 
-def test_with_a_base_outside_an_unknown_member_stays_unknown() -> None:
+def test_external_base_leaves_unknown_members_unresolved() -> None:
     text = "from django import Model\nclass A(Model):\n    def f(self): self.save()\ndef save(): pass\n"
-    assert _calls(text) == set()
+    assert _collect_calls(text) == set()
 
 
-def test_types_in_a_circle_and_without_end() -> None:
+def test_cyclic_and_unbounded_types_terminate() -> None:
     text = "class A(B):\n    def f(self): self.g()\nclass B(A):\n    def g(self): self.h()\nclass C(C): pass\n"
-    assert ("A.f", "B.g") in _calls(text)
+    assert ("A.f", "B.g") in _collect_calls(text)
 
 
 @pytest.mark.parametrize(
@@ -289,8 +287,10 @@ def test_types_in_a_circle_and_without_end() -> None:
         "async def g(): (await Person()).greet()",
     ],
 )
-def test_values_are_followed(line: str) -> None:
-    found = _called(line) | {target for source, target in _calls(f"{_PEOPLE}def f():\n    {line}\n") if source == "f.g"}
+def test_values_are_inferred(line: str) -> None:
+    found = _collect_callees(line) | {
+        target for source, target in _collect_calls(f"{_PEOPLE}def f():\n    {line}\n") if source == "f.g"
+    }
     assert "Person.greet" in found
     assert "Robot.greet" not in found
 
@@ -315,12 +315,12 @@ def test_values_are_followed(line: str) -> None:
         ("int, *, y: Person = None", "y"),
     ],
 )
-def test_annotations_tell_types(type_text: str, use: str) -> None:
-    assert _called(f"{use}.greet()", f"x: {type_text}") == {"Person.greet"}
+def test_annotations_give_types(type_text: str, use: str) -> None:
+    assert _collect_callees(f"{use}.greet()", f"x: {type_text}") == {"Person.greet"}
 
 
 @pytest.mark.parametrize("type_text", ["int", "Unknown", "Callable[[], Person]", "list[Person]", "'", "None"])
-def test_other_annotations_tell_no_person(type_text: str) -> None:
+def test_unrelated_annotations_give_no_type(type_text: str) -> None:
     edges = link({"a.py": f"{_PEOPLE}def f(x: {type_text}): x.name()\n"})
     assert not [edge for edge in edges if edge.relation == "calls" and edge.confidence > 0.6]
 
@@ -335,11 +335,11 @@ def test_other_annotations_tell_no_person(type_text: str) -> None:
         "for p in x:\n        q = p\n        q.greet()",
     ],
 )
-def test_elements_have_the_type_of_their_collection(line: str) -> None:
-    assert _called(line, "x: list[Person]") == {"Person.greet"}
+def test_collection_elements_are_typed(line: str) -> None:
+    assert _collect_callees(line, "x: list[Person]") == {"Person.greet"}
 
 
-def test_context_managers_iterators_and_exceptions() -> None:
+def test_context_managers_iterators_and_exceptions_are_typed() -> None:
     text = (
         f"{_PEOPLE}class Pool:\n    def __enter__(self) -> Person: ...\n    def __getitem__(self, k) -> Person: ...\n"
         "class Robots:\n    def __iter__(self) -> Iterator[Robot]: ...\nclass Oops(Exception):\n"
@@ -371,23 +371,23 @@ def test_context_managers_iterators_and_exceptions() -> None:
         "def __init__(self, p: Person):\n        q = p\n        self.p = q",
     ],
 )
-def test_fields_and_properties_have_types(body: str) -> None:
+def test_fields_and_properties_are_typed(body: str) -> None:
     text = (
         f"{_PEOPLE}class A:\n    {body}\n    def f(self): self.p.greet()\nclass B(A):\n    def g(self): self.p.name()\n"
     )
-    calls = _calls(text)
+    calls = _collect_calls(text)
     assert ("A.f", "Person.greet") in calls
     assert ("B.g", "Person.name") in calls
     assert not [target for _, target in calls if target.startswith("Robot")]
 
 
-def test_class_methods_make_instances_and_constructors_are_their_class() -> None:
+def test_class_methods_and_constructors_give_instances() -> None:
     text = (
         "class A:\n    def __init__(self): pass\n    @classmethod\n    def make(cls): return cls()\n"
         "    @staticmethod\n"
         "    def of() -> 'A': ...\n    def go(self): A.make().go(); A.of().go(); self.make().go()\n"
     )
-    assert _found({"a.py": text}, "calls", "instantiates") == {
+    assert _collect_edges({"a.py": text}, "calls", "instantiates") == {
         ("A.make", "instantiates", "A"),
         ("A.go", "calls", "A.make"),
         ("A.go", "calls", "A.of"),
@@ -396,53 +396,53 @@ def test_class_methods_make_instances_and_constructors_are_their_class() -> None
 
 
 @pytest.mark.parametrize("returned", ["return Person()", "x = Person()\n    return x", "return None or Person()"])
-def test_what_a_function_returns_is_followed(returned: str) -> None:
-    assert ("f", "Person.greet") in _calls(f"{_PEOPLE}def make():\n    {returned}\ndef f(): make().greet()\n")
+def test_return_values_are_inferred(returned: str) -> None:
+    assert ("f", "Person.greet") in _collect_calls(f"{_PEOPLE}def make():\n    {returned}\ndef f(): make().greet()\n")
 
 
-def test_functions_that_return_one_another_say_nothing() -> None:
-    assert _calls("def a(): return b()\ndef b(): return a()\ndef f(): a().x()\n") == {
+def test_mutually_recursive_returns_are_unresolved() -> None:
+    assert _collect_calls("def a(): return b()\ndef b(): return a()\ndef f(): a().x()\n") == {
         ("a", "b"),
         ("b", "a"),
         ("f", "a"),
     }
 
 
-def test_an_instance_that_is_called_runs_its_call() -> None:
+def test_calling_an_instance_resolves_to_dunder_call() -> None:
     text = "class A:\n    def __call__(self): pass\ndef f(a: A):\n    a()\n    A()()\nx = A()\ndef g(): x()\n"
-    assert _found({"a.py": text}, "calls") == {
+    assert _collect_edges({"a.py": text}, "calls") == {
         ("f", "calls", "A.__call__"),
         ("g", "calls", "A.__call__"),
     }
 
 
-def test_values_that_variables_hold_of_other_variables() -> None:
+def test_aliased_variables_are_inferred() -> None:
     text = f"{_PEOPLE}one = Person()\ntwo = one\nthree = two\ndef f(): three.greet()\n"
-    assert ("f", "Person.greet") in _calls(text)
+    assert ("f", "Person.greet") in _collect_calls(text)
 
 
 # Other uses
 
 
-def test_decorators_are_calls_of_what_they_decorate_with() -> None:
+def test_decorators_are_calls() -> None:
     text = (
         "def plain(f): return f\ndef made(x): return plain\nclass Registry:\n    def add(self, f): pass\n"
         "registry = Registry()\n@plain\ndef a(): pass\n@made(1)\nclass B: pass\n@registry.add\ndef c(): pass\n"
     )
-    assert _found({"a.py": text}, "calls") - {("a.py", "calls", "made")} == {
+    assert _collect_edges({"a.py": text}, "calls") - {("a.py", "calls", "made")} == {
         ("a", "calls", "plain"),
         ("B", "calls", "made"),
         ("c", "calls", "Registry.add"),
     }
 
 
-def test_names_as_values_and_types_are_references() -> None:
+def test_value_and_type_names_are_references() -> None:
     text = (
         "class T: pass\ndef run(): pass\nLIMIT = 1\ndef f(x: T, y=LIMIT) -> 'list[T]':\n    go(run, key=run)\n"
         "    return run\n"
         "TABLE = {'run': run}\nALL = [run, T]\ndef g():\n    try: pass\n    except T: pass\n"
     )
-    assert _found({"a.py": text}, "references") == {
+    assert _collect_edges({"a.py": text}, "references") == {
         ("f", "references", "T"),
         ("f", "references", "run"),
         ("f", "references", "LIMIT"),
@@ -464,12 +464,12 @@ def test_names_as_values_and_types_are_references() -> None:
         "x.y.z.name()",
     ],
 )
-def test_a_method_of_something_unknown_is_never_sure(line: str) -> None:
+def test_unknown_receiver_gives_only_candidates(line: str) -> None:
     edges = [edge for edge in link({"a.py": f"{_PEOPLE}def f(x):\n    {line}\n"}) if edge.relation == "calls"]
     assert all(edge.confidence < 0.6 and edge.resolver in ("candidate", "unique") for edge in edges)
 
 
-def test_of_several_methods_of_a_name_each_is_a_candidate_below_one_half() -> None:
+def test_multiple_candidates_stay_below_resolved_confidence() -> None:
     edges = [edge for edge in link({"a.py": f"{_PEOPLE}def f(x): x.greet()\n"}) if edge.source == "a.py:f"]
     assert {(edge.target, edge.resolver) for edge in edges} == {
         ("a.py:Person.greet", "candidate"),
@@ -478,7 +478,7 @@ def test_of_several_methods_of_a_name_each_is_a_candidate_below_one_half() -> No
     assert all(edge.confidence < 0.5 for edge in edges)
 
 
-def test_what_a_mixin_calls_is_a_member_of_the_types_that_use_it() -> None:
+def test_mixin_calls_resolve_to_members_of_its_users() -> None:
     program = {
         "mixin.py": "class Sends:\n    def send_all(self):\n        self.send(1)\n        self.get(1)\n        self.lost()\n",
         "mail.py": "from mixin import Sends\nfrom post import Post\n\nclass Mail(Sends, Post): pass\n",
@@ -496,7 +496,7 @@ def test_what_a_mixin_calls_is_a_member_of_the_types_that_use_it() -> None:
     assert calls == {("post.py:Post.send", "candidate"), ("sms.py:Sms.send", "candidate")}
 
 
-def test_a_class_or_a_value_of_the_types_below_is_not_called_by_name() -> None:
+def test_mixin_calls_skip_classes_and_values_of_subtypes() -> None:
     program = {
         "mixin.py": "class Makes:\n    def make(self):\n        self.client_class(1)\n        self.Inner()\n",
         "use.py": "from mixin import Makes\n\nclass Use(Makes):\n    client_class = Makes\n    class Inner: pass\n",
@@ -504,7 +504,7 @@ def test_a_class_or_a_value_of_the_types_below_is_not_called_by_name() -> None:
     assert [edge for edge in link(program) if edge.source == "mixin.py:Makes.make"] == []
 
 
-def test_where_very_many_types_have_a_member_none_is_meant() -> None:
+def test_too_many_subtypes_give_no_candidates() -> None:
     below = "".join(f"class C{number}(A):\n    def g(self): pass\n" for number in range(70))
     for text in (below, below[: below.index("class C6(")]):
         assert [
@@ -512,7 +512,7 @@ def test_where_very_many_types_have_a_member_none_is_meant() -> None:
         ] == []
 
 
-def test_what_a_type_declares_itself_is_meant_before_what_those_below_it_do() -> None:
+def test_own_member_wins_over_subtype_members() -> None:
     program = {
         "a.py": "class A:\n    def f(self): self.g()\n    def g(self): pass\nclass B(A):\n    def g(self): pass\n"
     }
@@ -521,14 +521,16 @@ def test_what_a_type_declares_itself_is_meant_before_what_those_below_it_do() ->
     }
 
 
-def test_nothing_is_bound_by_its_bare_name_across_files() -> None:
+def test_bare_names_are_not_linked_across_files() -> None:
     program = {"a.py": "def f(x):\n    helper()\n    x.charge()\n", "b.py": f"{_PEOPLE}def helper(): pass\n"}
     assert link(program) == []
 
 
-def test_a_method_that_standard_types_have_is_no_candidate() -> None:
+def test_common_methods_are_not_candidates() -> None:
     assert (
-        _calls("class A:\n    def append(self, x): pass\n    def close(self): pass\ndef f(x): x.append(1); x.close()\n")
+        _collect_calls(
+            "class A:\n    def append(self, x): pass\n    def close(self): pass\ndef f(x): x.append(1); x.close()\n"
+        )
         == set()
     )
 
@@ -536,7 +538,7 @@ def test_a_method_that_standard_types_have_is_no_candidate() -> None:
 # Tests, documents, broken files
 
 
-def test_tests_test_what_they_call_and_what_they_are_named_after() -> None:
+def test_tests_edges_follow_calls_and_names() -> None:
     program = {
         "login.py": "def login(): pass\ndef check(): pass\nclass Session: pass\n",
         "tests/helpers.py": "def make(): pass\n",
@@ -553,7 +555,7 @@ def test_tests_test_what_they_call_and_what_they_are_named_after() -> None:
     }
 
 
-def test_documents_document_what_they_name_if_that_is_one_thing() -> None:
+def test_documents_link_unambiguous_names() -> None:
     program = {
         "pkg/a.py": "class Session:\n    def login(self): pass\ndef helper(): pass\n",
         "pkg/b.py": "def helper(): pass\n",
@@ -567,13 +569,13 @@ def test_documents_document_what_they_name_if_that_is_one_thing() -> None:
     }
 
 
-def test_a_file_with_errors_in_its_syntax_gives_what_can_be_read() -> None:
-    calls = _calls("def f(:\n  g()\n\ndef g():\n    h()\n\ndef h(): pass\nclass X(\n")
+def test_syntax_error_keeps_parsed_edges() -> None:
+    calls = _collect_calls("def f(:\n  g()\n\ndef g():\n    h()\n\ndef h(): pass\nclass X(\n")
     assert ("g", "h") in calls
     assert calls <= {("g", "h"), ("f", "g")}
 
 
-def test_edges_say_how_they_were_resolved() -> None:
+def test_edges_name_their_resolver() -> None:
     program = {
         "b.py": f"{_PEOPLE}def make() -> Person: ...\n",
         "a.py": "from b import make, Person\ndef local(): pass\nclass A(Person):\n    def f(self, p: Person):\n"
@@ -612,7 +614,7 @@ _CHANGES = [
 
 
 @pytest.mark.parametrize("change", _CHANGES, ids=" ".join)
-def test_a_change_gives_the_same_as_building_anew(change: dict[str, str | None]) -> None:
+def test_incremental_build_equals_full_build(change: dict[str, str | None]) -> None:
     before = {
         "a.py": "from pkg import make\nimport pkg.core as core\nfrom pkg import *\ndef f():\n    make()\n"
         "    core.make()\n",

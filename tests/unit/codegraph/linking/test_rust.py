@@ -80,19 +80,19 @@ fn helper() {}
 }
 
 
-def _calls(program: Program) -> set[tuple[str, str]]:
+def _collect_calls(program: Program) -> set[tuple[str, str]]:
     return {(source, target) for source, _, target in triples(program, "calls")}
 
 
-def _in_file(text: str) -> set[tuple[str, str]]:
+def _collect_file_calls(text: str) -> set[tuple[str, str]]:
     """Return the calls of a crate of one file, without its path."""
     prefix = "src/lib.rs:"
-    calls = _calls({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text})
+    calls = _collect_calls({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text})
     return {(source.removeprefix(prefix), target.removeprefix(prefix)) for source, target in calls}
 
 
-def test_calls_follow_modules_crates_and_implementations() -> None:
-    assert _calls(_SHOP) == {
+def test_calls_resolve_through_modules_crates_and_impls() -> None:
+    assert _collect_calls(_SHOP) == {
         ("shop/src/lib.rs:run", "shop/src/util.rs:log"),
         ("shop/src/lib.rs:run", "shop/src/util.rs:clean"),
         ("shop/src/lib.rs:run", "shop/src/store/memory.rs:Memory.find"),
@@ -109,14 +109,14 @@ def test_calls_follow_modules_crates_and_implementations() -> None:
     }
 
 
-def test_a_type_implements_the_traits_of_its_implementations() -> None:
+def test_impl_blocks_implement_traits() -> None:
     assert ("shop/src/store/memory.rs:Memory", "implements", "shop/src/store/mod.rs:Store") in triples(_SHOP)
     assert triples(_SHOP, "overrides") == {
         ("shop/src/store/memory.rs:Memory.find", "overrides", "shop/src/store/mod.rs:Store.find")
     }
 
 
-def test_imports_lead_to_files_declarations_and_crates_outside() -> None:
+def test_imports_link_files_declarations_and_external_crates() -> None:
     found = {target for source, _, target in triples(_SHOP, "imports") if source == "shop/src/store/memory.rs"}
     assert found >= {"shop/src/store/mod.rs", "shop/src/store/mod.rs:Item", "shop/src/store/mod.rs:Store", "std"}
 
@@ -163,8 +163,8 @@ def test_imports_lead_to_files_declarations_and_crates_outside() -> None:
         ("free::<u8>(1).m();", "T.m"),
     ],
 )
-def test_receivers(body: str, target: str) -> None:
-    calls = _in_file(
+def test_receiver_types_are_inferred(body: str, target: str) -> None:
+    calls = _collect_file_calls(
         "use std::sync::Arc;\n#[derive(Clone)]\npub struct T { u: U }\npub struct U;\npub struct W(T);\ntype Alias = T;\n"
         "impl T {\n fn new() -> Self { T { u: U } }\n fn try_new() -> Result<Self, Error> { todo!() }\n fn m(&self) {}\n}\n"
         "impl U { fn n(&self) {}\n fn m(&self) {} }\n"
@@ -181,50 +181,50 @@ def test_receivers(body: str, target: str) -> None:
     assert found - {"T.new", "T.try_new", "make", "pair", "list", "free"} == ({target} if target else set())
 
 
-def test_methods_are_not_known_by_their_bare_names() -> None:
-    assert _in_file(
+def test_methods_are_not_in_scope_by_bare_name() -> None:
+    assert _collect_file_calls(
         "struct T;\nimpl T {\n fn go(&self) { go() }\n fn other() {}\n fn use_it() { other() }\n}\nfn go() {}\n"
     ) == {("T.go", "go")}
 
 
-def test_implementations_may_stand_in_other_files() -> None:
+def test_impls_in_other_files_are_linked() -> None:
     program = {
         "Cargo.toml": '[package]\nname = "one"\n',
         "src/lib.rs": "mod a;\nmod b;\npub struct T;\nfn run(t: T) { t.go(); }\n",
         "src/a.rs": "use crate::T;\nimpl T { pub fn go(&self) {} }\n",
         "src/b.rs": "struct T;\nimpl T { fn go(&self) {} }\nfn here(t: T) { t.go(); }\n",
     }
-    assert _calls(program) == {("src/lib.rs:run", "src/a.rs:T.go"), ("src/b.rs:here", "src/b.rs:T.go")}
+    assert _collect_calls(program) == {("src/lib.rs:run", "src/a.rs:T.go"), ("src/b.rs:here", "src/b.rs:T.go")}
 
 
-def test_macros_are_called() -> None:
+def test_macro_calls_are_linked() -> None:
     program = {
         "Cargo.toml": '[package]\nname = "one"\n',
         "src/lib.rs": "#[macro_use]\nmod macros;\nmod a;\n",
         "src/macros.rs": "macro_rules! shout { () => {} }\n",
         "src/a.rs": "fn run() { shout!(); println!(); }\n",
     }
-    assert _calls(program) == {("src/a.rs:run", "src/macros.rs:shout")}
+    assert _collect_calls(program) == {("src/a.rs:run", "src/macros.rs:shout")}
 
 
-def test_what_is_passed_on_by_a_glob_is_found() -> None:
+def test_glob_reexports_resolve() -> None:
     program = {
         "Cargo.toml": '[package]\nname = "one"\n',
         "src/lib.rs": "mod inner;\npub use inner::*;\nmod user;\n",
         "src/inner.rs": "pub fn deep() {}\n",
         "src/user.rs": "use crate::deep;\nfn run() { deep(); crate::deep(); }\n",
     }
-    assert _calls(program) == {("src/user.rs:run", "src/inner.rs:deep")}
+    assert _collect_calls(program) == {("src/user.rs:run", "src/inner.rs:deep")}
 
 
-def test_modules_that_pass_on_each_other_do_not_hang() -> None:
+def test_mutual_reexports_terminate() -> None:
     program = {
         "Cargo.toml": '[package]\nname = "one"\n',
         "src/lib.rs": "mod a;\nmod b;\n",
         "src/a.rs": "pub use crate::b::*;\npub use crate::b::lost;\npub fn one() {}\n",
         "src/b.rs": "pub use crate::a::*;\npub use crate::a::lost;\nfn run() { one(); lost(); }\n",
     }
-    assert _calls(program) == {("src/b.rs:run", "src/a.rs:one")}
+    assert _collect_calls(program) == {("src/b.rs:run", "src/a.rs:one")}
 
 
 @pytest.mark.parametrize(
@@ -237,12 +237,12 @@ def test_modules_that_pass_on_each_other_do_not_hang() -> None:
         "mod a { pub mod b { pub use super::super::a::b::c::d; pub use super::b::c; } }\nfn main() { a::b::c::d(); }\n",
     ],
 )
-def test_a_module_inside_a_file_may_import_what_only_leads_back_to_itself(text: str) -> None:
+def test_inline_module_with_cyclic_import_terminates(text: str) -> None:
     other = {"Cargo.toml": '[package]\nname = "a"\n', "src/other.rs": "fn g() {}\nfn f() { g() }\n"}
     assert ("src/other.rs:f", "calls", "src/other.rs:g") in triples({**other, "src/main.rs": f"mod other;\n{text}"})
 
 
-def test_a_function_and_the_module_it_comes_from_may_have_one_name() -> None:
+def test_function_and_module_of_one_name_are_distinct() -> None:
     files = {
         "Cargo.toml": '[package]\nname = "shop"\n',
         "src/lib.rs": "pub mod sched;\nuse sched::go;\npub fn outer() { crate::sched::go() }\n"
@@ -251,7 +251,7 @@ def test_a_function_and_the_module_it_comes_from_may_have_one_name() -> None:
         "src/sched/go.rs": "pub(crate) fn go() {}\npub fn stop() {}\n",
     }
     go, stop = "src/sched/go.rs:go", "src/sched/go.rs:stop"
-    assert _calls(files) == {
+    assert _collect_calls(files) == {
         ("src/lib.rs:outer", go),
         ("src/lib.rs:inner", go),
         ("src/lib.rs:inner", stop),
@@ -260,20 +260,20 @@ def test_a_function_and_the_module_it_comes_from_may_have_one_name() -> None:
     }
 
 
-def test_enums_have_variants_and_methods() -> None:
+def test_enum_variants_and_methods_are_linked() -> None:
     program = {
         "src/lib.rs": "enum E { A, B(u8) }\nimpl E { fn go(&self) {} }\n"
         "fn run() { E::A.go(); let e = E::B; take(E::A); }\nfn take(e: E) {}\n"
     }
-    assert ("src/lib.rs:run", "src/lib.rs:E.go") in _calls(program)
+    assert ("src/lib.rs:run", "src/lib.rs:E.go") in _collect_calls(program)
     assert ("src/lib.rs:run", "references", "src/lib.rs:E.A") in triples(program)
 
 
-def test_a_file_with_an_error_keeps_what_can_be_read() -> None:
-    assert ("run", "go") in _in_file("fn go() {}\nfn run() { go(); }\nfn broken( {\n")
+def test_syntax_error_keeps_parsed_edges() -> None:
+    assert ("run", "go") in _collect_file_calls("fn go() {}\nfn run() { go(); }\nfn broken( {\n")
 
 
-def _role_of(name: str, text: str, path: str = "src/lib.rs") -> str:
+def _find_role(name: str, text: str, path: str = "src/lib.rs") -> str:
     nodes = build({path: text}).nodes.to_pylist()
     return next(node["role"] for node in nodes if node["qualified_name"] == name)
 
@@ -297,8 +297,8 @@ def _role_of(name: str, text: str, path: str = "src/lib.rs") -> str:
         ("", "source"),
     ],
 )
-def test_an_attribute_tells_what_is_a_test(before: str, role: str) -> None:
-    assert _role_of("made", f"fn first() {{}}\n{before} fn made() {{}}\n") == role
+def test_test_attribute_marks_tests(before: str, role: str) -> None:
+    assert _find_role("made", f"fn first() {{}}\n{before} fn made() {{}}\n") == role
 
 
 @pytest.mark.parametrize(
@@ -313,15 +313,15 @@ def test_an_attribute_tells_what_is_a_test(before: str, role: str) -> None:
         ("kit", "mod kit { #[cfg(test)] use other::made; }\n", "source"),
     ],
 )
-def test_all_that_is_in_what_only_tests_have_is_a_test(name: str, text: str, role: str) -> None:
-    assert _role_of(name, text) == role
+def test_cfg_test_module_marks_its_members_as_tests(name: str, text: str, role: str) -> None:
+    assert _find_role(name, text) == role
 
 
-def test_tests_of_what_others_wrote_are_not_the_repositorys() -> None:
-    assert _role_of("made", "#[test]\nfn made() {}\n", "vendor/kit/src/lib.rs") == "vendored"
+def test_vendored_tests_keep_their_role() -> None:
+    assert _find_role("made", "#[test]\nfn made() {}\n", "vendor/kit/src/lib.rs") == "vendored"
 
 
-def test_tests_beside_the_code_test_it() -> None:
+def test_inline_tests_link_to_tested_code() -> None:
     assert triples(_SHOP, "tests") >= {
         ("shop/src/store/memory.rs:tests.finds", "tests", "shop/src/store/memory.rs:helper"),
         ("shop/src/store/memory.rs:tests.finds", "tests", "shop/src/store/memory.rs:Memory.find"),
@@ -331,14 +331,14 @@ def test_tests_beside_the_code_test_it() -> None:
     assert [(one.qualified_name, one.role) for one in graph.callers("helper")] == [("tests.finds", "test")]
 
 
-def test_what_tests_share_is_not_tested_by_them() -> None:
+def test_test_helpers_are_not_tested() -> None:
     text = "pub fn make() {}\n#[cfg(test)]\nmod tests { fn kit() {}\n #[test]\n fn made() { kit(); super::make(); } }\n"
     found = triples({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text}, "tests")
     assert found == {("src/lib.rs:tests.made", "tests", "src/lib.rs:make")}
 
 
 @pytest.mark.parametrize("path", list(_SHOP))
-def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
+def test_incremental_build_equals_full_build(path: str) -> None:
     without = {name: text for name, text in _SHOP.items() if name != path}
     changed = _SHOP | {
         path: _SHOP[path].replace("find", "fetch").replace("Memory", "Kept").replace("name =", "title =")
@@ -347,16 +347,16 @@ def test_building_step_by_step_gives_the_same_as_at_once(path: str) -> None:
         assert_same_graph(build(after, build(before), before), build(after))
 
 
-def cycles_of(program: Program) -> list[list[str]]:
+def find_cycles(program: Program) -> list[list[str]]:
     """Return the files of each cycle."""
     return [list(cycle.members) for cycle in CodeGraph(SymbolGraph(build(program))).cycles("files")]
 
 
-def test_that_a_file_declares_a_module_of_its_own_is_no_step_of_a_cycle():
+def test_own_module_declaration_is_not_part_of_a_cycle():
     parent = {
         "src/lib.rs": "mod shop;\npub fn price() {}\n",
         "src/shop.rs": "use crate::price;\nfn sell() { price(); }\n",
     }
-    assert cycles_of(parent) == []
+    assert find_cycles(parent) == []
     both = parent | {"src/lib.rs": "mod shop;\nuse crate::shop::sell;\npub fn price() { sell(); }\n"}
-    assert cycles_of(both) == [["src/lib.rs", "src/shop.rs"]]
+    assert find_cycles(both) == [["src/lib.rs", "src/shop.rs"]]

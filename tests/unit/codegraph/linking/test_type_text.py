@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.codegraph.linking.type_text import TypeText, parse_type, tuple_parts
+from coderag.codegraph.linking.type_text import TypeExpression, parse_type, split_tuple
 
 
-def _told(text: str) -> str:
+def _format_alternatives(text: str) -> str:
     """Return what is read of a type, in one spelling."""
-    return " or ".join(map(_spelt, parse_type(text)))
+    return " or ".join(map(_format_type, parse_type(text)))
 
 
-def _spelt(one: TypeText) -> str:
-    arguments = ", ".join(map(_spelt, one.arguments))
-    return f"{one.name or 'array'}<{arguments}>" if arguments else one.name or "array"
+def _format_type(expression: TypeExpression) -> str:
+    arguments = ", ".join(map(_format_type, expression.arguments))
+    return f"{expression.name or 'array'}<{arguments}>" if arguments else expression.name or "array"
 
 
 @pytest.mark.parametrize(
@@ -62,26 +62,26 @@ def _spelt(one: TypeText) -> str:
         ("", ""),
     ],
 )
-def test_types_of_all_languages(text: str, told: str) -> None:
-    assert _told(text) == told
+def test_types_of_all_languages_parse(text: str, told: str) -> None:
+    assert _format_alternatives(text) == told
 
 
-def test_the_parts_of_a_tuple() -> None:
-    assert tuple_parts("(A, Map<B, C>, (D, E))") == ["A", "Map<B, C>", "(D, E)"]
+def test_tuple_splits_into_parts() -> None:
+    assert split_tuple("(A, Map<B, C>, (D, E))") == ["A", "Map<B, C>", "(D, E)"]
 
 
 _SIGNS = st.sampled_from([*"[]<>(),|&*?:; '\"", "::", "Foo", "map[", "typeof ", "None", "mut ", "=>", "\\"])
 
 
 @given(st.lists(_SIGNS, max_size=60).map("".join) | st.text(max_size=60))
-def test_any_text_is_read_and_never_deeper_than_it_is(text: str) -> None:
-    def depth(one: TypeText) -> int:
+def test_any_text_parses_within_its_nesting_depth(text: str) -> None:
+    def depth(one: TypeExpression) -> int:
         return 1 + max(map(depth, one.arguments), default=0)
 
     assert all(depth(one) <= 7 for one in parse_type(text))
-    tuple_parts(text)
+    split_tuple(text)
 
 
 @pytest.mark.parametrize("sign", ["[", "<", "(", "a<", "[]", "&", "map[", "(a,"])
-def test_a_type_that_is_nested_without_end_ends(sign: str) -> None:
+def test_deeply_nested_type_terminates(sign: str) -> None:
     parse_type(sign * 5000)
