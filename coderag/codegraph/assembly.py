@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.columns import whole
 from coderag.codegraph.linking.linker import Link, LinkedFile
-from coderag.codegraph.linking.meanings import TYPE_KINDS
 from coderag.codegraph.linking.overloads import count_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
+from coderag.codegraph.linking.referents import TYPE_KINDS
 from coderag.codegraph.walks import centrality
 from coderag.schema.facts import Definition
 from coderag.schema.vocabulary import RESOLVED, EdgeRelation, Kind, Role

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.codegraph.linking.rules.ecmascript import EcmaScriptRules
-from coderag.codegraph.linking.rules.table import FULLY_LINKED_LANGUAGES
+from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
 from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, rank_lines
 
 _WORD: Final = re.compile(r"\w+")

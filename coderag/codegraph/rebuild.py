@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from coderag.codegraph.assembly import Assembly, ranked
-from coderag.codegraph.linking.parallel import link_files
+from coderag.codegraph.linking.parallel_linker import link_files
 from coderag.codegraph.linking.program import (
     FactsRow,
     Program,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from coderag.codegraph.linking.rules.table import FULLY_LINKED_LANGUAGES
+from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
 from coderag.config.settings import Settings
 from coderag.errors import StoreError
 from coderag.ingestion.cache_directory import cache_directory

@@ -13,9 +13,7 @@ from coderag.stores.symbol_table import EXACT_OTHER_SCOPE_QUALITY, SymbolMatch, 
 
 FloatArray = NDArray[np.float32]
 
-_OTHER_SCOPE_SHARE = (
-    0.5  # weight of a dotted name declared only in another scope, such as a settings key
-)
+_OTHER_SCOPE_SHARE = 0.5  # weight of a dotted name declared only in another scope, such as a settings key
 _MAX_TELLING_CHUNKS = 10  # chunks; beyond that each mention counts less
 
 

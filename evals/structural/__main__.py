@@ -10,7 +10,7 @@ from typing import Any
 
 from coderag import CodeRAG
 from coderag.errors import CodeRAGError
-from evals.graph.truth import EvaluationError, GroundTruth
+from evals.graph.ground_truth import EvaluationError, GroundTruth
 
 from .measure import TOP_K, Asked, ask, figures
 from .outline import typescript_outline

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from evals.graph.truth import DeclarationSite, EvaluationError
+from evals.graph.ground_truth import DeclarationSite, EvaluationError
 
 _SCRIPT = Path(__file__).with_name("typescript_outline.mjs")
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from evals.graph.truth import SEPARATE_CALL_KINDS, CallTarget, GroundTruth
+from evals.graph.ground_truth import SEPARATE_CALL_KINDS, CallTarget, GroundTruth
 
 from .answers import Answer, User, is_test, itself, using
 from .outline import Declared, Outline

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
-from coderag.codegraph.linking.namesakes import to_type_space, to_value_space
+from coderag.codegraph.linking.declaration_spaces import to_type_space, to_value_space
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, Referent
 from coderag.schema.facts import Reference
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
-from coderag.codegraph.linking.namesakes import to_type_space
+from coderag.codegraph.linking.declaration_spaces import to_type_space
 from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

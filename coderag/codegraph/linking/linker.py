@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import chain
 from typing import Final, NamedTuple
 
-from coderag.codegraph.linking.locals import LocalNames
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
-from coderag.codegraph.linking.namesakes import to_type_space
+from coderag.codegraph.linking.declaration_spaces import to_type_space
+from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.overloads import can_take_arguments, format_call_name, strip_arity
 from coderag.codegraph.linking.program import MODULE, Dependencies, Program
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.resolver import Resolver
-from coderag.codegraph.linking.rules.table import FULLY_LINKED_LANGUAGES
+from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
 from coderag.schema.facts import Definition, Import, Reference
 from coderag.schema.vocabulary import MODULE_OF, RESOLVED, EdgeRelation
 

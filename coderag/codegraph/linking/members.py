@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.overloads import select_primary
-from coderag.codegraph.linking.type_text import split_tuple
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.type_expressions import split_tuple
 from coderag.schema.facts import CONSTRUCTOR_NAME
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import DATA_KINDS
+from coderag.codegraph.linking.referents import DATA_KINDS
 from coderag.schema.facts import Definition
 
 if TYPE_CHECKING:

@@ -3,22 +3,22 @@
 Each part answers one kind of question and asks the others through `Resolver`: bare names (scopes.py), types and what is above
 them (hierarchy.py), members (members.py), values and types as written (values.py), chains (chains.py).
 
-An answer never depends on what was asked before, see `coderag.codegraph.linking.answers`. Nor does it depend on which file is
+An answer never depends on what was asked before, see `coderag.codegraph.linking.query_memo`. Nor does it depend on which file is
 being linked: only `evaluate` and `lookup` know local names.
 """
 
 from collections.abc import Callable, Hashable
 
-from coderag.codegraph.linking.answers import MemoTable, QueryMemo
 from coderag.codegraph.linking.chains import ChainEvaluator
 from coderag.codegraph.linking.hierarchy import Hierarchy
-from coderag.codegraph.linking.locals import LocalNames
-from coderag.codegraph.linking.meanings import TYPE_KINDS, Referent
+from coderag.codegraph.linking.local_names import LocalNames
 from coderag.codegraph.linking.members import MemberLookup
 from coderag.codegraph.linking.program import FileInterface, Program
+from coderag.codegraph.linking.query_memo import MemoTable, QueryMemo
+from coderag.codegraph.linking.referents import TYPE_KINDS, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.scopes import ScopeLookup
-from coderag.codegraph.linking.values import TypeInference
+from coderag.codegraph.linking.type_inference import TypeInference
 from coderag.schema.facts import Definition, FileFacts
 
 

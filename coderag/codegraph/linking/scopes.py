@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.overloads import select_last_above, select_overloads, select_primary, strip_arity
 from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.schema.facts import Binding, Definition, Import
 
 if TYPE_CHECKING:

@@ -156,7 +156,10 @@ def _build_item(candidate: PackableSnippet, level: DetailLevel) -> ContextItem:
         text = candidate.format_text(level.lines)
     elif detail == "signature":
         text = format_signature(snippet.signature or snippet.name, snippet.docstring)
-        if text in (snippet.name, snippet.name.rpartition(" > ")[2]):  # of a module or section: the title has it already
+        if text in (
+            snippet.name,
+            snippet.name.rpartition(" > ")[2],
+        ):  # of a module or section: the title has it already
             text, detail = "", "line"
     else:
         text = snippet.summary

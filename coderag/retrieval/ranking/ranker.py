@@ -24,9 +24,7 @@ _EXACT_LOOKUP_SCORE = 1.0  # the declaration of exactly the requested name
 _EXACT_DECLARATION_BONUS = 0.5  # keeps it ahead of a file with a similar name
 # A context may show much of one file: the answer is often there.
 _CONTEXT_SAME_FILE_DECAY, _CONTEXT_MAX_PER_FILE_FACTOR = 0.85, 4
-_RESOLVED_SAME_FILE_DECAY = (
-    0.99  # per further result of a file, so that equally near ones of other files precede it
-)
+_RESOLVED_SAME_FILE_DECAY = 0.99  # per further result of a file, so that equally near ones of other files precede it
 
 
 KIND_FACTORS = {"module": 0.8}

@@ -315,9 +315,7 @@ def _iter_spans(
             raise TimeoutError
         yield from islice(find_matches(pattern, text, seconds), limit)
     except TimeoutError as error:
-        hint = (
-            "Simplify the pattern (no nested repetition), add a literal word, or limit the files with --path."
-        )
+        hint = "Simplify the pattern (no nested repetition), add a literal word, or limit the files with --path."
         raise RetrievalError(f"the search timed out in {path}", hint=hint) from error
 
 

@@ -66,4 +66,6 @@ def _split_path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _split_words(text: str) -> frozenset[str]:
-    return frozenset(term for term in text_terms(text) if not term.startswith("="))  # whole identifiers have this prefix
+    return frozenset(
+        term for term in text_terms(text) if not term.startswith("=")
+    )  # whole identifiers have this prefix

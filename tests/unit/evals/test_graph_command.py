@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evals.graph.__main__ import main
+from evals.graph.ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 from evals.graph.language_server import LanguageServer
-from evals.graph.truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 
 TOOLS = os.environ.get("GRAPH_EVAL_TOOLS", "")
 """Folder in which npm installed typescript; set, the compiler is asked."""

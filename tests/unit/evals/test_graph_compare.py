@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.graph.compare import (
+from evals.graph.comparison import (
     EdgeJudgment,
     find_recalled_calls,
     group_by_line,
@@ -13,10 +13,10 @@ from evals.graph.compare import (
     measure_bases,
     sample_edges,
 )
-from evals.graph.exported import ExportedGraph
+from evals.graph.exported_graph import ExportedGraph
+from evals.graph.ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
+from evals.graph.proportions import Proportion
 from evals.graph.report import format_text, measure_graph
-from evals.graph.shares import Proportion
-from evals.graph.truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 
 NODES = [
     ("file", "shop.py", "shop.py", 1, 60, None),

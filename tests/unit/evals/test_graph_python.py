@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evals.graph.python_observed import build_truth, observe_calls
-from evals.graph.python_resolved import PythonDefinitionFinder
+from evals.graph.ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
+from evals.graph.python_definitions import PythonDefinitionFinder
+from evals.graph.python_observation import build_truth, observe_calls
 from evals.graph.python_source import CallExpression, PythonFile
-from evals.graph.truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 
 LIBRARY = """
 import functools

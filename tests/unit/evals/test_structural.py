@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from coderag.schema.search import SearchHit
-from evals.graph.truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
+from evals.graph.ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 from evals.structural.__main__ import main
 from evals.structural.answers import Answer
 from evals.structural.measure import Asked, ask, figures, is_answer

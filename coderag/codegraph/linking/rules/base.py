@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:

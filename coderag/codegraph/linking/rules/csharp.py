@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.overloads import can_take_arguments, count_type_parameters, strip_arity
 from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, TYPE_KINDS, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules, split_words
-from coderag.codegraph.linking.rules.nearness import select_nearest
-from coderag.codegraph.linking.type_text import parse_type
+from coderag.codegraph.linking.rules.proximity import select_nearest
+from coderag.codegraph.linking.type_expressions import parse_type
 from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:

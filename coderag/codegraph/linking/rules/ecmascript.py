@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import MODULE, FileInterface, Program
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules import ecmascript_names as names
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.ecmascript_modules import EcmaScriptModules, get_package_name

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import MODULE, Program
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import MODULE
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules, split_words
-from coderag.codegraph.linking.rules.nearness import select_nearest
+from coderag.codegraph.linking.rules.proximity import select_nearest
 from coderag.schema.facts import Definition, Import
 
 if TYPE_CHECKING:

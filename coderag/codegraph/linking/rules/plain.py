@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from coderag.codegraph.linking.import_paths import ImportResolver
-from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import Program
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Definition
 

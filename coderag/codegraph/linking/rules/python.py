@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from coderag.codegraph.linking.meanings import Referent
+from coderag.codegraph.linking.referents import Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Definition, Import
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from coderag.codegraph.linking.meanings import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.program import MODULE, Program
+from coderag.codegraph.linking.referents import RESOLVER_PRECISION, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.codegraph.linking.rules.rust_modules import RustModules
 from coderag.schema.facts import Definition, Import

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from coderag.codegraph.linking.meanings import Referent
 from coderag.codegraph.linking.program import MODULE, Program
+from coderag.codegraph.linking.referents import Referent
 
 _CRATE_ROOT_STEMS: Final = ("lib", "main")
 _CRATE_ROOT_FOLDERS: Final = frozenset({"tests", "examples", "benches", "bin"})

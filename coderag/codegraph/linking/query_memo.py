@@ -7,8 +7,8 @@ that needs too many others to be answered one inside the other.
 from collections.abc import Callable, Hashable
 from typing import Final, NamedTuple
 
-from coderag.codegraph.linking.meanings import Referent
 from coderag.codegraph.linking.program import Dependencies, Program
+from coderag.codegraph.linking.referents import Referent
 
 _MAX_DEPTH: Final = 40
 """Questions inside one another."""

@@ -3,7 +3,7 @@
 from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, TYPE_KINDS, Referent
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, TYPE_KINDS, Referent
 
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver

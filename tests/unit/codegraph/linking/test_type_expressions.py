@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.codegraph.linking.type_text import TypeExpression, parse_type, split_tuple
+from coderag.codegraph.linking.type_expressions import TypeExpression, parse_type, split_tuple
 
 
 def _format_alternatives(text: str) -> str:

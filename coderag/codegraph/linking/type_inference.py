@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
-from coderag.codegraph.linking.type_text import TypeExpression, parse_type
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, DATA_KINDS, RESOLVER_PRECISION, TYPE_KINDS, Referent
+from coderag.codegraph.linking.type_expressions import TypeExpression, parse_type
 from coderag.schema.facts import Binding, Definition
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from coderag.codegraph.linking.answers import MemoTable
-from coderag.codegraph.linking.meanings import CALLABLE_KINDS, TYPE_KINDS, Referent
 from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import MODULE, FileInterface, group_bindings
+from coderag.codegraph.linking.query_memo import MemoTable
+from coderag.codegraph.linking.referents import CALLABLE_KINDS, TYPE_KINDS, Referent
 from coderag.codegraph.linking.rules.base import LanguageRules
 from coderag.schema.facts import Binding
 

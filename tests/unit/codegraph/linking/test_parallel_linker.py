@@ -7,7 +7,7 @@ from collections import deque
 import pytest
 
 from coderag.codegraph.build import GraphBuilder
-from coderag.codegraph.linking import parallel
+from coderag.codegraph.linking import parallel_linker
 from coderag.codegraph.linking.linker import Linker
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.resolver import Resolver
@@ -49,8 +49,8 @@ def pool():
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(parallel, "_MIN_BYTES_PER_PROCESS", 100)
-    monkeypatch.setattr(parallel, "_MAX_BATCH_BYTES", 1)
+    monkeypatch.setattr(parallel_linker, "_MIN_BYTES_PER_PROCESS", 100)
+    monkeypatch.setattr(parallel_linker, "_MAX_BATCH_BYTES", 1)
 
 
 @pytest.fixture
@@ -74,18 +74,18 @@ def test_parallel_build_equals_serial_build(small_batches, pool):
 def test_worker_links_all_remaining_batches(program, pool):
     files = list(range(len(program.rows)))
     parts = deque([file] for file in files)
-    linked = parallel._link_remotely(pack_rows(program), parts, pool.lend)
+    linked = parallel_linker._link_remotely(pack_rows(program), parts, pool.lend)
     assert not parts
-    assert linked == parallel.link_files(program, files)
+    assert linked == parallel_linker.link_files(program, files)
 
 
 @pytest.mark.parametrize("fault", [exit_at_once, exit_mid_reply])
 def test_batches_of_a_failed_worker_are_linked_locally(program, small_batches, monkeypatch, pool, fault):
     files = list(range(len(program.rows)))
-    alone = parallel.link_files(program, files)
-    monkeypatch.setattr(parallel, "_ASSIST_ENTRY_POINT", f"{__name__}:{fault.__name__}")
-    assert parallel._link_remotely(pack_rows(program), deque([files]), pool.lend) == {}
-    assert parallel.link_files(program, files, Helpers(2, pool.lend)) == alone
+    alone = parallel_linker.link_files(program, files)
+    monkeypatch.setattr(parallel_linker, "_ASSIST_ENTRY_POINT", f"{__name__}:{fault.__name__}")
+    assert parallel_linker._link_remotely(pack_rows(program), deque([files]), pool.lend) == {}
+    assert parallel_linker.link_files(program, files, Helpers(2, pool.lend)) == alone
 
 
 def test_all_files_are_linked_locally_without_workers(program, small_batches):
@@ -93,19 +93,19 @@ def test_all_files_are_linked_locally_without_workers(program, small_batches):
         raise IngestionError("no worker process can be started")
 
     files = list(range(len(program.rows)))
-    assert parallel.link_files(program, files, Helpers(2, lend)) == parallel.link_files(program, files)
+    assert parallel_linker.link_files(program, files, Helpers(2, lend)) == parallel_linker.link_files(program, files)
 
 
 def test_interrupt_stops_sending_batches(program, small_batches, monkeypatch):
     asked = []
-    monkeypatch.setattr(parallel, "_link_remotely", lambda rows, parts, lend: asked.append(parts) or {})
+    monkeypatch.setattr(parallel_linker, "_link_remotely", lambda rows, parts, lend: asked.append(parts) or {})
 
     def interrupted(linker: Linker, file: int) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Linker, "link", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        parallel.link_files(program, range(len(program.rows)), Helpers(1, lambda function: None))
+        parallel_linker.link_files(program, range(len(program.rows)), Helpers(1, lambda function: None))
     assert [len(parts) for parts in asked] == [0]
 
 
@@ -138,7 +138,7 @@ def test_recursion_error_in_one_file_does_not_affect_the_rest(program, monkeypat
         return link(linker, file)
 
     monkeypatch.setattr(Linker, "link", endless)
-    linked = parallel.link_files(program, range(len(program.rows)))
+    linked = parallel_linker.link_files(program, range(len(program.rows)))
     assert not linked[0].links
     assert any(one.links for one in linked.values())
     assert program.rows[0].path in caplog.text

@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 from coderag.codegraph.linking.linker import Link, LinkedFile, Linker
 from coderag.codegraph.linking.program import Dependencies, FactsRow, Program
 from coderag.codegraph.linking.resolver import Resolver
-from coderag.codegraph.linking.rules.table import RulesTable
+from coderag.codegraph.linking.rules.rules_table import RulesTable
 from coderag.errors import CodeRAGError
 from coderag.system.gc_tuning import collector_paused
 from coderag.system.process_messages import Helpers, Lend, pack_message, read_message, write_message
