@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState
     from coderag.codegraph.export.writing import ExportFormat
     from coderag.codegraph.graph import CodeGraph
-    from coderag.codegraph.property_graph.store import Loaded, ServerKind
+    from coderag.codegraph.property_graph.store import PropertyGraphCounts, ServerKind
     from coderag.codegraph.scip.importing import ScipReport
     from coderag.engine.chat import Chat, ChatThreads
     from coderag.engine.enrichment import Summaries
@@ -154,11 +154,13 @@ class CodeRAG:
 
     def indexer(self, progress: Progress | None = None) -> "Indexer":
         """Return what makes one run of indexing, for who wants to say what has changed, as a watch can. Raises as `index`."""
-        from coderag.codegraph.build import GraphBuilder, read_imported  # noqa: PLC0415  # only writers need it
+        from coderag.codegraph.build import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only writers need it
         from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
         from coderag.ingestion.workers.worker_pool import helpers_of  # noqa: PLC0415
 
-        builder = GraphBuilder(read_imported(self._store.directory), helpers_of(self.settings.ingestion.workers))
+        builder = CodeGraphBuilder(
+            load_imported_edges(self._store.directory), helpers_of(self.settings.ingestion.workers)
+        )
         return Indexer(self.root, self.settings, self._store, self._dense_model(), progress, graph_builder=builder)
 
     def watch(self, *, progress: Progress | None = None, stop: Event | None = None) -> Iterator[IndexReport]:
@@ -434,11 +436,11 @@ class CodeRAG:
 
     def definition(self, name: str) -> list[SearchHit]:
         """Return where a name is declared, the best match first; empty if it is not."""
-        from coderag.codegraph.lookup import definitions  # noqa: PLC0415
+        from coderag.codegraph.lookup import find_definitions  # noqa: PLC0415
 
         context = self._open()
         for number in count():
-            found = definitions(context.corpus, name)
+            found = find_definitions(context.corpus, name)
             paths = source_paths(context.corpus, {"results": found})
             renewed = self._opened.refresh_context(context, paths, sweep=not found) if number < MAX_RUNS else None
             if renewed is None:
@@ -510,11 +512,11 @@ class CodeRAG:
         Args:
             to: ``json``, ``graphml``, or Cypher as Neo4j (``cypher``, ``neo4j``) or ``memgraph`` read it.
         """
-        from coderag.codegraph.export.writing import graph_chunks  # noqa: PLC0415  # only this verb needs it
+        from coderag.codegraph.export.writing import stream_graph  # noqa: PLC0415  # only this verb needs it
 
-        return graph_chunks(self._store.open().read_graph(), to, self._project)
+        return stream_graph(self._store.open().read_graph(), to, self._project)
 
-    def send_graph(self, to: "ServerKind") -> "Loaded":
+    def send_graph(self, to: "ServerKind") -> "PropertyGraphCounts":
         """Replace this repository's graph in the property graph of the settings.
 
         Raises:
@@ -537,9 +539,9 @@ class CodeRAG:
             ConfigurationError: ``graph.url`` is not set, or the extra is not installed.
             StoreError: The database cannot be opened, or the server cannot be reached.
         """
-        from coderag.engine.graph_exchange import property_graph  # noqa: PLC0415  # an extra
+        from coderag.engine.graph_exchange import open_property_graph  # noqa: PLC0415  # an extra
 
-        return property_graph(self._store, self._project, path, self.settings.graph)
+        return open_property_graph(self._store, self._project, path, self.settings.graph)
 
     def import_scip(self, path: Path) -> "ScipReport":
         """Take the edges of a SCIP index, made by a compiler, in place of ours, as long as its files do not change.

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coderag.schema.graph import Declaration
+    from coderag.schema.graph import GraphDeclaration
 
 
 class CodeRAGError(Exception):
@@ -74,7 +74,7 @@ class AmbiguousNameError(InvalidQueryError):
         candidates: Those declarations, the most used first.
     """
 
-    def __init__(self, message: str, *, hint: str = "", candidates: "Sequence[Declaration]" = ()) -> None:
+    def __init__(self, message: str, *, hint: str = "", candidates: "Sequence[GraphDeclaration]" = ()) -> None:
         super().__init__(message, hint=hint)
         self.candidates = tuple(candidates)
 

@@ -1,4 +1,4 @@
-"""Words of a text that address a language model, in whatever letters or encoding they are written (``injection.toml``)."""
+"""Detection of words that address a language model, in any letters or encoding (``injection.toml``)."""
 
 import re
 import tomllib
@@ -32,26 +32,26 @@ _DISGUISED_PREFIXES = ("ignor", "disregard", "forget", "previous", "instruct", "
 
 @dataclass(frozen=True, slots=True)
 class _InjectionPattern:
-    """One way of addressing a model.
+    """Pattern of an injection.
 
     Attributes:
-        required_words: Groups of words and of parts of words; a text without one of each is not searched.
+        required_words: Groups of words and of word parts; a text without one of each group is not searched.
     """
 
     finding: str
     required_words: Sequence[tuple[frozenset[str], Sequence[str]]]
     expression: re.Pattern[str]
 
-    def matches(self, text: str, words: AbstractSet[str], joined: str) -> bool:
-        """Return whether a text does it; given its words, also as one string."""
+    def matches(self, text: str, words: AbstractSet[str], joined_words: str) -> bool:
+        """Return whether a text matches, given its words as a set and as one string."""
         for whole_words, word_parts in self.required_words:
-            if whole_words.isdisjoint(words) and not any(part in joined for part in word_parts):
+            if whole_words.isdisjoint(words) and not any(part in joined_words for part in word_parts):
                 return False
         return bool(self.expression.search(text))
 
 
 def find_injections(text: str) -> Iterator[str]:
-    """Yield what the words of a text do to a model that takes them for instructions, as phrases; some may come twice."""
+    """Yield phrases for the effects on a model that follows a text; with duplicates."""
     yield from _scan_words(text)
     if any(any(_scan_words(decoded)) for decoded in _decode_runs(text)):
         yield ENCODED_FINDING
@@ -60,21 +60,22 @@ def find_injections(text: str) -> Iterator[str]:
 def _scan_words(text: str) -> Iterator[str]:
     normalized = deobfuscate(text)
     words = set(_WORD.findall(normalized))
-    joined = " ".join(words)
-    yield from _match_patterns(normalized, words, joined)
+    joined_words = " ".join(words)
+    yield from _match_patterns(normalized, words, joined_words)
     if any(
-        word.translate(LETTERS_BY_DIGIT).startswith(_DISGUISED_PREFIXES) for word in _DIGITS_IN_WORD.findall(joined)
+        word.translate(LETTERS_BY_DIGIT).startswith(_DISGUISED_PREFIXES)
+        for word in _DIGITS_IN_WORD.findall(joined_words)
     ):
-        normalized, joined = normalized.translate(LETTERS_BY_DIGIT), joined.translate(LETTERS_BY_DIGIT)
-        yield from _match_patterns(normalized, set(joined.split()), joined)
+        normalized, joined_words = normalized.translate(LETTERS_BY_DIGIT), joined_words.translate(LETTERS_BY_DIGIT)
+        yield from _match_patterns(normalized, set(joined_words.split()), joined_words)
 
 
-def _match_patterns(normalized: str, words: AbstractSet[str], joined: str) -> Iterator[str]:
-    return (pattern.finding for pattern in _load_patterns() if pattern.matches(normalized, words, joined))
+def _match_patterns(normalized: str, words: AbstractSet[str], joined_words: str) -> Iterator[str]:
+    return (pattern.finding for pattern in _load_patterns() if pattern.matches(normalized, words, joined_words))
 
 
 def _decode_runs(text: str) -> Iterator[str]:
-    """Yield what texts in base64 or hexadecimal digits are, if they are readable."""
+    """Yield readable texts decoded from base64 or hexadecimal digits."""
     for match in islice(_ENCODED.finditer(text), _MAX_ENCODED_RUNS):
         run = match[0].rstrip("=").translate(_STANDARD_ALPHABET)
         try:
@@ -88,7 +89,7 @@ def _decode_runs(text: str) -> Iterator[str]:
 
 @cache
 def _load_patterns() -> Sequence[_InjectionPattern]:
-    """Return the patterns of ``injection.toml``."""
+    """Load the patterns of ``injection.toml``."""
     source = resources.files("coderag.answering").joinpath("injection.toml").read_text(encoding="utf-8")
     table = tomllib.loads(source)
     parts = table.pop("parts")
@@ -105,7 +106,7 @@ def _load_patterns() -> Sequence[_InjectionPattern]:
 
 
 def _parse_word_group(group: str) -> tuple[frozenset[str], Sequence[str]]:
-    """Return the whole words of a group such as ``ai|llm*``, and the parts of words."""
+    """Parse a group such as ``ai|llm*`` to whole words and word prefixes."""
     words = group.split("|")
     return frozenset(word for word in words if word[-1] != "*"), [word[:-1] for word in words if word[-1] == "*"]
 

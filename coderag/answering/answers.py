@@ -1,4 +1,4 @@
-"""Write an answer: by a language model if one is configured, else from the evidence itself."""
+"""Answers by a language model, or extracted from the evidence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,12 +24,12 @@ _CHANGED_NOTE: Final = " *(not verified: changed since it was indexed)*"
 
 
 async def write_answer(context: QueryContext, state: QueryState, emit: EmitText) -> Answer:
-    """Return the answer to the state's question, every claim of it checked.
+    """Write the answer to the state's question, with every claim checked.
 
     Args:
-        context: Of the query.
-        state: With the packed context.
-        emit: Takes the text while it is written.
+        context: Query context.
+        state: State with the packed context.
+        emit: Receives the text while it is written.
 
     Raises:
         ModelError: The configured language model failed.
@@ -38,7 +38,7 @@ async def write_answer(context: QueryContext, state: QueryState, emit: EmitText)
     if context.language_model is not None:
         snippets = list(chain.from_iterable(gather_snippets(context.corpus, state)))
         evidence = number_evidence(state, snippets, context.masked_paths)
-        if evidence:  # else there is nothing to cite, and whatever a model says of it would be dropped
+        if evidence:  # without evidence every claim would be dropped
             return await _generate_answer(context.language_model, context, state, evidence, checker, emit)
     answer = _extract_answer(context, state, checker)
     emit("text", answer.text)
@@ -77,7 +77,7 @@ async def _generate_answer(
 
 
 def _extract_answer(context: QueryContext, state: QueryState, checker: CitationChecker) -> Answer:
-    """Return the answer from the evidence; lines that moved are cited where they are, what has changed is marked."""
+    """Extract the answer from the evidence; moved lines are cited at their new location, changed ones marked."""
     corpus = context.corpus
     draft = extract(
         context,
@@ -137,7 +137,7 @@ def _check_claim(
 
 
 def _format_none_verified(model: LanguageModel, claim_count: int) -> str:
-    """Return what is said of claims none of which is in the answer."""
+    """Format the note that no claim of the model was verified."""
     if not claim_count:
         return ""
     if claim_count == 1:

@@ -1,4 +1,4 @@
-"""Check citations against the bytes on disk."""
+"""Checks of citations against the bytes on disk."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from coderag.schema.chunks import FileRecord
 from coderag.text.indexed_text import indexed_text
 
 _MIN_DISTINCTIVE_CHARS = 12
-"""Characters that a single line needs to be found again elsewhere, white space aside: a ``}`` is everywhere."""
+"""Minimum characters, without white space, to locate a single line elsewhere: a ``}`` is everywhere."""
 
 
 class CitationChecker:
-    """Compares cited lines with the files on disk, each of which is read once.
+    """Checker of cited lines against the files on disk, each read once.
 
     Args:
         root: Folder of the repository.
-        records: The files as indexed.
+        records: Records of the indexed files.
     """
 
     def __init__(self, root: Path, records: Sequence[FileRecord]) -> None:
@@ -28,7 +28,7 @@ class CitationChecker:
         self._files: dict[str, _DiskFile] = {}
 
     def check(self, lines: CitedLines) -> Citation:
-        """Return the citation with its verdict; lines that moved within their file are cited where they are now."""
+        """Check cited lines; lines that moved within their file are cited at their new location."""
         record = self._records.get(lines.path)
         if record is None:
             return _build_citation(lines, "the file is not in the index")
@@ -69,11 +69,11 @@ class _DiskFile:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The file's lines as they would be indexed now."""
+        """Lines of the file as they would be indexed now."""
         return indexed_text(self._record, self._data).split("\n")
 
     def find_block(self, block: list[str]) -> int | None:
-        """Return the 1-based line where a block of lines is, if it is in exactly one place."""
+        """Return the 1-based line of a block of lines if it occurs exactly once."""
         if len(block) == 1 and len("".join(block[0].split())) < _MIN_DISTINCTIVE_CHARS:
             return None
         last = len(self.lines) - len(block)

@@ -1,4 +1,4 @@
-"""What a writer of answers hands over: the text, and the lines that each of its statements rests on."""
+"""Draft of an answer: its text, and the lines that each claim cites."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from coderag.schema.vocabulary import AnswerShape
 
 @dataclass(frozen=True, slots=True)
 class CitedLines:
-    """Lines of a file that a statement rests on, as the index has them."""
+    """Cited lines of a file, as indexed."""
 
     path: str
     start_line: int
@@ -18,13 +18,13 @@ class CitedLines:
 
     @property
     def location(self) -> str:
-        """The place as ``path:10-42``, of one line as ``path:10``."""
+        """Location as ``path:10-42``, or ``path:10`` for one line."""
         return location_of(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)
 class DraftClaim:
-    """A statement, and the lines that it cites."""
+    """Claim with the lines that it cites."""
 
     text: str
     cited_lines: Sequence[CitedLines]
@@ -32,11 +32,11 @@ class DraftClaim:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer in Markdown whose citations are not checked yet.
+    """Answer in Markdown with unchecked citations.
 
     Attributes:
-        shape: In which it is written.
-        missing: What was asked for and not found, a sentence each.
+        shape: Shape of the answer.
+        missing: What was not found, one sentence each.
     """
 
     text: str

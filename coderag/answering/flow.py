@@ -1,4 +1,4 @@
-"""How code leads from one place to another: the calls that the code graph knows, drawn and told step by step."""
+"""Call flow between two places, from the code graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,15 +12,15 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
 from coderag.stores.snippets import Snippet
-from coderag.text.mermaid import label
+from coderag.text.mermaid import escape_label
 
-_MAX_MEETING_DEPTH = 3  # calls from what leads to both ends to either
+_MAX_MEETING_DEPTH = 3  # calls from the common caller to either end
 _MAX_LABEL_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class FlowStep:
-    """A step of a flow: the call in `line` leads from one declaration to another, both by position."""
+    """Step of a flow: the call in `line` between two declarations, given by position."""
 
     source: int
     target: int
@@ -33,13 +33,13 @@ FlowKind = Literal["path", "back", "meeting", "calls"]
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Calls in the order in which they are made, as far as the text tells.
+    """Calls in execution order, as far as the text shows it.
 
     Attributes:
-        declarations: What is called and calls; the first is where it begins.
-        ends: Where it begins and ends, as far as the question says so.
-        kind: ``path``: from one end to the other; ``back``: the calls lead the other way; ``meeting``: something calls
-            both; ``calls``: what a declaration leads to.
+        declarations: Callers and callees; the first is the start.
+        ends: Start and end that the question names, if any.
+        kind: ``path``: from one end to the other; ``back``: in the opposite direction; ``meeting``: something calls
+            both; ``calls``: calls from a declaration.
     """
 
     declarations: Sequence[Declared]
@@ -49,19 +49,19 @@ class Flow:
 
 
 def draw_mermaid(context: QueryContext, state: QueryState, snippets: Sequence[Snippet]) -> str:
-    """Return a Mermaid flow chart of the calls that the question is about, without a fence; empty if none are known.
+    """Draw the question's call flow in Mermaid, without a fence; empty if no calls are known.
 
     Args:
-        context: Of the query.
-        state: With the analysis.
-        snippets: The evidence, best first.
+        context: Query context.
+        state: State with the analysis.
+        snippets: Evidence, best first.
     """
     flow = find_flow(Index(context), state, snippets)
     return "" if flow is None else format_mermaid(flow)
 
 
 def find_flow(index: Index, state: QueryState, snippets: Sequence[Snippet]) -> Flow | None:
-    """Return the calls from one thing to another that the question names, else those that the best results make."""
+    """Find the calls between the question's two ends, else those of the best results."""
     ends = flow_ends(state["query"])
     results = [snippet for snippet in snippets if snippet.relation is None]
     matched_ends = [index.meant(words, results, CALLABLE) for words in ends or ()]
@@ -79,13 +79,12 @@ def find_flow(index: Index, state: QueryState, snippets: Sequence[Snippet]) -> F
 
 
 def format_mermaid(flow: Flow) -> str:
-    """Return a flow chart in Mermaid; a dashed arrow is a call that may run something else in its place."""
+    """Format a flow chart in Mermaid; a dashed arrow is a call that may be dispatched elsewhere."""
     lines = ["flowchart TD"]
     for number, declaration in enumerate(flow.declarations):
         location = f"{declaration.path.rpartition('/')[2]}:{declaration.start_line}"
-        lines.append(
-            f'    n{number}["{label(declaration.name, _MAX_LABEL_CHARS)}<br/>{label(location, _MAX_LABEL_CHARS)}"]'
-        )
+        name, place = (escape_label(text, _MAX_LABEL_CHARS) for text in (declaration.name, location))
+        lines.append(f'    n{number}["{name}<br/>{place}"]')
     for number, step in enumerate(flow.steps, 1):
         arrow = "-->" if step.is_certain else "-.->"
         lines.append(f'    n{step.source} {arrow}|"{number}: line {step.line.start_line}"| n{step.target}')
@@ -99,7 +98,7 @@ def _find_between(index: Index, flow_ends: Ends, first: Declared, last: Declared
     ends = (
         (first.key, last.key),
         (flow_ends.first, flow_ends.last),
-    )  # the likeliest of each name, then all of the names
+    )  # the likeliest declaration of each name, then all
     for start, end in ends:
         if steps := _to_steps(index, index.graph.path(start, end)):
             return _build_flow(steps, "path", flow_ends)
@@ -110,9 +109,9 @@ def _find_between(index: Index, flow_ends: Ends, first: Declared, last: Declared
 
 
 def _to_steps(index: Index, graph_path: Sequence[GraphNeighbour]) -> Steps:
-    """Return the calls of a way, each beginning where the one before it leads to.
+    """Convert a graph path to calls, each starting where the previous one leads.
 
-    None if a step of it is no call, such as a type that is named, or if a line is not in the index.
+    Empty if a step is not a call, such as a type reference, or a line is not indexed.
     """
     if any(neighbour.relation != "callee" for neighbour in graph_path):
         return []
@@ -126,7 +125,7 @@ def _to_steps(index: Index, graph_path: Sequence[GraphNeighbour]) -> Steps:
         if steps and source.node != (previous_call := steps[-1][0]).target.node:
             if source.node in index.acting(previous_call.target.node):  # a constructor, or a function inside
                 source = previous_call.target
-            else:  # what overrides the one that is called
+            else:  # an override of the callee
                 steps[-1] = (
                     replace(previous_call, target=source, confidence=min(previous_call.confidence, PERHAPS)),
                     steps[-1][1],
@@ -139,7 +138,7 @@ def _to_steps(index: Index, graph_path: Sequence[GraphNeighbour]) -> Steps:
 
 
 def _find_meeting(index: Index, flow_ends: Ends, first: Declared, last: Declared) -> Flow | None:
-    """Return the calls from the nearest declaration that leads to both."""
+    """Find the nearest common caller and its calls to both ends."""
     callers = [{caller.node: steps for caller, steps in _find_callers(index, end).items()} for end in (first, last)]
     common = sorted(
         callers[0].keys() & callers[1].keys(), key=lambda node: (len(callers[0][node]) + len(callers[1][node]), node)
@@ -152,7 +151,7 @@ def _find_meeting(index: Index, flow_ends: Ends, first: Declared, last: Declared
 
 
 def _find_callers(index: Index, end: Declared) -> dict[Declared, list[Call]]:
-    """Return what leads to a declaration within a few calls, each with the calls from there."""
+    """Find the callers of a declaration within a few calls, each with its calls."""
     paths: dict[Declared, list[Call]] = {}
     level: dict[int, list[Call]] = {node: [] for node in index.called(end)}
     seen = set(level)
@@ -170,7 +169,7 @@ def _find_callers(index: Index, end: Declared) -> dict[Declared, list[Call]]:
 
 
 def _build_flow(steps: Steps, kind: FlowKind, ends: Ends | None) -> Flow:
-    """Return calls as a flow; what is met again is the same box."""
+    """Build a flow; a repeated declaration is one box."""
     positions: dict[int, int] = {}
     declarations: list[Declared] = []
     for call, _ in steps:

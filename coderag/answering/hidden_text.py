@@ -1,4 +1,4 @@
-"""Characters that a person does not see and a language model reads: spelt out, and seen through."""
+"""Characters that are invisible to people but read by models: spelt out, or decoded for comparison."""
 
 import re
 import unicodedata
@@ -9,26 +9,26 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]+"
 )
-"""Control characters but tab and newline, and what has no width, no glyph, or turns the direction of text."""
+"""Control characters except tab and newline, and characters without width or glyph or that change direction."""
 
 _USEFUL_HIDDEN = re.compile(
     "\\A\ufeff|\r(?=\n|\\Z)|\x0c|(?<=[^\x00-\x7f])[\u200c\u200d\ufe0e\ufe0f]+|(?<=[#*0-9])\ufe0f(?=\u20e3)"
     "|(?<=\U0001f3f4)[\U000e0061-\U000e007a]{3,6}\U000e007f"
 )
-"""Hidden characters with a use: the mark of an encoding, Windows' ends of lines, joined letters and emoji, flags, pages."""
+"""Legitimate hidden characters: byte order marks, CRLF, joiners in letters and emoji, flags, form feeds."""
 
 _DECEPTIVE = re.compile(
     "[\x08\r\x1b\x9b\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]"
     "|(?<=[a-zA-Z])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+(?=[a-zA-Z])|[\u200b-\u200f\u2060-\u2064\ufeff]{4}"
 )
 _TERMINAL_COMMAND = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_].*?(?:\x07|\x1b\\\\|\\Z)|\x1b.?", re.DOTALL)
-"""What a terminal takes for a command, up to its end."""
+"""Terminal control sequences, to their end."""
 
-_MAX_SPELT_OUT_CHARS = 4  # characters of a run; a hidden text of thousands would crowd out all else
+_MAX_SPELT_OUT_CHARS = 4  # characters of a run; thousands would crowd out everything else
 
 _TAG_OFFSET: Final = 0xE0000
 _TAG_CHARACTERS = re.compile("[\U000e0020-\U000e007e]")
-"""Unicode tags: ASCII once more, without glyphs."""
+"""Unicode tags: a copy of ASCII without glyphs."""
 
 _ESCAPE = re.compile(r"\\u\{?([0-9a-fA-F]{4})\}?|\\x([0-9a-fA-F]{2})")
 _ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
@@ -37,13 +37,13 @@ _SPACED_WORDS = re.compile(r"(?<!\w)\w(?:[ .\-_*|/+]{1,3}\w(?!\w)){5,}")
 _SPACE_IN_WORD = re.compile(r"(?<=\w)[ .\-_*|/+](?=\w)")
 _LOOKALIKES: Final = str.maketrans("асԁеһіјӏкмпорԛгѕтуѵԝхвнзαβεικνορτυχω", "acdehijlkmnopqrstyvwxbhzabeikvoptuxw")
 LETTERS_BY_DIGIT: Final = str.maketrans("013457", "oieast")
-"""Digits that stand for letters, as in ``1gn0r3``."""
+"""Letters that digits stand for, as in ``1gn0r3``."""
 
 
 def reveal_hidden(text: str) -> tuple[str, bool]:
-    """Return a text with its hidden characters spelt out (``<U+200B>``), and whether some of them deceive.
+    """Spell out hidden characters (``<U+200B>``); return whether some of them are deceptive.
 
-    Those with a use stay. Newlines are not touched.
+    Legitimate ones and newlines are unchanged.
     """
     is_deceptive = False
 
@@ -68,10 +68,11 @@ def reveal_hidden(text: str) -> tuple[str, bool]:
 
 
 def deobfuscate(text: str) -> str:
-    """Return a text as a model may read it: lower case, without tricks of characters, to compare with patterns.
+    """Normalize a text as a model may read it, lower case and without tricks, to match patterns.
 
-    Hidden characters are left out and hidden letters (Unicode tags) read; escapes and entities are replaced; letters that
-    only look Latin, accents, full-width letters and words that are s p a c e d out become plain. Lines may differ.
+    Hidden characters are dropped, and hidden letters (Unicode tags) decoded. Escapes and entities are replaced.
+    Look-alikes of Latin letters, accents, full-width letters and s p a c e d out words become plain. Line numbers may
+    differ.
     """
     if not text.isascii():
         text = _TAG_CHARACTERS.sub(lambda match: chr(ord(match[0]) - _TAG_OFFSET), text)
@@ -88,7 +89,7 @@ def deobfuscate(text: str) -> str:
 
 
 def strip_hidden(text: str) -> str:
-    """Return a text without hidden characters, but for those with a use, and without what commands a terminal."""
+    """Remove hidden characters, except legitimate ones, and terminal control sequences."""
     return _HIDDEN.sub(lambda match: "".join(_USEFUL_HIDDEN.findall(match[0])), _TERMINAL_COMMAND.sub("", text))
 
 

@@ -21,7 +21,7 @@ LINKING_VERSION = 6
 _IMPORTED_FILE = "scip-edges.arrow"
 
 
-class GraphBuilder:
+class CodeGraphBuilder:
     """Makes the code graph of each generation of an index.
 
     Args:
@@ -58,7 +58,7 @@ class GraphBuilder:
             return build_graph(last, files, facts, self._imported, relink=relink, helpers=self._helpers)
 
 
-def read_imported(directory: Path) -> "ImportedEdges | None":
+def load_imported_edges(directory: Path) -> "ImportedEdges | None":
     """Return the edges of a SCIP index that were imported into an index; None if none were.
 
     Raises:
@@ -73,6 +73,6 @@ def read_imported(directory: Path) -> "ImportedEdges | None":
         return ImportedEdges.from_bytes(path.read_bytes())
 
 
-def keep_imported(directory: Path, imported: "ImportedEdges") -> None:
+def save_imported_edges(directory: Path, imported: "ImportedEdges") -> None:
     """Keep the edges of a SCIP index beside an index, for all generations to come."""
     replace_file(directory / _IMPORTED_FILE, imported.to_bytes())

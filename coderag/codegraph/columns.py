@@ -14,34 +14,36 @@ FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DictionaryColumn:
     """A column of few distinct words: ``codes``, int64 (n_rows,), are positions in ``words``."""
 
     codes: IntArray
-    words: list[str]
+    values: list[str]
 
     def __getitem__(self, row: int) -> str:
-        return self.words[int(self.codes[row])]
+        return self.values[int(self.codes[row])]
 
 
-def words_of(column: "pa.ChunkedArray") -> Words:
+def to_dictionary_column(column: "pa.ChunkedArray") -> DictionaryColumn:
     """Return a dictionary-encoded column."""
-    encoded = whole(column)
-    return Words(encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist())
+    encoded = to_array(column)
+    return DictionaryColumn(
+        encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()
+    )
 
 
-def numbers_of(column: "pa.ChunkedArray") -> IntArray:
+def to_int_array(column: "pa.ChunkedArray") -> IntArray:
     """Return a column of whole numbers: int64 (n_rows,)."""
-    numbers: IntArray = whole(column).to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers: IntArray = to_array(column).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
 
 
-def floats_of(column: "pa.ChunkedArray") -> FloatArray:
+def to_float_array(column: "pa.ChunkedArray") -> FloatArray:
     """Return a column of numbers: float32 (n_rows,)."""
-    numbers: FloatArray = whole(column).to_numpy(zero_copy_only=False).astype(np.float32)
+    numbers: FloatArray = to_array(column).to_numpy(zero_copy_only=False).astype(np.float32)
     return numbers
 
 
-def whole(column: "pa.ChunkedArray") -> Any:  # noqa: ANN401 - pyarrow has no types
+def to_array(column: "pa.ChunkedArray") -> Any:  # noqa: ANN401 - pyarrow has no types
     """Return a column as one array; its batches may have dictionaries of their own."""
     return column.unify_dictionaries().combine_chunks()

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-_ECMASCRIPT: Final = frozenset({"constructor"})
-_PYTHON: Final = frozenset({"__init__", "__new__"})
-_NAMES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+_ECMASCRIPT_NAMES: Final = frozenset({"constructor"})
+_PYTHON_NAMES: Final = frozenset({"__init__", "__new__"})
+_CONSTRUCTOR_NAMES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro", "html"), _ECMASCRIPT),
-        **dict.fromkeys(("python", "jupyter"), _PYTHON),
+        **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "astro", "html"), _ECMASCRIPT_NAMES),
+        **dict.fromkeys(("python", "jupyter"), _PYTHON_NAMES),
         "kotlin": frozenset({"constructor"}),
         "php": frozenset({"__construct"}),
         "ruby": frozenset({"initialize"}),
@@ -19,9 +19,9 @@ _NAMES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 )
 """What constructors are called. Elsewhere a method of such a name is one like any other: PHP's ``Uri::init()``."""
 
-_NAMED_FOR_TYPE: Final = frozenset({"c_sharp", "cpp", "java"})
+_TYPE_NAMED_LANGUAGES: Final = frozenset({"c_sharp", "cpp", "java"})
 
 
 def is_constructor(language: str, name: str, type_name: str) -> bool:
     """Return whether a method of a type is a constructor in a language."""
-    return name in _NAMES.get(language, ()) or (language in _NAMED_FOR_TYPE and name == type_name)
+    return name in _CONSTRUCTOR_NAMES.get(language, ()) or (language in _TYPE_NAMED_LANGUAGES and name == type_name)

@@ -9,7 +9,7 @@ import numpy as np
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
 from coderag.schema.vocabulary import MODULE_OF, RESOLVED
 
-Level = Literal["files", "symbols"]
+CycleLevel = Literal["files", "symbols"]
 
 
 class Cycle(NamedTuple):
@@ -24,7 +24,9 @@ class Cycle(NamedTuple):
     edges: list[GraphEdge]
 
 
-def cycles(graph: SymbolGraph, relations: Collection[str], level: Level, least: float = RESOLVED) -> list[Cycle]:
+def find_cycles(
+    graph: SymbolGraph, relations: Collection[str], level: CycleLevel, min_confidence: float = RESOLVED
+) -> list[Cycle]:
     """Return the groups of nodes that can all reach one another, in order; that a file declares a module of its own is no way.
 
     Args:
@@ -36,14 +38,14 @@ def cycles(graph: SymbolGraph, relations: Collection[str], level: Level, least: 
     import scipy.sparse as sp  # noqa: PLC0415  # 0.3 s with the next, and hardly a question is about cycles
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
-    every = np.arange(graph.n_edges)
-    positions = every[graph.wanted(every, relations, least)]
-    is_import = np.array([word != MODULE_OF for word in graph.resolvers.words], bool)
-    positions = positions[is_import[graph.resolvers.codes[positions]]]
+    all_positions = np.arange(graph.n_edges)
+    positions = all_positions[graph.match_edges(all_positions, relations, min_confidence)]
+    is_followed = np.array([word != MODULE_OF for word in graph.resolvers.values], bool)
+    positions = positions[is_followed[graph.resolvers.codes[positions]]]
     sources, targets = graph.sources[positions], graph.targets[positions]
     if level == "files":
-        inside = (graph.parents[targets] >= 0) | np.isin(targets, graph.files)  # what is external has no file
-        positions, sources, targets = positions[inside], sources[inside], targets[inside]
+        is_internal = (graph.parents[targets] >= 0) | np.isin(targets, graph.files)  # what is external has no file
+        positions, sources, targets = positions[is_internal], sources[is_internal], targets[is_internal]
         sources, targets = (graph.files[np.searchsorted(graph.files, ends, "right") - 1] for ends in (sources, targets))
     shape = (graph.n_nodes, graph.n_nodes)
     matrix = sp.coo_matrix((np.ones(len(positions), bool), (sources, targets)), shape=shape).tocsr()
@@ -53,34 +55,39 @@ def cycles(graph: SymbolGraph, relations: Collection[str], level: Level, least: 
     groups: dict[int, list[int]] = {}
     for node, label in zip(members.tolist(), labels[members].tolist(), strict=True):
         groups.setdefault(label, []).append(node)
-    within = (labels[sources] == labels[targets]) & (sizes[labels[sources]] > 1) & (sources != targets)
-    following: dict[int, dict[int, int]] = {}
+    is_within_component = (labels[sources] == labels[targets]) & (sizes[labels[sources]] > 1) & (sources != targets)
+    successors: dict[int, dict[int, int]] = {}
     for position, source, target in zip(
-        positions[within].tolist(), sources[within].tolist(), targets[within].tolist(), strict=True
+        positions[is_within_component].tolist(),
+        sources[is_within_component].tolist(),
+        targets[is_within_component].tolist(),
+        strict=True,
     ):
-        following.setdefault(source, {}).setdefault(target, position)
-    found = [Cycle(nodes, _around(graph, following, nodes[0])) for nodes in groups.values()]
-    return sorted(found, key=lambda cycle: cycle.nodes)
+        successors.setdefault(source, {}).setdefault(target, position)
+    node_cycles = [Cycle(nodes, _find_shortest_cycle(graph, successors, nodes[0])) for nodes in groups.values()]
+    return sorted(node_cycles, key=lambda cycle: cycle.nodes)
 
 
-def _around(graph: SymbolGraph, following: Mapping[int, Mapping[int, int]], start: int) -> list[GraphEdge]:
+def _find_shortest_cycle(
+    graph: SymbolGraph, successors: Mapping[int, Mapping[int, int]], start: int
+) -> list[GraphEdge]:
     """Return a shortest way from a node back to it; the ends of its edges are nodes of `following`."""
-    came_from: dict[int, int] = {}
+    predecessors: dict[int, int] = {}
     frontier = [start]
-    while start not in came_from:
-        reached = []
+    while start not in predecessors:
+        next_frontier = []
         for node in frontier:
-            for other in following[node]:
-                if other not in came_from:
-                    came_from[other] = node
-                    reached.append(other)
-        frontier = reached
-    nodes = [start, came_from[start]]
+            for successor in successors[node]:
+                if successor not in predecessors:
+                    predecessors[successor] = node
+                    next_frontier.append(successor)
+        frontier = next_frontier
+    nodes = [start, predecessors[start]]
     while nodes[-1] != start:
-        nodes.append(came_from[nodes[-1]])
+        nodes.append(predecessors[nodes[-1]])
     nodes.reverse()
-    positions = np.array([following[near][far] for near, far in pairwise(nodes)])
+    positions = np.array([successors[source][target] for source, target in pairwise(nodes)])
     return [
-        edge._replace(source=near, target=far)
-        for edge, (near, far) in zip(graph.edges_at(positions), pairwise(nodes), strict=True)
+        edge._replace(source=source, target=target)
+        for edge, (source, target) in zip(graph.read_edges(positions), pairwise(nodes), strict=True)
     ]

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 from coderag.schema.graph import GraphCycle, GraphNeighbour, OutlineEntry
 from coderag.schema.vocabulary import RESOLVED, GraphRelation
 from coderag.stores.graph_tables import FILE_KIND
-from coderag.text.mermaid import label, printable
+from coderag.text.mermaid import escape_label, to_printable
 
-MOST_NODES: Final = 60
+DEFAULT_MAX_NODES: Final = 60
 """Nodes of a drawing, by default; one with more cannot be read."""
 
-_LONGEST_LABEL = 100  # characters of a line
+_MAX_LABEL_CHARS = 100  # characters of a line
 _ARROWS: Final[Mapping[GraphRelation, tuple[str, bool]]] = MappingProxyType(
     {
         "caller": ("calls", False),
@@ -50,7 +50,7 @@ class DrawnNode(NamedTuple):
     """
 
     lines: tuple[str, ...]
-    marked: bool = False
+    is_marked: bool = False
 
 
 class DrawnEdge(NamedTuple):
@@ -59,7 +59,7 @@ class DrawnEdge(NamedTuple):
     source: int
     target: int
     label: str
-    sure: bool = True
+    is_resolved: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,15 @@ class Drawing:
 
     nodes: Sequence[DrawnNode]
     edges: Sequence[DrawnEdge]
-    left_out: int = 0
+    n_omitted: int = 0
 
 
-def points_outwards(relation: GraphRelation) -> bool:
+def is_outgoing(relation: GraphRelation) -> bool:
     """Whether the edge leads to the neighbour, as a call does to a callee; its evidence then stands in another place."""
     return _ARROWS[relation][1]
 
 
-def nearer(neighbours: Sequence[GraphNeighbour]) -> list[int | None]:
+def find_predecessors(neighbours: Sequence[GraphNeighbour]) -> list[int | None]:
     """Return for each neighbour the position of the one it was reached from; None if that is not among them.
 
     It may be the declaration that was asked for, or one that only stands for a neighbour, such as a method it overrides.
@@ -91,22 +91,24 @@ def nearer(neighbours: Sequence[GraphNeighbour]) -> list[int | None]:
     return [positions.get((neighbour.depth - 1, neighbour.via)) for neighbour in neighbours]
 
 
-def draw_neighbours(name: str, neighbours: Sequence[GraphNeighbour], limit: int = MOST_NODES) -> Drawing:
+def draw_neighbours(name: str, neighbours: Sequence[GraphNeighbour], limit: int = DEFAULT_MAX_NODES) -> Drawing:
     """Draw what `coderag.codegraph.graph.CodeGraph` answers of a declaration, or the steps of a path.
 
     Args:
         name: What was asked for.
         limit: Number of neighbours drawn, the first ones.
     """
-    shown = neighbours[:limit]
-    sketch = _Sketch()
-    for start in [one.via or name for one in shown if one.depth == 1] or [name]:
-        sketch.place_name(start, marked=True)
-    placed = [sketch.place(neighbour) for neighbour in shown]
-    for neighbour, target, before in zip(shown, placed, nearer(shown), strict=True):
-        source = sketch.place_name(neighbour.via or name) if before is None else placed[before]
-        sketch.connect(source, neighbour, target)
-    return Drawing(sketch.nodes, sketch.edges, len(neighbours) - len(shown))
+    drawn_neighbours = neighbours[:limit]
+    builder = _DrawingBuilder()
+    for start in [neighbour.via or name for neighbour in drawn_neighbours if neighbour.depth == 1] or [name]:
+        builder.place_name(start, is_marked=True)
+    positions = [builder.place_neighbour(neighbour) for neighbour in drawn_neighbours]
+    for neighbour, target, predecessor in zip(
+        drawn_neighbours, positions, find_predecessors(drawn_neighbours), strict=True
+    ):
+        source = builder.place_name(neighbour.via or name) if predecessor is None else positions[predecessor]
+        builder.connect(source, neighbour, target)
+    return Drawing(builder.nodes, builder.edges, len(neighbours) - len(drawn_neighbours))
 
 
 def draw_cycles(cycles: Sequence[GraphCycle], limit: int | None = None) -> Drawing:
@@ -116,106 +118,108 @@ def draw_cycles(cycles: Sequence[GraphCycle], limit: int | None = None) -> Drawi
         cycles: Those that are known.
         limit: Number of cycles drawn, the first ones; by default those that `MOST_NODES` have room for, at least one.
     """
-    sketch = _Sketch()
-    left_out = 0
+    builder = _DrawingBuilder()
+    n_omitted = 0
     for cycle in cycles[:limit]:
-        if limit is None and sketch.nodes and len(sketch.nodes) + len(cycle.steps) > MOST_NODES:
-            left_out += 1
+        if limit is None and builder.nodes and len(builder.nodes) + len(cycle.steps) > DEFAULT_MAX_NODES:
+            n_omitted += 1
             continue
-        placed = [sketch.place(step) for step in cycle.steps]
-        for before, step, target in zip([placed[-1], *placed], cycle.steps, placed, strict=False):
-            sketch.connect(before, step, target)
-    left_out += len(cycles) - len(cycles[:limit])
-    return Drawing(sketch.nodes, sketch.edges, left_out)
+        positions = [builder.place_neighbour(step) for step in cycle.steps]
+        for previous, step, target in zip([positions[-1], *positions], cycle.steps, positions, strict=False):
+            builder.connect(previous, step, target)
+    n_omitted += len(cycles) - len(cycles[:limit])
+    return Drawing(builder.nodes, builder.edges, n_omitted)
 
 
-def draw_outline(path: str, entries: Sequence[OutlineEntry], limit: int = MOST_NODES) -> Drawing:
+def draw_outline(path: str, entries: Sequence[OutlineEntry], limit: int = DEFAULT_MAX_NODES) -> Drawing:
     """Draw the declarations of a file, each below the one that contains it; those that are deepest give way first."""
-    nodes = [DrawnNode((path,), marked=True)]
+    nodes = [DrawnNode((path,), is_marked=True)]
     edges: list[DrawnEdge] = []
     level = [(0, entry) for entry in entries]
-    left_out = 0
+    n_omitted = 0
     while level:
-        below = []
+        next_level = []
         for parent, entry in level:
             if len(nodes) > limit:
-                left_out += 1 + sum(1 for _ in _all(entry.children))
+                n_omitted += 1 + sum(1 for _ in _iterate_entries(entry.children))
                 continue
             edges.append(DrawnEdge(parent, len(nodes), ""))
-            below += [(len(nodes), child) for child in entry.children]
+            next_level += [(len(nodes), child) for child in entry.children]
             nodes.append(DrawnNode((f"{entry.kind} {entry.name}", f"{entry.start_line}-{entry.end_line}")))
-        level = below
-    return Drawing(nodes, edges, left_out)
+        level = next_level
+    return Drawing(nodes, edges, n_omitted)
 
 
-def mermaid(drawing: Drawing) -> str:
+def to_mermaid(drawing: Drawing) -> str:
     """Return a Mermaid flow chart, as GitHub and most viewers of Markdown draw it."""
     lines = ["flowchart LR"]
-    for place, node in enumerate(_with_note(drawing)):
-        text = "<br/>".join(label(line, _LONGEST_LABEL) for line in node.lines)
-        lines.append(f'    n{place}["{text}"]')
-        if node.marked:
-            lines.append(f"    style n{place} stroke-width:3px")
+    for position, node in enumerate(_append_note(drawing)):
+        text = "<br/>".join(escape_label(line, _MAX_LABEL_CHARS) for line in node.lines)
+        lines.append(f'    n{position}["{text}"]')
+        if node.is_marked:
+            lines.append(f"    style n{position} stroke-width:3px")
     for edge in drawing.edges:
-        arrow = "-->" if edge.sure else "-.->"
-        text = f'|"{label(edge.label, _LONGEST_LABEL)}"|' if edge.label else ""
+        arrow = "-->" if edge.is_resolved else "-.->"
+        text = f'|"{escape_label(edge.label, _MAX_LABEL_CHARS)}"|' if edge.label else ""
         lines.append(f"    n{edge.source} {arrow}{text} n{edge.target}")
     return "\n".join(lines) + "\n"
 
 
-def dot(drawing: Drawing) -> str:
+def to_dot(drawing: Drawing) -> str:
     """Return a digraph in DOT, for ``dot -Tsvg`` and other programs of Graphviz."""
     lines = ["digraph {", "    rankdir=LR;", "    node [shape=box];"]
-    for place, node in enumerate(_with_note(drawing)):
-        text = r"\n".join(_dot_text(line) for line in node.lines)
-        lines.append(f'    n{place} [label="{text}"{", penwidth=3" if node.marked else ""}];')
+    for position, node in enumerate(_append_note(drawing)):
+        text = r"\n".join(_escape_dot(line) for line in node.lines)
+        lines.append(f'    n{position} [label="{text}"{", penwidth=3" if node.is_marked else ""}];')
     for edge in drawing.edges:
-        style = "" if edge.sure else ", style=dashed"
-        lines.append(f'    n{edge.source} -> n{edge.target} [label="{_dot_text(edge.label)}"{style}];')
+        style = "" if edge.is_resolved else ", style=dashed"
+        lines.append(f'    n{edge.source} -> n{edge.target} [label="{_escape_dot(edge.label)}"{style}];')
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _with_note(drawing: Drawing) -> list[DrawnNode]:
-    note = [DrawnNode((f"... and {drawing.left_out:,} more",))] if drawing.left_out else []
+def _append_note(drawing: Drawing) -> list[DrawnNode]:
+    note = [DrawnNode((f"... and {drawing.n_omitted:,} more",))] if drawing.n_omitted else []
     return [*drawing.nodes, *note]
 
 
-def _dot_text(text: str) -> str:
-    return printable(text, _LONGEST_LABEL).replace("&", "&amp;").replace("\\", r"\\").replace('"', r"\"")
+def _escape_dot(text: str) -> str:
+    return to_printable(text, _MAX_LABEL_CHARS).replace("&", "&amp;").replace("\\", r"\\").replace('"', r"\"")
 
 
-def _all(entries: Sequence[OutlineEntry]) -> Iterator[OutlineEntry]:
+def _iterate_entries(entries: Sequence[OutlineEntry]) -> Iterator[OutlineEntry]:
     for entry in entries:
         yield entry
-        yield from _all(entry.children)
+        yield from _iterate_entries(entry.children)
 
 
-class _Sketch:
+class _DrawingBuilder:
     """Nodes and edges as they are drawn; what is met again is the same node."""
 
     def __init__(self) -> None:
         self.nodes: list[DrawnNode] = []
         self.edges: list[DrawnEdge] = []
-        self._places: dict[object, int] = {}
+        self._positions: dict[object, int] = {}
 
-    def place_name(self, name: str, *, marked: bool = False) -> int:
+    def place_name(self, name: str, *, is_marked: bool = False) -> int:
         """Return the place of what is known by its name only, such as what was asked for."""
-        return self._place(name, DrawnNode((name,), marked))
+        return self._place_node(name, DrawnNode((name,), is_marked))
 
-    def place(self, one: GraphNeighbour) -> int:
+    def place_neighbour(self, neighbour: GraphNeighbour) -> int:
         """Return the place of a neighbour; one that has none yet gets one."""
-        where = (f"{one.path}:{one.start_line}",) if one.path and one.kind != FILE_KIND else ()
-        node = DrawnNode((f"{one.kind} {one.qualified_name}", *where))
-        return self._place((one.path, one.qualified_name, one.start_line), node)
+        location = (
+            (f"{neighbour.path}:{neighbour.start_line}",) if neighbour.path and neighbour.kind != FILE_KIND else ()
+        )
+        node = DrawnNode((f"{neighbour.kind} {neighbour.qualified_name}", *location))
+        return self._place_node((neighbour.path, neighbour.qualified_name, neighbour.start_line), node)
 
-    def connect(self, known: int, neighbour: GraphNeighbour, place: int) -> None:
+    def connect(self, origin: int, neighbour: GraphNeighbour, position: int) -> None:
         """Draw the edge between a neighbour and what it was reached from."""
-        verb, outwards = _ARROWS[neighbour.relation]
-        source, target = (known, place) if outwards else (place, known)
-        self.edges.append(DrawnEdge(source, target, verb, sure=neighbour.confidence >= RESOLVED))
+        verb, is_forward = _ARROWS[neighbour.relation]
+        source, target = (origin, position) if is_forward else (position, origin)
+        self.edges.append(DrawnEdge(source, target, verb, is_resolved=neighbour.confidence >= RESOLVED))
 
-    def _place(self, key: object, node: DrawnNode) -> int:
-        if key not in self._places:
-            self._places[key] = len(self.nodes)
+    def _place_node(self, key: object, node: DrawnNode) -> int:
+        if key not in self._positions:
+            self._positions[key] = len(self.nodes)
             self.nodes.append(node)
-        return self._places[key]
+        return self._positions[key]

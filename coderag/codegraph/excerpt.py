@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from coderag.codegraph.relations import NOUNS
+from coderag.codegraph.relations import NEIGHBOUR_RELATIONS
 from coderag.codegraph.symbol_graph import DIRECTIONS, GraphNode, SymbolGraph
 from coderag.schema.vocabulary import GraphRelation
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
@@ -31,80 +31,88 @@ _PHRASES: Final[Mapping[GraphRelation, str]] = MappingProxyType(
 )
 """In the order in which a line tells them."""
 
-_MOST_NAMES = 4  # of one relation of one declaration
-_MOST_EDGES = 200
-_LONGEST_NAME = 160  # characters
+_MAX_NAMES = 4  # of one relation of one declaration
+_MAX_EDGES = 200
+_MAX_NAME_CHARS = 160  # characters
 
-Place = tuple[str, str, int, int]
+CodeSpan = tuple[str, str, int, int]
 """Path, qualified name, first and last line of a piece of code."""
 
 
-def graph_excerpt(graph: SymbolGraph, shown: Iterable[Place]) -> list[str]:
+def format_excerpt(graph: SymbolGraph, spans: Iterable[CodeSpan]) -> list[str]:
     """Return the relations of declarations, one line each, in their order; those without any are left out.
 
     Args:
         graph: The code graph.
         shown: Where each is; names of others among them come first in a line.
     """
-    nodes = dict.fromkeys(node for place in shown if (node := _node_at(graph, *place)) is not None)
-    return [line for node in nodes if (line := _line(graph, node, frozenset(nodes)))]
+    nodes = dict.fromkeys(node for span in spans if (node := _find_node(graph, *span)) is not None)
+    return [line for node in nodes if (line := _format_line(graph, node, frozenset(nodes)))]
 
 
-def _node_at(graph: SymbolGraph, path: str, name: str, start: int, end: int) -> int | None:
+def _find_node(graph: SymbolGraph, path: str, name: str, start: int, end: int) -> int | None:
     """Return the declaration of a name in some lines, else the first that begins in them, else what is around them."""
-    file = graph.file_node(path)
+    file = graph.find_file(path)
     if file is None:
         return None
-    inside = graph.nodes_of_file(file)
-    lines = graph.start_lines[inside.start : inside.stop]
-    begin = (np.flatnonzero((start <= lines) & (lines <= end)) + inside.start).tolist()
-    declared = [node for node in begin if node != file]
-    named = [node for node in declared if graph.qualified_names[node].as_py() == name]
-    return next(iter(named or declared), None) or graph.at(path, start)
+    file_nodes = graph.get_file_nodes(file)
+    lines = graph.start_lines[file_nodes.start : file_nodes.stop]
+    starting_nodes = (np.flatnonzero((start <= lines) & (lines <= end)) + file_nodes.start).tolist()
+    declarations = [node for node in starting_nodes if node != file]
+    exact_matches = [node for node in declarations if graph.qualified_names[node].as_py() == name]
+    return next(iter(exact_matches or declarations), None) or graph.find_innermost(path, start)
 
 
-def _line(graph: SymbolGraph, node: int, shown: frozenset[int]) -> str:
-    own = graph.node(node)
-    if own.kind == FILE_KIND:
+def _format_line(graph: SymbolGraph, node: int, listed_nodes: frozenset[int]) -> str:
+    subject = graph.get_node(node)
+    if subject.kind == FILE_KIND:
         return ""
-    named: dict[GraphRelation, set[int]] = defaultdict(set)
-    for far, noun in _ends(graph, node):
-        named[noun].add(far)
-    parts = [_part(graph, own, phrase, named[noun], shown) for noun, phrase in _PHRASES.items() if noun in named]
-    place = f"{_one_line(own.path)}:{own.start_line}"
-    return f"`{_one_line(own.qualified_name)}` ({place}) — {'; '.join(parts)}" if parts else ""
+    nodes_by_relation: dict[GraphRelation, set[int]] = defaultdict(set)
+    for far, relation in _find_neighbours(graph, node):
+        nodes_by_relation[relation].add(far)
+    parts = [
+        _format_relation(graph, subject, phrase, nodes_by_relation[relation], listed_nodes)
+        for relation, phrase in _PHRASES.items()
+        if relation in nodes_by_relation
+    ]
+    location = f"{_escape_inline(subject.path)}:{subject.start_line}"
+    return f"`{_escape_inline(subject.qualified_name)}` ({location}) — {'; '.join(parts)}" if parts else ""
 
 
-def _ends(graph: SymbolGraph, node: int) -> Iterator[tuple[int, GraphRelation]]:
+def _find_neighbours(graph: SymbolGraph, node: int) -> Iterator[tuple[int, GraphRelation]]:
     """Yield what is at the other ends of a declaration's edges, and what it is to it."""
     for direction in DIRECTIONS:
-        found = graph.positions([node], direction)
-        surest = found[np.argsort(-graph.confidences[found], kind="stable")[:_MOST_EDGES]]
-        ends = (graph.targets if direction == "out" else graph.sources)[surest]
-        for code, far in zip(graph.relations.codes[surest].tolist(), ends.tolist(), strict=True):
-            noun = NOUNS[graph.relations.words[code], direction]
-            if noun in _PHRASES and far != node and graph.kinds[far] != EXTERNAL_KIND:
-                yield far, noun
+        positions = graph.find_edge_positions([node], direction)
+        strongest = positions[np.argsort(-graph.confidences[positions], kind="stable")[:_MAX_EDGES]]
+        ends = (graph.targets if direction == "out" else graph.sources)[strongest]
+        for code, far in zip(graph.relations.codes[strongest].tolist(), ends.tolist(), strict=True):
+            relation = NEIGHBOUR_RELATIONS[graph.relations.values[code], direction]
+            if relation in _PHRASES and far != node and graph.kinds[far] != EXTERNAL_KIND:
+                yield far, relation
 
 
-def _part(graph: SymbolGraph, own: GraphNode, phrase: str, found: Set[int], shown: frozenset[int]) -> str:
-    order = sorted(found, key=lambda node: (node not in shown, -graph.centralities[node], node))
-    names = ", ".join(_name(graph.node(node), own) for node in order[:_MOST_NAMES])
-    more = f" and {len(order) - _MOST_NAMES} more" if len(order) > _MOST_NAMES else ""
+def _format_relation(
+    graph: SymbolGraph, subject: GraphNode, phrase: str, nodes: Set[int], listed_nodes: frozenset[int]
+) -> str:
+    ordered_nodes = sorted(nodes, key=lambda node: (node not in listed_nodes, -graph.centralities[node], node))
+    names = ", ".join(_format_name(graph.get_node(node), subject) for node in ordered_nodes[:_MAX_NAMES])
+    more = f" and {len(ordered_nodes) - _MAX_NAMES} more" if len(ordered_nodes) > _MAX_NAMES else ""
     return f"{phrase} {names}{more}"
 
 
-def _name(node: GraphNode, own: GraphNode) -> str:
+def _format_name(node: GraphNode, subject: GraphNode) -> str:
     """Return a name with its place; the path only if it is another file's."""
-    name = f"`{_one_line(node.qualified_name)}`"
+    name = f"`{_escape_inline(node.qualified_name)}`"
     return (
-        f"{name}:{node.start_line}" if node.path == own.path else f"{name} ({_one_line(node.path)}:{node.start_line})"
+        f"{name}:{node.start_line}"
+        if node.path == subject.path
+        else f"{name} ({_escape_inline(node.path)}:{node.start_line})"
     )
 
 
-def _one_line(text: str) -> str:
+def _escape_inline(text: str) -> str:
     """Return a name or path without what would end its line or its code span: a repository may name things as it likes."""
     if not text.isprintable():
-        text = "".join(sign if sign.isprintable() else " " for sign in text)
+        text = "".join(character if character.isprintable() else " " for character in text)
     plain = " ".join(text.replace("`", "'").split())
-    return plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}…"
+    return plain if len(plain) <= _MAX_NAME_CHARS else f"{plain[:_MAX_NAME_CHARS]}…"

@@ -7,25 +7,25 @@ from typing import Final, get_args
 
 import numpy as np
 
-from coderag.codegraph.cycles import Level
-from coderag.codegraph.cycles import cycles as find_cycles
-from coderag.codegraph.kin import DISPATCHED, FUNCTION_KINDS, TYPE_KINDS, Kin
+from coderag.codegraph.cycles import CycleLevel
+from coderag.codegraph.cycles import find_cycles as find_cycles
+from coderag.codegraph.kin import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS, DeclarationGroups
 from coderag.codegraph.names import NodeNames
-from coderag.codegraph.relations import BASES, CALLS, NOUNS, USES
+from coderag.codegraph.relations import BASE_RELATIONS, CALL_RELATIONS, NEIGHBOUR_RELATIONS, USE_RELATIONS
 from coderag.codegraph.symbol_graph import Direction, SymbolGraph
-from coderag.codegraph.targets import MODULE_KINDS, Targets
-from coderag.codegraph.walks import Routes, StandIns, Step, breadth_first, shortest_path
+from coderag.codegraph.targets import MODULE_KINDS, SymbolResolver
+from coderag.codegraph.walks import Equivalents, Routes, TraversalStep, find_shortest_path, walk_breadth_first
 from coderag.errors import InvalidQueryError, UnknownNameError
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.vocabulary import RESOLVED, Kind
 from coderag.stores.graph_tables import FILE_KIND
 
-_CALLABLE = FUNCTION_KINDS | TYPE_KINDS
-_ABSTRACT = frozenset({"interface", "trait"})
-_DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
-_OVERRIDES = ("overrides",)
-_NOT_USED: Final = frozenset({"test", "example", "generated", "vendored"})
-_TEST_DEPTH = 3  # calls between a test and what it tests without naming it
+_CALLABLE_KINDS = FUNCTION_KINDS | TYPE_KINDS
+_ABSTRACT_KINDS = frozenset({"interface", "trait"})
+_DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
+_OVERRIDE_RELATIONS = ("overrides",)
+_SECONDARY_ROLES: Final = frozenset({"test", "example", "generated", "vendored"})
+_MAX_TEST_DEPTH = 3  # calls between a test and what it tests without naming it
 
 
 class CodeGraph:
@@ -53,18 +53,18 @@ class CodeGraph:
     def permissive(self) -> "CodeGraph":
         """The same graph where an ambiguous name means all declarations of it, and an unknown one none."""
         graph = CodeGraph(self.symbols, permissive=True)
-        graph.kin, graph.targets = self.kin, self.targets
+        graph.declaration_groups, graph.symbol_resolver = self.declaration_groups, self.symbol_resolver
         return graph
 
     @cached_property
-    def kin(self) -> Kin:
+    def declaration_groups(self) -> DeclarationGroups:
         """What counts as one declaration."""
-        return Kin(self.symbols)
+        return DeclarationGroups(self.symbols)
 
     @cached_property
-    def targets(self) -> Targets:
+    def symbol_resolver(self) -> SymbolResolver:
         """What names mean."""
-        return Targets(self.symbols, self.kin, NodeNames(self.symbols))
+        return SymbolResolver(self.symbols, self.declaration_groups, NodeNames(self.symbols))
 
     # Calls
 
@@ -73,36 +73,56 @@ class CodeGraph:
 
         A call of a method that it overrides may be one of it: such callers have a confidence of 0.6 at most.
         """
-        nodes = self._nodes(name, _CALLABLE)
-        found = self._walk(self._with_files(nodes), {"in": CALLS}, depth, self.kin.users_of, candidates=candidates)
-        return [*self._recursions(nodes, "in"), *found]
+        nodes = self._resolve_nodes(name, _CALLABLE_KINDS)
+        neighbours = self._walk(
+            self._expand_files(nodes),
+            {"in": CALL_RELATIONS},
+            depth,
+            self.declaration_groups.find_use_targets,
+            candidates=candidates,
+        )
+        return [*self._find_recursive_calls(nodes, "in"), *neighbours]
 
     def callees(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what a function, or anything in a type or file, calls or instantiates."""
-        nodes = self._nodes(name, _CALLABLE)
-        found = self._walk(self._with_members(nodes), {"out": CALLS}, depth, self.kin.used_by, candidates=candidates)
-        return [*self._recursions(nodes, "out"), *found]
+        nodes = self._resolve_nodes(name, _CALLABLE_KINDS)
+        neighbours = self._walk(
+            self._expand_members(nodes),
+            {"out": CALL_RELATIONS},
+            depth,
+            self.declaration_groups.find_use_sources,
+            candidates=candidates,
+        )
+        return [*self._find_recursive_calls(nodes, "out"), *neighbours]
 
     def references(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what names a declaration without calling it: as a type, a decorator, a value, or to pass it on."""
-        return self._walk(self._nodes(name), {"in": ("references",)}, 1, self._same, candidates=candidates)
+        return self._walk(
+            self._resolve_nodes(name), {"in": ("references",)}, 1, self._find_group, candidates=candidates
+        )
 
     def users(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what calls, instantiates, names, extends or implements a declaration."""
-        starts = self._with_files(self._nodes(name))
-        return self._walk(starts, {"in": USES}, depth, self.kin.users_of, candidates=candidates)
+        starts = self._expand_files(self._resolve_nodes(name))
+        return self._walk(
+            starts, {"in": USE_RELATIONS}, depth, self.declaration_groups.find_use_targets, candidates=candidates
+        )
 
     def uses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what a declaration, or anything inside it, calls, instantiates, names, extends or implements."""
-        starts = self._with_members(self._nodes(name))
-        return self._walk(starts, {"out": USES}, depth, self.kin.used_by, candidates=candidates)
+        starts = self._expand_members(self._resolve_nodes(name))
+        return self._walk(
+            starts, {"out": USE_RELATIONS}, depth, self.declaration_groups.find_use_sources, candidates=candidates
+        )
 
     # Imports
 
     def imports(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the files, declarations and packages that a file, or the file of a declaration, imports."""
-        starts = self._nodes(name, {FILE_KIND})
-        return self._walk(starts, {"out": ("imports",)}, depth, self.kin.whole_file, candidates=candidates)
+        starts = self._resolve_nodes(name, {FILE_KIND})
+        return self._walk(
+            starts, {"out": ("imports",)}, depth, self.declaration_groups.find_file_nodes, candidates=candidates
+        )
 
     def importers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the files that import a file, a package or a declaration.
@@ -110,84 +130,110 @@ class CodeGraph:
         If none imports the declaration itself, or a type around it, those that import its file, with a confidence of 0.6
         at most.
         """
-        starts = self._nodes(name, MODULE_KINDS)
-        found = self._importers(starts, depth, self._imported_with, candidates=candidates)
-        return found or self._importers(starts, depth, self._imported_beside, candidates=candidates)
+        starts = self._resolve_nodes(name, MODULE_KINDS)
+        neighbours = self._find_importers(starts, depth, self._find_importable_nodes, candidates=candidates)
+        return neighbours or self._find_importers(starts, depth, self._find_containing_file, candidates=candidates)
 
     def is_member(self, name: str) -> bool:
         """Whether a name means something inside a type or function: who imports that does not use it by that."""
-        nodes = self.targets.all(name)
-        return bool(nodes) and all(self.symbols.around(node) for node in nodes)
+        nodes = self.symbol_resolver.find_candidates(name)
+        return bool(nodes) and all(self.symbols.find_ancestors(node) for node in nodes)
 
-    def _importers(
-        self, starts: Sequence[int], depth: int, first: StandIns, *, candidates: bool
+    def _find_importers(
+        self, starts: Sequence[int], depth: int, start_equivalents: Equivalents, *, candidates: bool
     ) -> list[GraphNeighbour]:
-        def stand_ins(node: int) -> Iterable[tuple[int, float]]:
-            return first(node) if node in starts else self.kin.whole_file(node)
+        def find_equivalents(node: int) -> Iterable[tuple[int, float]]:
+            return start_equivalents(node) if node in starts else self.declaration_groups.find_file_nodes(node)
 
-        listed = {self.symbols.file_of(node) for node in starts}
-        found = []
-        for step in self._steps(starts, {"in": ("imports",)}, depth, stand_ins, candidates=candidates):
-            file = self.symbols.file_of(step.far)
-            if file is not None and file not in listed:
-                listed.add(file)
-                found.append(self._neighbour(step, file))
-        return _what_is_used_first(found)
+        listed_files = {self.symbols.find_containing_file(node) for node in starts}
+        neighbours = []
+        for step in self._walk_steps(starts, {"in": ("imports",)}, depth, find_equivalents, candidates=candidates):
+            file = self.symbols.find_containing_file(step.far_node)
+            if file is not None and file not in listed_files:
+                listed_files.add(file)
+                neighbours.append(self._to_neighbour(step, file))
+        return _sort_neighbours(neighbours)
 
-    def _imported_with(self, node: int) -> Iterable[tuple[int, float]]:
+    def _find_importable_nodes(self, node: int) -> Iterable[tuple[int, float]]:
         """Yield what imports a node when it is imported: what is in a file, the types around a declaration."""
         if self.symbols.kinds[node] == FILE_KIND:
-            yield from self.kin.whole_file(node)
+            yield from self.declaration_groups.find_file_nodes(node)
             return
-        for other in self.kin.same(node):
-            for outer in (other, *self.symbols.around(other)):
+        for other in self.declaration_groups.find_group(node):
+            for outer in (other, *self.symbols.find_ancestors(other)):
                 yield outer, 1.0
 
-    def _imported_beside(self, node: int) -> Iterable[tuple[int, float]]:
-        file = self.symbols.file_of(node)
-        return () if file is None else ((file, DISPATCHED),)
+    def _find_containing_file(self, node: int) -> Iterable[tuple[int, float]]:
+        file = self.symbols.find_containing_file(node)
+        return () if file is None else ((file, DISPATCH_CONFIDENCE),)
 
     # Types
 
     def bases(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the types that a type extends or implements."""
-        return self._walk(self._nodes(name, TYPE_KINDS), {"out": BASES}, depth, self._same, candidates=candidates)
+        return self._walk(
+            self._resolve_nodes(name, TYPE_KINDS),
+            {"out": BASE_RELATIONS},
+            depth,
+            self._find_group,
+            candidates=candidates,
+        )
 
     def subclasses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the types that extend or implement a type."""
-        return self._walk(self._nodes(name, TYPE_KINDS), {"in": BASES}, depth, self._same, candidates=candidates)
+        return self._walk(
+            self._resolve_nodes(name, TYPE_KINDS),
+            {"in": BASE_RELATIONS},
+            depth,
+            self._find_group,
+            candidates=candidates,
+        )
 
     def implementations(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what implements a type, its subclasses that are no interfaces; or the methods that override a method."""
-        starts = self._nodes(name, TYPE_KINDS, {"method"})
-        routes: Routes = {"in": (*BASES, "overrides")}
-        found = self._walk(starts, routes, depth, self._same, candidates=candidates)
-        return [neighbour for neighbour in found if neighbour.kind not in _ABSTRACT]
+        starts = self._resolve_nodes(name, TYPE_KINDS, {"method"})
+        routes: Routes = {"in": (*BASE_RELATIONS, "overrides")}
+        neighbours = self._walk(starts, routes, depth, self._find_group, candidates=candidates)
+        return [neighbour for neighbour in neighbours if neighbour.kind not in _ABSTRACT_KINDS]
 
     def overrides(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the methods that override a method."""
-        return self._walk(self._nodes(name, {"method"}), {"in": _OVERRIDES}, depth, self._same, candidates=candidates)
+        return self._walk(
+            self._resolve_nodes(name, {"method"}),
+            {"in": _OVERRIDE_RELATIONS},
+            depth,
+            self._find_group,
+            candidates=candidates,
+        )
 
     def overridden(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the methods that a method overrides."""
-        return self._walk(self._nodes(name, {"method"}), {"out": _OVERRIDES}, depth, self._same, candidates=candidates)
+        return self._walk(
+            self._resolve_nodes(name, {"method"}),
+            {"out": _OVERRIDE_RELATIONS},
+            depth,
+            self._find_group,
+            candidates=candidates,
+        )
 
     # Tests, documents, and what may break
 
     def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the tests of a declaration or file; if none tests it itself, those that call it on the way, or name it."""
-        starts = self._with_members(self._nodes(name))
-        if direct := self._walk(starts, {"in": ("tests",)}, 1, self._same, candidates=candidates):
+        starts = self._expand_members(self._resolve_nodes(name))
+        if direct := self._walk(starts, {"in": ("tests",)}, 1, self._find_group, candidates=candidates):
             return direct
-        for relations, depth in ((CALLS, _TEST_DEPTH), (USES, 1)):
-            users = self._walk(starts, {"in": relations}, depth, self.kin.users_of, candidates=candidates)
-            if tests := [replace(one, relation="test_for") for one in users if one.role == "test"]:
+        for relations, depth in ((CALL_RELATIONS, _MAX_TEST_DEPTH), (USE_RELATIONS, 1)):
+            users = self._walk(
+                starts, {"in": relations}, depth, self.declaration_groups.find_use_targets, candidates=candidates
+            )
+            if tests := [replace(user, relation="test_for") for user in users if user.role == "test"]:
                 return tests
         return []
 
     def documents(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return the documents that name a declaration."""
-        return self._walk(self._nodes(name), {"in": ("documents",)}, 1, self._same, candidates=candidates)
+        return self._walk(self._resolve_nodes(name), {"in": ("documents",)}, 1, self._find_group, candidates=candidates)
 
     def impact(self, name: str, depth: int = 3, *, candidates: bool = False) -> list[GraphNeighbour]:
         """Return what may break when a declaration, or a file, changes.
@@ -195,17 +241,22 @@ class CodeGraph:
         That is what calls it, names it, extends or overrides it, tests it, and so on from there; likewise for its members;
         and the files that import it, if nothing in them is listed already: not those that import the type around a member.
         """
-        named = self._nodes(name)
-        routes: Routes = {"in": (*USES, "overrides", "tests")}
-        steps = self._steps(
-            self._with_members(named), routes, depth, self.kin.users_of, candidates=candidates, own=_OVERRIDES
+        nodes = self._resolve_nodes(name)
+        routes: Routes = {"in": (*USE_RELATIONS, "overrides", "tests")}
+        steps = self._walk_steps(
+            self._expand_members(nodes),
+            routes,
+            depth,
+            self.declaration_groups.find_use_targets,
+            candidates=candidates,
+            exact_relations=_OVERRIDE_RELATIONS,
         )
-        users = _what_is_used_first(map(self._neighbour, steps))
-        listed = {user.path for user in users}
-        alone = [node for node in named if not self.symbols.around(node)]
-        files = self._importers(alone, 1, self._imported_with, candidates=candidates)
+        users = _sort_neighbours(map(self._to_neighbour, steps))
+        listed_paths = {user.path for user in users}
+        top_level = [node for node in nodes if not self.symbols.find_ancestors(node)]
+        files = self._find_importers(top_level, 1, self._find_importable_nodes, candidates=candidates)
         direct = [user for user in users if user.depth == 1]
-        return [*direct, *(file for file in files if file.path not in listed), *users[len(direct) :]]
+        return [*direct, *(file for file in files if file.path not in listed_paths), *users[len(direct) :]]
 
     # The whole
 
@@ -215,36 +266,40 @@ class CodeGraph:
         Calls come first. If they do not lead there, a call of a method may go on in those that override it, with a
         confidence of 0.6 at most; then other uses and imports are followed as well.
         """
-        ends = self._with_members(self._nodes(end))
-        starts = sorted({*self._with_members(self._nodes(start))} - {*ends})
-        least = _least(candidates=candidates)
-        for relations, stand_ins in (
-            (CALLS, self.kin.used_by),
-            (CALLS, self.kin.run_by),
-            ((*USES, "imports"), self.kin.run_by),
+        ends = self._expand_members(self._resolve_nodes(end))
+        starts = sorted({*self._expand_members(self._resolve_nodes(start))} - {*ends})
+        min_confidence = _get_min_confidence(candidates=candidates)
+        for relations, equivalents in (
+            (CALL_RELATIONS, self.declaration_groups.find_use_sources),
+            (CALL_RELATIONS, self.declaration_groups.find_dispatch_targets),
+            ((*USE_RELATIONS, "imports"), self.declaration_groups.find_dispatch_targets),
         ):
-            if steps := shortest_path(self.symbols, starts, ends, {"out": relations}, least=least, stand_ins=stand_ins):
-                return [self._neighbour(step) for step in steps]
+            if steps := find_shortest_path(
+                self.symbols, starts, ends, {"out": relations}, min_confidence=min_confidence, equivalents=equivalents
+            ):
+                return [self._to_neighbour(step) for step in steps]
         return []
 
-    def cycles(self, level: Level = "files") -> list[GraphCycle]:
+    def cycles(self, level: CycleLevel = "files") -> list[GraphCycle]:
         """Return the groups of files that import, or of declarations that call, one another, the smallest first.
 
         Raises:
             InvalidQueryError: There is no such level.
         """
-        if level not in get_args(Level):
-            raise InvalidQueryError(f"there are no cycles of {level!r}", hint=f"Give {' or '.join(get_args(Level))}.")
-        found = find_cycles(self.symbols, ("imports",) if level == "files" else CALLS, level)
+        if level not in get_args(CycleLevel):
+            raise InvalidQueryError(
+                f"there are no cycles of {level!r}", hint=f"Give {' or '.join(get_args(CycleLevel))}."
+            )
+        node_cycles = find_cycles(self.symbols, ("imports",) if level == "files" else CALL_RELATIONS, level)
         return [
             GraphCycle(
-                members=[self.targets.declaration(node).name for node in cycle.nodes],
+                members=[self.symbol_resolver.to_declaration(node).name for node in cycle.nodes],
                 steps=[
-                    self._neighbour(Step(edge, "out", number, edge.confidence))
+                    self._to_neighbour(TraversalStep(edge, "out", number, edge.confidence))
                     for number, edge in enumerate(cycle.edges, 1)
                 ],
             )
-            for cycle in sorted(found, key=lambda cycle: (len(cycle.nodes), cycle.nodes))
+            for cycle in sorted(node_cycles, key=lambda cycle: (len(cycle.nodes), cycle.nodes))
         ]
 
     def hotspots(self, limit: int = 20, kind: str | None = None) -> list[Hotspot]:
@@ -260,14 +315,14 @@ class CodeGraph:
         symbols = self.symbols
         if limit < 1:
             raise InvalidQueryError(f"limit is {limit}; it must be 1 or more")
-        if kind is not None and kind not in _DECLARED | MODULE_KINDS:
-            known = ", ".join(sorted(_DECLARED | MODULE_KINDS))
-            raise InvalidQueryError(f"nothing is of kind {kind!r}", hint=f"Give one of {known}.")
+        if kind is not None and kind not in _DECLARATION_KINDS | MODULE_KINDS:
+            valid_kinds = ", ".join(sorted(_DECLARATION_KINDS | MODULE_KINDS))
+            raise InvalidQueryError(f"nothing is of kind {kind!r}", hint=f"Give one of {valid_kinds}.")
         kinds = MODULE_KINDS if kind is None else (kind,)
-        listed = np.array([(word in kinds) != (kind is None) for word in symbols.kinds.words], bool)
-        nodes = np.flatnonzero(listed[symbols.kinds.codes]) if symbols.n_nodes else np.zeros(0, np.int64)
+        is_listed = np.array([(word in kinds) != (kind is None) for word in symbols.kinds.values], bool)
+        nodes = np.flatnonzero(is_listed[symbols.kinds.codes]) if symbols.n_nodes else np.zeros(0, np.int64)
         best = nodes[np.lexsort((nodes, -symbols.centralities[nodes]))][:limit]
-        return [self._hotspot(node) for node in best.tolist()]
+        return [self._to_hotspot(node) for node in best.tolist()]
 
     def outline(self, path: str) -> list[OutlineEntry]:
         """Return what a file or declaration declares, nested, in order.
@@ -277,67 +332,76 @@ class CodeGraph:
         """
         folder = path.removeprefix("./").rstrip("/") if isinstance(path, str) else ""
         if folder and any(
-            f"{known}/".startswith(f"{folder}/") and known != folder for known in self.symbols.paths.words
+            f"{indexed_path}/".startswith(f"{folder}/") and indexed_path != folder
+            for indexed_path in self.symbols.paths.values
         ):
             raise UnknownNameError(f"{folder} is a folder", hint="Name a file in it.")
-        nodes = self._nodes(path, {FILE_KIND})
-        return [self._entry(child) for node in nodes[:1] for child in self.symbols.children(node)]
+        nodes = self._resolve_nodes(path, {FILE_KIND})
+        return [self._to_outline_entry(child) for node in nodes[:1] for child in self.symbols.find_children(node)]
 
     # Inside
 
-    def _nodes(self, name: str, *preferred: Collection[str]) -> list[int]:
+    def _resolve_nodes(self, name: str, *preferred_kinds: Collection[str]) -> list[int]:
         """Return the nodes that a name means: of kinds that can be meant, else of any declaration before modules."""
-        find = self.targets.all if self._is_permissive else self.targets.one
-        return find(name, *preferred, _DECLARED, {FILE_KIND})
+        find = self.symbol_resolver.find_candidates if self._is_permissive else self.symbol_resolver.resolve
+        return find(name, *preferred_kinds, _DECLARATION_KINDS, {FILE_KIND})
 
-    def _with_files(self, nodes: Sequence[int]) -> list[int]:
+    def _expand_files(self, nodes: Sequence[int]) -> list[int]:
         """Return the nodes with all that is in those of them that are files."""
         files = [node for node in nodes if self.symbols.kinds[node] == FILE_KIND]
-        return sorted({*nodes, *(inside for file in files for inside in self.symbols.nodes_of_file(file))})
+        return sorted({*nodes, *(inside for file in files for inside in self.symbols.get_file_nodes(file))})
 
-    def _with_members(self, nodes: Sequence[int]) -> list[int]:
+    def _expand_members(self, nodes: Sequence[int]) -> list[int]:
         """Return the nodes with all that is inside them."""
-        return [*nodes, *self.kin.members(nodes)]
+        return [*nodes, *self.declaration_groups.find_members(nodes)]
 
-    def _same(self, node: int) -> Iterable[tuple[int, float]]:
-        return ((other, 1.0) for other in self.kin.same(node))
+    def _find_group(self, node: int) -> Iterable[tuple[int, float]]:
+        return ((other, 1.0) for other in self.declaration_groups.find_group(node))
 
     def _walk(
-        self, starts: Sequence[int], routes: Routes, depth: int, stand_ins: StandIns, *, candidates: bool
+        self, starts: Sequence[int], routes: Routes, depth: int, equivalents: Equivalents, *, candidates: bool
     ) -> list[GraphNeighbour]:
-        steps = self._steps(starts, routes, depth, stand_ins, candidates=candidates)
-        return _what_is_used_first(map(self._neighbour, steps))
+        steps = self._walk_steps(starts, routes, depth, equivalents, candidates=candidates)
+        return _sort_neighbours(map(self._to_neighbour, steps))
 
-    def _recursions(self, nodes: Sequence[int], direction: Direction) -> list[GraphNeighbour]:
+    def _find_recursive_calls(self, nodes: Sequence[int], direction: Direction) -> list[GraphNeighbour]:
         """Return the calls of functions by themselves, each function once; a walk never comes back to where it began."""
         edges = {
             edge.source: edge
             for node in nodes
-            for edge in self.symbols.edges(node, "out", CALLS)[::-1]
+            for edge in self.symbols.find_edges(node, "out", CALL_RELATIONS)[::-1]
             if edge.target == node
         }
-        return [self._neighbour(Step(edge, direction, 1, edge.confidence)) for edge in edges.values()]
+        return [self._to_neighbour(TraversalStep(edge, direction, 1, edge.confidence)) for edge in edges.values()]
 
-    def _steps(
+    def _walk_steps(
         self,
         starts: Sequence[int],
         routes: Routes,
         depth: int,
-        stand_ins: StandIns,
+        equivalents: Equivalents,
         *,
         candidates: bool,
-        own: Collection[str] = (),
-    ) -> list[Step]:
+        exact_relations: Collection[str] = (),
+    ) -> list[TraversalStep]:
         if depth < 1:
             raise InvalidQueryError(f"depth is {depth}; it must be 1 or more")
-        least = _least(candidates=candidates)
-        return breadth_first(self.symbols, starts, routes, depth, least=least, stand_ins=stand_ins, own=own)
+        min_confidence = _get_min_confidence(candidates=candidates)
+        return walk_breadth_first(
+            self.symbols,
+            starts,
+            routes,
+            depth,
+            min_confidence=min_confidence,
+            equivalents=equivalents,
+            exact_relations=exact_relations,
+        )
 
-    def _neighbour(self, step: Step, shown: int | None = None) -> GraphNeighbour:
+    def _to_neighbour(self, step: TraversalStep, listed_node: int | None = None) -> GraphNeighbour:
         """Return a step as a result; `shown` is listed in the place of the node that it leads to."""
-        node = self.symbols.node(step.far if shown is None else shown)
+        node = self.symbols.get_node(step.far_node if listed_node is None else listed_node)
         return GraphNeighbour(
-            relation=NOUNS[step.edge.relation, step.direction],
+            relation=NEIGHBOUR_RELATIONS[step.edge.relation, step.direction],
             path=node.path,
             line=step.edge.line,
             start_line=node.start_line,
@@ -347,15 +411,15 @@ class CodeGraph:
             resolver=step.edge.resolver,
             confidence=step.confidence,
             depth=step.depth,
-            via=self.symbols.qualified_names[step.near].as_py(),
+            via=self.symbols.qualified_names[step.near_node].as_py(),
             evidence=self.symbols.paths[step.edge.source],
             role=node.role,
         )
 
-    def _hotspot(self, id: int) -> Hotspot:  # noqa: A002 - as of `SymbolGraph.node`
-        node = self.symbols.node(id)
-        routes: tuple[Routes, Routes] = ({"in": (*USES, "imports")}, {"out": (*USES, "imports")})
-        users, used = (len(breadth_first(self.symbols, [id], route)) for route in routes)
+    def _to_hotspot(self, id: int) -> Hotspot:  # noqa: A002 - as of `SymbolGraph.node`
+        node = self.symbols.get_node(id)
+        routes: tuple[Routes, Routes] = ({"in": (*USE_RELATIONS, "imports")}, {"out": (*USE_RELATIONS, "imports")})
+        users, uses = (len(walk_breadth_first(self.symbols, [id], route)) for route in routes)
         return Hotspot(
             path=node.path,
             start_line=node.start_line,
@@ -364,19 +428,19 @@ class CodeGraph:
             kind=node.kind,
             centrality=round(node.centrality, 4),
             users=users,
-            uses=used,
+            uses=uses,
         )
 
-    def _entry(self, id: int) -> OutlineEntry:  # noqa: A002 - as of `SymbolGraph.node`
-        node = self.symbols.node(id)
-        children = [self._entry(child) for child in self.symbols.children(id)]
+    def _to_outline_entry(self, id: int) -> OutlineEntry:  # noqa: A002 - as of `SymbolGraph.node`
+        node = self.symbols.get_node(id)
+        children = [self._to_outline_entry(child) for child in self.symbols.find_children(id)]
         return OutlineEntry(node.name, node.qualified_name, node.kind, node.start_line, node.end_line, children)
 
 
-def _what_is_used_first(found: Iterable[GraphNeighbour]) -> list[GraphNeighbour]:
+def _sort_neighbours(neighbours: Iterable[GraphNeighbour]) -> list[GraphNeighbour]:
     """Return neighbours with what is made to be used before tests, examples and what was generated, at each distance."""
-    return sorted(found, key=lambda one: (one.depth, one.role in _NOT_USED))
+    return sorted(neighbours, key=lambda neighbour: (neighbour.depth, neighbour.role in _SECONDARY_ROLES))
 
 
-def _least(*, candidates: bool) -> float:
+def _get_min_confidence(*, candidates: bool) -> float:
     return 0.0 if candidates else RESOLVED

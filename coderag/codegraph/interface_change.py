@@ -17,15 +17,15 @@ from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
 from coderag.schema.facts import MODULE_SCOPE, Base, Definition, FileFacts, rank_lines
 
 _WORD: Final = re.compile(r"\w+")
-_UNWRITTEN: Final = frozenset(
+_IMPLICIT_NAMES: Final = frozenset(
     {"__call__", "__getitem__", "__init__", "__iter__", "__new__", "__next__", "constructor", "default", "exports"}
 )
 """Names that the rules of a language ask for though nobody wrote them."""
 
-_WITH_BLOCKS: Final = frozenset(EcmaScriptRules.languages)
+_BLOCK_SCOPED_LANGUAGES: Final = frozenset(EcmaScriptRules.languages)
 
 
-class InterfaceChange(NamedTuple):
+class InterfaceDiff(NamedTuple):
     """A difference between two interfaces.
 
     Attributes:
@@ -37,74 +37,78 @@ class InterfaceChange(NamedTuple):
     names: frozenset[str]
     definitions: list[Definition]
     bases: list[Base]
-    moved: NDArray[np.int64]
+    new_positions: NDArray[np.int64]
 
 
-def interface_change(before: FileFacts, after: FileFacts) -> InterfaceChange | None:
+def diff_interfaces(before: FileFacts, after: FileFacts) -> InterfaceDiff | None:
     """Return how an interface differs from before; None if that cannot be told by names."""
-    if _whole(before) != _whole(after):
+    if _collect_unnamed_facts(before) != _collect_unnamed_facts(after):
         return None
-    imports_differ = _unnamed_imports(before) != _unnamed_imports(after)
+    imports_differ = _list_unnamed_imports(before) != _list_unnamed_imports(after)
     if imports_differ and before.language not in FULLY_LINKED_LANGUAGES:
         return None  # an import of a file may bring any name
-    sayings = _Sayings(before), _Sayings(after)
-    old, new = (one.said for one in sayings)
+    named_facts = _NamedFacts(before), _NamedFacts(after)
+    old, new = (entry.facts_by_name for entry in named_facts)
     names = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
     if before.language == "go" and imports_differ:
-        names.update(*(one.qualified for one in sayings))
-    reached = set(names)
-    while reached:
-        reached = set().union(*(one.following(reached) for one in sayings)) - names
-        names |= reached
-    if any(name in _UNWRITTEN or not name.isidentifier() for name in names):
+        names.update(*(entry.qualified_names for entry in named_facts))
+    dependent_names = set(names)
+    while dependent_names:
+        dependent_names = set().union(*(entry.find_dependent_names(dependent_names) for entry in named_facts)) - names
+        names |= dependent_names
+    if any(name in _IMPLICIT_NAMES or not name.isidentifier() for name in names):
         return None
     both = before, after
-    definitions = [one for facts in both for one in facts.definitions if one.name in names]
-    bases = [one for facts in both for one in facts.bases if facts.definitions[one.owner].name in names]
-    return InterfaceChange(frozenset(names), definitions, bases, _moved(before, after, names))
+    definitions = [entry for facts in both for entry in facts.definitions if entry.name in names]
+    bases = [entry for facts in both for entry in facts.bases if facts.definitions[entry.owner].name in names]
+    return InterfaceDiff(frozenset(names), definitions, bases, _map_positions(before, after, names))
 
 
-def _whole(facts: FileFacts) -> tuple[object, ...]:
+def _collect_unnamed_facts(facts: FileFacts) -> tuple[object, ...]:
     """Return what an interface says that no name stands for."""
-    exported = any(one.exported for one in facts.imports) or any(
-        {"export", "exports"} & set(one.modifiers.split()) for one in facts.definitions if one.parent == MODULE_SCOPE
+    exported = any(entry.exported for entry in facts.imports) or any(
+        {"export", "exports"} & set(entry.modifiers.split())
+        for entry in facts.definitions
+        if entry.parent == MODULE_SCOPE
     )
-    scopes = _identities(facts.definitions)
-    stars = [(one.module, one.exported, scopes[one.scope]) for one in facts.imports if one.name == "*"]
-    namespaces = [one.qualified_name for one in facts.definitions if one.kind == "namespace"]
+    scopes = _identify_scopes(facts.definitions)
+    star_imports = [(entry.module, entry.exported, scopes[entry.scope]) for entry in facts.imports if entry.name == "*"]
+    namespaces = [entry.qualified_name for entry in facts.definitions if entry.kind == "namespace"]
     # Which of several of a name is meant is told by what stands around them.
-    order = rank_lines(facts) if facts.language in _WITH_BLOCKS else []
-    names = [one.name for one in facts.definitions] if order else []
-    return facts.language, facts.package, facts.settings, exported, stars, namespaces, names, order
+    order = rank_lines(facts) if facts.language in _BLOCK_SCOPED_LANGUAGES else []
+    names = [entry.name for entry in facts.definitions] if order else []
+    return facts.language, facts.package, facts.settings, exported, star_imports, namespaces, names, order
 
 
-def _moved(before: FileFacts, after: FileFacts, names: Collection[str]) -> NDArray[np.int64]:
-    places: dict[str, list[int]] = defaultdict(list)
-    for index, one in enumerate(after.definitions):
-        places[one.name].append(index)
-    ordered = {name: iter(indices) for name, indices in places.items()}
-    moved = (-1 if one.name in names else next(ordered[one.name]) for one in before.definitions)
-    return np.fromiter(moved, np.int64, len(before.definitions))
+def _map_positions(before: FileFacts, after: FileFacts, names: Collection[str]) -> NDArray[np.int64]:
+    positions_by_name: dict[str, list[int]] = defaultdict(list)
+    for index, definition in enumerate(after.definitions):
+        positions_by_name[definition.name].append(index)
+    next_positions = {name: iter(indices) for name, indices in positions_by_name.items()}
+    new_positions = (
+        -1 if definition.name in names else next(next_positions[definition.name]) for definition in before.definitions
+    )
+    return np.fromiter(new_positions, np.int64, len(before.definitions))
 
 
-def _identities(definitions: Sequence[Definition]) -> list[str]:
+def _identify_scopes(definitions: Sequence[Definition]) -> list[str]:
     """Return for each scope, the module last, what tells it from others wherever it stands."""
-    found: list[str] = []
+    identities: list[str] = []
     counts: dict[str, int] = defaultdict(int)
-    for one in definitions:
-        around = "" if one.parent == MODULE_SCOPE else found[one.parent]
-        name = f"{around}/{one.owner}.{one.name}"
-        found.append(f"{name}#{counts[name]}")
+    for definition in definitions:
+        enclosing = "" if definition.parent == MODULE_SCOPE else identities[definition.parent]
+        name = f"{enclosing}/{definition.owner}.{definition.name}"
+        identities.append(f"{name}#{counts[name]}")
         counts[name] += 1
-    return [*found, ""]
+    return [*identities, ""]
 
 
-def _unnamed_imports(facts: FileFacts) -> list[str]:
+def _list_unnamed_imports(facts: FileFacts) -> list[str]:
     is_simple = facts.language not in FULLY_LINKED_LANGUAGES
-    return [one.module for one in facts.imports if is_simple or not (one.name or one.alias)]
+    return [import_.module for import_ in facts.imports if is_simple or not (import_.name or import_.alias)]
 
 
-class _Sayings:
+class _NamedFacts:
     """What an interface says, by name.
 
     Attributes:
@@ -113,50 +117,54 @@ class _Sayings:
     """
 
     def __init__(self, facts: FileFacts) -> None:
-        self.said: dict[str, list[tuple[object, ...]]] = defaultdict(list)
-        self.qualified: set[str] = set()
-        self._words: dict[str, set[str]] = defaultdict(set)
-        self._inside: dict[str, set[str]] = defaultdict(set)  # names in the scopes of a name
+        self.facts_by_name: dict[str, list[tuple[object, ...]]] = defaultdict(list)
+        self.qualified_names: set[str] = set()
+        self._words_by_name: dict[str, set[str]] = defaultdict(set)
+        self._nested_names: dict[str, set[str]] = defaultdict(set)  # names in the scopes of a name
         self._definitions = definitions = facts.definitions
-        self._scopes = scopes = _identities(definitions)
-        for one in definitions:
-            plain = one._replace(parent=0, start_line=0, end_line=0, name_line=0)
-            self._note(one.name, one.parent, plain, one.owner, one.returns, one.parameters)
-        for bound in facts.bindings:
-            self._note(bound.name, bound.scope, bound._replace(scope=0, line=0), bound.type, bound.value)
-        for brought in facts.imports:
-            if name := brought.alias or brought.name:
-                plain_import = brought._replace(scope=0, line=0)
-                self._note(name, brought.scope, plain_import, brought.module, brought.name)
+        self._scopes = scopes = _identify_scopes(definitions)
+        for definition in definitions:
+            plain = definition._replace(parent=0, start_line=0, end_line=0, name_line=0)
+            self._add_fact(
+                definition.name, definition.parent, plain, definition.owner, definition.returns, definition.parameters
+            )
+        for binding in facts.bindings:
+            self._add_fact(binding.name, binding.scope, binding._replace(scope=0, line=0), binding.type, binding.value)
+        for import_ in facts.imports:
+            if name := import_.alias or import_.name:
+                plain_import = import_._replace(scope=0, line=0)
+                self._add_fact(name, import_.scope, plain_import, import_.module, import_.name)
         for base in facts.bases:
             name = definitions[base.owner].name
-            self.said[name].append((scopes[base.owner], base.chain, base.relation))
-            self._words[name].update(_WORD.findall(base.chain))
+            self.facts_by_name[name].append((scopes[base.owner], base.chain, base.relation))
+            self._words_by_name[name].update(_WORD.findall(base.chain))
             if "." in base.chain:
-                self.qualified.add(name)
-        for siblings in _methods_of_interfaces(definitions) if facts.language == "go" else ():
+                self.qualified_names.add(name)
+        for siblings in _group_interface_methods(definitions) if facts.language == "go" else ():
             for name in siblings:  # what implements an interface is told by all of them
-                self._inside[name] |= siblings
+                self._nested_names[name] |= siblings
 
-    def following(self, names: Collection[str]) -> set[str]:
+    def find_dependent_names(self, names: Collection[str]) -> set[str]:
         """Return the names for which something else may follow if something else is said of some names."""
-        wanted = set(names)
-        found = {name for name, words in self._words.items() if not wanted.isdisjoint(words)}
-        return found.union(*(self._inside[name] for name in wanted if name in self._inside))
+        changed_names = set(names)
+        dependent_names = {name for name, words in self._words_by_name.items() if not changed_names.isdisjoint(words)}
+        return dependent_names.union(
+            *(self._nested_names[name] for name in changed_names if name in self._nested_names)
+        )
 
-    def _note(self, name: str, scope: int, saying: tuple[object, ...], *texts: str) -> None:
-        self.said[name].append((self._scopes[scope], *saying))
-        self._words[name].update(word for text in texts for word in _WORD.findall(text))
+    def _add_fact(self, name: str, scope: int, fact: tuple[object, ...], *texts: str) -> None:
+        self.facts_by_name[name].append((self._scopes[scope], *fact))
+        self._words_by_name[name].update(word for text in texts for word in _WORD.findall(text))
         if any("." in text for text in texts):
-            self.qualified.add(name)
+            self.qualified_names.add(name)
         if scope != MODULE_SCOPE:
-            self._inside[self._definitions[scope].name].add(name)
+            self._nested_names[self._definitions[scope].name].add(name)
 
 
-def _methods_of_interfaces(definitions: Sequence[Definition]) -> Iterator[set[str]]:
+def _group_interface_methods(definitions: Sequence[Definition]) -> Iterator[set[str]]:
     """Yield for each interface its name with those of its methods."""
-    found: dict[int, set[str]] = defaultdict(set)
-    for one in definitions:
-        if one.parent != MODULE_SCOPE and definitions[one.parent].kind == "interface":
-            found[one.parent] |= {one.name, definitions[one.parent].name}
-    yield from found.values()
+    methods_by_interface: dict[int, set[str]] = defaultdict(set)
+    for definition in definitions:
+        if definition.parent != MODULE_SCOPE and definitions[definition.parent].kind == "interface":
+            methods_by_interface[definition.parent] |= {definition.name, definitions[definition.parent].name}
+    yield from methods_by_interface.values()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.columns import IntArray
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.relations import NOUNS
+from coderag.codegraph.relations import NEIGHBOUR_RELATIONS
 from coderag.codegraph.symbol_graph import Direction
 from coderag.schema.vocabulary import GraphRelation, Relation
 from coderag.stores.corpus import Corpus
@@ -21,7 +21,7 @@ from coderag.stores.graph_tables import FILE_KIND
 NeighbourTuple = tuple[int, Relation, float, int]
 """(row, relation, confidence 0 to 1, line of evidence or 0)."""
 
-_RELATIONS: Final[Mapping[GraphRelation, Relation]] = MappingProxyType(
+_CHUNK_RELATIONS: Final[Mapping[GraphRelation, Relation]] = MappingProxyType(
     {
         "caller": "caller",
         "callee": "callee",
@@ -38,13 +38,17 @@ _RELATIONS: Final[Mapping[GraphRelation, Relation]] = MappingProxyType(
 )
 """Of all that the code graph knows, what helps to understand a chunk, and what it is called there."""
 
-_EDGES: Final = frozenset(relation for (relation, _), noun in NOUNS.items() if noun in _RELATIONS)
-_MOST_OF: Final[Mapping[Relation, int]] = MappingProxyType({"contains": 12, "imports": 12, "imported_by": 12})
-_MOST = 8  # of any other relation
-_MOST_EDGES = 200  # looked at, the surest first
+_EDGE_RELATIONS: Final = frozenset(
+    relation for (relation, _), noun in NEIGHBOUR_RELATIONS.items() if noun in _CHUNK_RELATIONS
+)
+_MAX_NEIGHBOURS_BY_RELATION: Final[Mapping[Relation, int]] = MappingProxyType(
+    {"contains": 12, "imports": 12, "imported_by": 12}
+)
+_MAX_NEIGHBOURS = 8  # of any other relation
+_MAX_EDGES = 200  # looked at, the surest first
 
 
-class Neighbours:
+class ChunkNeighbours:
     """Walks between chunks.
 
     Args:
@@ -56,123 +60,140 @@ class Neighbours:
         self._corpus = corpus
         self._symbols = graph.symbols
 
-    def of(self, row: int, best_rows: NDArray[np.integer]) -> Iterator[NeighbourTuple]:
+    def find(self, row: int, best_rows: NDArray[np.integer]) -> Iterator[NeighbourTuple]:
         """Yield the neighbours of a chunk, those of one relation the surest first, each once.
 
         Args:
             row: The chunk.
             best_rows: int (n_files,), the chunk that stands for a file which is imported or imports as a whole.
         """
-        file = self._symbols.file_node(self._corpus.get_value("path", row))
+        file = self._symbols.find_file(self._corpus.get_value("path", row))
         if file is None:
             return
-        declared = self._declared_in(row, file)
+        declarations = self._find_declarations(row, file)
         seen: set[tuple[int, Relation]] = set()
         counts: Counter[Relation] = Counter()
-        for neighbour in chain(self._around(row, declared), self._linked(row, file, declared, best_rows)):
-            near, relation, _, _ = neighbour
-            most = _MOST_OF.get(relation, _MOST)
-            if near != row and counts[relation] < most and (near, relation) not in seen:
-                seen.add((near, relation))
+        for neighbour in chain(
+            self._find_structural_neighbours(row, declarations),
+            self._find_edge_neighbours(row, file, declarations, best_rows),
+        ):
+            neighbour_row, relation, _, _ = neighbour
+            max_neighbours = _MAX_NEIGHBOURS_BY_RELATION.get(relation, _MAX_NEIGHBOURS)
+            if neighbour_row != row and counts[relation] < max_neighbours and (neighbour_row, relation) not in seen:
+                seen.add((neighbour_row, relation))
                 counts[relation] += 1
                 yield neighbour
 
     # Declarations around and inside
 
-    def _declared_in(self, row: int, file: int) -> list[int]:
+    def _find_declarations(self, row: int, file: int) -> list[int]:
         """Return the declarations that begin in a chunk."""
-        inside = self._symbols.nodes_of_file(file)
-        starts = self._symbols.start_lines[inside.start + 1 : inside.stop]
+        file_nodes = self._symbols.get_file_nodes(file)
+        starts = self._symbols.start_lines[file_nodes.start + 1 : file_nodes.stop]
         first, last = self._corpus.start_lines[row], self._corpus.end_lines[row]
-        found: list[int] = (np.flatnonzero((first <= starts) & (starts <= last)) + inside.start + 1).tolist()
-        return found
+        declarations: list[int] = (np.flatnonzero((first <= starts) & (starts <= last)) + file_nodes.start + 1).tolist()
+        return declarations
 
-    def _around(self, row: int, declared: Sequence[int]) -> Iterator[NeighbourTuple]:
+    def _find_structural_neighbours(self, row: int, declarations: Sequence[int]) -> Iterator[NeighbourTuple]:
         """Yield the chunks of what a chunk is a part of, of its members, and beside it."""
-        corpus, symbols, row_of = self._corpus, self._symbols, self._rows
-        if not declared:
-            around = symbols.at(corpus.get_value("path", row), int(corpus.start_lines[row]))
-            if around is not None and symbols.kinds[around] != FILE_KIND:
-                yield int(row_of[around]), "contained_by", 1.0, 0
-        own = frozenset(declared)
-        parents = dict(zip(declared, symbols.parents[declared].tolist(), strict=True))
-        for parent in dict.fromkeys(parent for parent in parents.values() if parent not in own):
+        corpus, symbols, node_rows = self._corpus, self._symbols, self._chunk_rows
+        if not declarations:
+            enclosing = symbols.find_innermost(corpus.get_value("path", row), int(corpus.start_lines[row]))
+            if enclosing is not None and symbols.kinds[enclosing] != FILE_KIND:
+                yield int(node_rows[enclosing]), "contained_by", 1.0, 0
+        own_nodes = frozenset(declarations)
+        parents = dict(zip(declarations, symbols.parents[declarations].tolist(), strict=True))
+        for parent in dict.fromkeys(parent for parent in parents.values() if parent not in own_nodes):
             if symbols.kinds[parent] == FILE_KIND:
                 continue
-            holder = int(row_of[parent])
-            yield holder, "contained_by", 1.0, 0
-            members = symbols.children(parent)
-            places = [place for place, member in enumerate(members) if member in own]
-            for beside in (members[: places[0]][::-1], members[places[-1] + 1 :]):
-                rows = row_of[beside].tolist()
-                if (near := next((other for other in rows if other not in (row, holder)), None)) is not None:
-                    yield near, "sibling", 1.0, 0
-        for node in declared:
-            for member in symbols.children(node):
-                if member not in own:
-                    yield int(row_of[member]), "contains", 1.0, 0
+            parent_row = int(node_rows[parent])
+            yield parent_row, "contained_by", 1.0, 0
+            members = symbols.find_children(parent)
+            positions = [position for position, member in enumerate(members) if member in own_nodes]
+            for siblings in (members[: positions[0]][::-1], members[positions[-1] + 1 :]):
+                rows = node_rows[siblings].tolist()
+                if (
+                    sibling_row := next(
+                        (sibling_candidate for sibling_candidate in rows if sibling_candidate not in (row, parent_row)),
+                        None,
+                    )
+                ) is not None:
+                    yield sibling_row, "sibling", 1.0, 0
+        for node in declarations:
+            for member in symbols.find_children(node):
+                if member not in own_nodes:
+                    yield int(node_rows[member]), "contains", 1.0, 0
 
     # Edges
 
-    def _linked(
-        self, row: int, file: int, declared: Sequence[int], best_rows: NDArray[np.integer]
+    def _find_edge_neighbours(
+        self, row: int, file: int, declarations: Sequence[int], best_rows: NDArray[np.integer]
     ) -> Iterator[NeighbourTuple]:
         """Yield the chunks at the far ends of the edges from what is in a chunk and to it, the surest first."""
         symbols = self._symbols
-        for direction, found in self._edges(row, file, declared):
-            surest = found[np.lexsort((found, -symbols.confidences[found]))[:_MOST_EDGES]]
-            far = (symbols.targets if direction == "out" else symbols.sources)[surest]
-            known = self._files[far] >= 0  # what is external, or in no chunk, is not shown
-            surest, far = surest[known], far[known]
-            files, lines = self._files[far], symbols.lines[surest]
-            rows = self._rows[far] if direction == "out" else self._rows_at(files, lines)
+        for direction, positions in self._find_edges(row, file, declarations):
+            surest = positions[np.lexsort((positions, -symbols.confidences[positions]))[:_MAX_EDGES]]
+            far_nodes = (symbols.targets if direction == "out" else symbols.sources)[surest]
+            is_indexed = self._file_numbers[far_nodes] >= 0  # what is external, or in no chunk, is not shown
+            surest, far_nodes = surest[is_indexed], far_nodes[is_indexed]
+            files, lines = self._file_numbers[far_nodes], symbols.lines[surest]
+            rows = self._chunk_rows[far_nodes] if direction == "out" else self._find_rows(files, lines)
             confidences = symbols.confidences[surest].astype(np.float64).round(4)
-            columns = (symbols.relations.codes[surest], far, files, rows, confidences, lines)
-            for code, node, near_file, near, confidence, line in zip(*(part.tolist() for part in columns), strict=True):
-                relation = symbols.relations.words[code]
-                noun = NOUNS[relation, direction]
-                if noun == "caller" and symbols.roles[node] == "test":
-                    noun = "test_for"
-                if noun in _RELATIONS:
-                    whole = relation == "imports" and symbols.kinds[node] == FILE_KIND
-                    yield int(best_rows[near_file]) if whole else near, _RELATIONS[noun], confidence, line
+            columns = (symbols.relations.codes[surest], far_nodes, files, rows, confidences, lines)
+            for code, node, far_file, far_row, confidence, line in zip(
+                *(column.tolist() for column in columns), strict=True
+            ):
+                relation = symbols.relations.values[code]
+                neighbour_relation = NEIGHBOUR_RELATIONS[relation, direction]
+                if neighbour_relation == "caller" and symbols.roles[node] == "test":
+                    neighbour_relation = "test_for"
+                if neighbour_relation in _CHUNK_RELATIONS:
+                    is_file_import = relation == "imports" and symbols.kinds[node] == FILE_KIND
+                    yield (
+                        int(best_rows[far_file]) if is_file_import else far_row,
+                        _CHUNK_RELATIONS[neighbour_relation],
+                        confidence,
+                        line,
+                    )
 
-    def _edges(self, row: int, file: int, declared: Sequence[int]) -> Iterator[tuple[Direction, IntArray]]:
+    def _find_edges(self, row: int, file: int, declarations: Sequence[int]) -> Iterator[tuple[Direction, IntArray]]:
         """Yield the positions of the edges from what is in a chunk and of those to it, as far as they say something."""
         symbols, corpus = self._symbols, self._corpus
-        inside = symbols.nodes_of_file(file)
-        out = symbols.positions(np.arange(inside.start, inside.stop), "out", _EDGES)
-        lines = symbols.lines[out]
-        here = (corpus.start_lines[row] <= lines) & (lines <= corpus.end_lines[row])
-        here |= symbols.wanted(out, ("imports",), 0.0)  # what a file imports, all of its chunks may use
-        yield "out", out[here]
-        yield "in", symbols.positions([file, *declared], "in", _EDGES)
+        file_nodes = symbols.get_file_nodes(file)
+        outgoing = symbols.find_edge_positions(np.arange(file_nodes.start, file_nodes.stop), "out", _EDGE_RELATIONS)
+        lines = symbols.lines[outgoing]
+        is_in_chunk = (corpus.start_lines[row] <= lines) & (lines <= corpus.end_lines[row])
+        is_in_chunk |= symbols.match_edges(
+            outgoing, ("imports",), 0.0
+        )  # what a file imports, all of its chunks may use
+        yield "out", outgoing[is_in_chunk]
+        yield "in", symbols.find_edge_positions([file, *declarations], "in", _EDGE_RELATIONS)
 
     # Chunks of nodes
 
     @cached_property
-    def _files(self) -> IntArray:
+    def _file_numbers(self) -> IntArray:
         """int64 (n_nodes,): the number of each node's file; -1 for what is external, or in no chunk."""
         numbers = {path: file for file, path in enumerate(self._corpus.paths)}
         paths = self._symbols.paths
-        return np.array([numbers.get(path, -1) for path in paths.words], np.int64)[paths.codes]
+        return np.array([numbers.get(path, -1) for path in paths.values], np.int64)[paths.codes]
 
     @cached_property
-    def _rows(self) -> IntArray:
+    def _chunk_rows(self) -> IntArray:
         """int64 (n_nodes,): the chunk in which each node begins."""
-        return self._rows_at(self._files, self._symbols.start_lines)
+        return self._find_rows(self._file_numbers, self._symbols.start_lines)
 
     @cached_property
-    def _places(self) -> IntArray:
+    def _chunk_keys(self) -> IntArray:
         """int64 (n_chunks,), ascending: where each chunk begins."""
-        return _place(self._corpus.chunk_files, self._corpus.start_lines)
+        return _encode_locations(self._corpus.chunk_files, self._corpus.start_lines)
 
-    def _rows_at(self, files: IntArray, lines: IntArray) -> IntArray:
+    def _find_rows(self, files: IntArray, lines: IntArray) -> IntArray:
         """Return the chunks with some lines; of two with a line, the one that accounts for it."""
-        rows = np.searchsorted(self._places, _place(files, lines), side="right") - 1
+        rows = np.searchsorted(self._chunk_keys, _encode_locations(files, lines), side="right") - 1
         return np.maximum(rows, self._corpus.file_starts[files])
 
 
-def _place(files: NDArray[np.integer], lines: NDArray[np.integer]) -> IntArray:
+def _encode_locations(files: NDArray[np.integer], lines: NDArray[np.integer]) -> IntArray:
     """Return files and lines as one number each, in the order of both."""
     return (files.astype(np.int64) << 32) | lines

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.kin import DISPATCHED
+from coderag.codegraph.kin import DISPATCH_CONFIDENCE
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import Analysis
 
@@ -84,7 +84,9 @@ def _usage(graph: CodeGraph, words: str, name: str, from_here: bool) -> Iterable
 
 def _impact(graph: CodeGraph, name: str, depth: int) -> list[GraphNeighbour]:
     """Return what a change may break: not what overrides the same method as the one that changes."""
-    return [one for one in graph.impact(name, depth) if one.relation != "override" or one.confidence > DISPATCHED]
+    return [
+        one for one in graph.impact(name, depth) if one.relation != "override" or one.confidence > DISPATCH_CONFIDENCE
+    ]
 
 
 def _hierarchy(graph: CodeGraph, words: str, name: str, from_here: bool) -> Iterable[GraphNeighbour]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from coderag.codegraph.assembly import Assembly, ranked
+from coderag.codegraph.assembly import GraphTableBuilder, add_centrality
 from coderag.codegraph.linking.parallel_linker import link_files
 from coderag.codegraph.linking.program import (
     FactsRow,
@@ -12,7 +12,7 @@ from coderag.codegraph.linking.program import (
     collect_namespace_names,
 )
 from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
-from coderag.codegraph.staleness import Stale, stale_files
+from coderag.codegraph.staleness import StaleFiles, find_stale_files
 from coderag.schema.chunks import FileRecord
 from coderag.schema.facts import FileFacts
 from coderag.stores.facts_codec import PackedFacts, pack_facts, unpack_interface
@@ -29,42 +29,42 @@ def build_graph(
     relink: bool,
     helpers: Helpers | None,
 ) -> GraphTables:
-    """Return the code graph of all indexed files; arguments as for `coderag.codegraph.build.GraphBuilder`."""
-    old_rows = _stored_rows(last)
-    known = {row.path: row for row in old_rows}
-    empty = pack_facts(FileFacts(""))
+    """Return the code graph of all indexed files; arguments as for `coderag.codegraph.build.CodeGraphBuilder`."""
+    old_rows = _load_rows(last)
+    old_rows_by_path = {row.path: row for row in old_rows}
+    empty_facts = pack_facts(FileFacts(""))
     rows: list[FactsRow] = []
     interfaces: dict[int, FileFacts] = {}
     indexed = (record for record in files if record.outcome == "indexed")
     for record in sorted(indexed, key=lambda record: record.path):
         packed = facts.get(record.path)
-        if packed is None and record.path in known:
-            row = known[record.path]
+        if packed is None and record.path in old_rows_by_path:
+            row = old_rows_by_path[record.path]
             rows.append(row if row.role == record.role else row._replace(role=record.role))
         else:
-            packed = packed or empty
+            packed = packed or empty_facts
             interfaces[len(rows)] = interface = unpack_interface(packed.interface)
             rows.append(_read_row(record, packed, interface))
     program = Program(rows, interfaces)
-    stale = Stale(range(len(rows)), {})
+    stale = StaleFiles(range(len(rows)), {})
     if last is not None and not relink:
-        stale = stale_files(last.facts, old_rows, program, facts)
+        stale = find_stale_files(last.facts, old_rows, program, facts)
     linked = link_files(program, stale.files, helpers=helpers)
-    tables = Assembly(program, linked, last, stale.moved).tables()
+    tables = GraphTableBuilder(program, linked, last, stale.new_positions).build_tables()
     if imported is not None:
         hashes = {record.path: record.hash for record in files}
         tables = tables._replace(edges=apply_edges(tables, imported, hashes).edges)
-    return ranked(tables, last)
+    return add_centrality(tables, last)
 
 
 def _read_row(record: FileRecord, packed: PackedFacts, interface: FileFacts) -> FactsRow:
     configures = bool(interface.settings)
-    described = (record.path, record.language, record.role, record.lines, interface.package, configures)
+    file_columns = (record.path, record.language, record.role, record.lines, interface.package, configures)
     names = (collect_declared_names(interface), collect_base_names(interface), collect_namespace_names(interface))
-    return FactsRow(*described, *names, *packed)
+    return FactsRow(*file_columns, *names, *packed)
 
 
-def _stored_rows(last: GraphTables | None) -> list[FactsRow]:
+def _load_rows(last: GraphTables | None) -> list[FactsRow]:
     if last is None:
         return []
     return [FactsRow(*row) for row in zip(*(last.facts[name].to_pylist() for name in FactsRow._fields), strict=True)]

@@ -7,7 +7,7 @@ from typing import Final
 from coderag.codegraph.symbol_graph import Direction
 from coderag.schema.vocabulary import EdgeRelation, GraphRelation
 
-NOUNS: Final[Mapping[tuple[str, Direction], GraphRelation]] = MappingProxyType(
+NEIGHBOUR_RELATIONS: Final[Mapping[tuple[str, Direction], GraphRelation]] = MappingProxyType(
     {
         ("calls", "out"): "callee",
         ("calls", "in"): "caller",
@@ -31,7 +31,7 @@ NOUNS: Final[Mapping[tuple[str, Direction], GraphRelation]] = MappingProxyType(
 )
 """What the far end of an edge is to the near one, by the direction from there."""
 
-CALLS: Final[tuple[EdgeRelation, ...]] = ("calls", "instantiates")
-BASES: Final[tuple[EdgeRelation, ...]] = ("inherits", "implements")
-USES: Final[tuple[EdgeRelation, ...]] = (*CALLS, "references", *BASES)
+CALL_RELATIONS: Final[tuple[EdgeRelation, ...]] = ("calls", "instantiates")
+BASE_RELATIONS: Final[tuple[EdgeRelation, ...]] = ("inherits", "implements")
+USE_RELATIONS: Final[tuple[EdgeRelation, ...]] = (*CALL_RELATIONS, "references", *BASE_RELATIONS)
 """What code says of what it needs, beside imports."""

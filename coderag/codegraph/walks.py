@@ -10,7 +10,7 @@ from coderag.codegraph.columns import FloatArray, IntArray
 from coderag.codegraph.symbol_graph import DIRECTIONS, Direction, GraphEdge, SymbolGraph
 from coderag.schema.vocabulary import RESOLVED
 
-StandIns = Callable[[int], Iterable[tuple[int, float]]]
+Equivalents = Callable[[int], Iterable[tuple[int, float]]]
 """For a node, others whose edges count as its own, and how surely, 0 to 1: the methods that a method overrides, say."""
 
 Routes = Mapping[Direction, Collection[str]]
@@ -19,11 +19,11 @@ Routes = Mapping[Direction, Collection[str]]
 _DAMPING: Final = 0.85
 """Source: L. Page et al., The PageRank Citation Ranking, 1999."""
 
-_CHANGE: Final = 1e-8  # of all ranks together, when it has converged
-_MOST_ROUNDS: Final = 200  # 0.85 ** 200 is 8e-15
+_TOLERANCE: Final = 1e-8  # of all ranks together, when it has converged
+_MAX_ITERATIONS: Final = 200  # 0.85 ** 200 is 8e-15
 
 
-class Step(NamedTuple):
+class TraversalStep(NamedTuple):
     """A step of a walk.
 
     Attributes:
@@ -39,12 +39,12 @@ class Step(NamedTuple):
     confidence: float
 
     @property
-    def near(self) -> int:
+    def near_node(self) -> int:
         """The node that the step is made from."""
         return self.edge.source if self.direction == "out" else self.edge.target
 
     @property
-    def far(self) -> int:
+    def far_node(self) -> int:
         """The node that it leads to."""
         return self.edge.target if self.direction == "out" else self.edge.source
 
@@ -54,51 +54,57 @@ class _Arrival(NamedTuple):
 
     origin: int
     position: int = -1
-    against: bool = False
+    is_reversed: bool = False
     confidence: float = 1.0  # with which it stands in
 
 
-class _Edges(NamedTuple):
+class _EdgeBatch(NamedTuple):
     """Edges by their ends: arrays of shape (n,); ``against`` tells those that are followed from target to source."""
 
     positions: IntArray
-    near: IntArray
-    far: IntArray
-    against: NDArray[np.bool_]
+    near_nodes: IntArray
+    far_nodes: IntArray
+    is_reversed: NDArray[np.bool_]
 
     @classmethod
-    def from_nodes(cls, graph: SymbolGraph, nodes: Sequence[int], routes: Routes, least: float) -> "_Edges":
+    def from_nodes(
+        cls, graph: SymbolGraph, nodes: Sequence[int], routes: Routes, min_confidence: float
+    ) -> "_EdgeBatch":
         """Return the edges from some nodes."""
-        out, back = (
-            graph.positions(nodes if direction in routes else (), direction, routes.get(direction), least)
+        outgoing, incoming = (
+            graph.find_edge_positions(
+                nodes if direction in routes else (), direction, routes.get(direction), min_confidence
+            )
             for direction in DIRECTIONS
         )
-        along = np.concatenate([graph.sources[out], graph.targets[back]])
-        across = np.concatenate([graph.targets[out], graph.sources[back]])
-        return cls(np.concatenate([out, back]), along, across, np.arange(len(along)) >= len(out))
+        near_nodes = np.concatenate([graph.sources[outgoing], graph.targets[incoming]])
+        far_nodes = np.concatenate([graph.targets[outgoing], graph.sources[incoming]])
+        return cls(
+            np.concatenate([outgoing, incoming]), near_nodes, far_nodes, np.arange(len(near_nodes)) >= len(outgoing)
+        )
 
-    def where(self, kept: NDArray[np.bool_]) -> "_Edges":
+    def select(self, mask: NDArray[np.bool_]) -> "_EdgeBatch":
         """Return some of the edges."""
-        return _Edges(self.positions[kept], self.near[kept], self.far[kept], self.against[kept])
+        return _EdgeBatch(self.positions[mask], self.near_nodes[mask], self.far_nodes[mask], self.is_reversed[mask])
 
 
-def no_stand_ins(node: int) -> Iterable[tuple[int, float]]:
+def find_no_equivalents(node: int) -> Iterable[tuple[int, float]]:
     """Return no other nodes: a node's edges are its own."""
     del node
     return ()
 
 
-def breadth_first(  # noqa: PLR0913  # options, each with a default
+def walk_breadth_first(  # noqa: PLR0913  # options, each with a default
     graph: SymbolGraph,
     starts: Iterable[int],
     routes: Routes,
     depth: int = 1,
     *,
-    least: float = RESOLVED,
+    min_confidence: float = RESOLVED,
     limit: int | None = None,
-    stand_ins: StandIns = no_stand_ins,
-    own: Collection[str] = (),
-) -> list[Step]:
+    equivalents: Equivalents = find_no_equivalents,
+    exact_relations: Collection[str] = (),
+) -> list[TraversalStep]:
     """Return the steps to all nodes within reach, the nearest first, of equally near ones the surest.
 
     Args:
@@ -112,44 +118,47 @@ def breadth_first(  # noqa: PLR0913  # options, each with a default
         own: Relations that are not followed from a node that stands in less surely than 1: what overrides the method that a
             method overrides is nothing to it.
     """
-    sureness = np.zeros(graph.n_nodes, np.float32)  # of each node that steps are made from
+    node_confidences = np.zeros(graph.n_nodes, np.float32)  # of each node that steps are made from
     seen = np.zeros(graph.n_nodes, bool)
     frontier = dict.fromkeys(starts, 1.0)
     seen[list(frontier)] = True
-    steps: list[Step] = []
+    steps: list[TraversalStep] = []
     for distance in range(1, depth + 1):
-        nodes = _with_stand_ins(frontier, stand_ins)
-        near = list(nodes)
-        sureness[near] = list(nodes.values())
-        reached = _Edges.from_nodes(graph, near, routes, least)
-        if own:
-            reached = reached.where(
-                ~graph.wanted(reached.positions, own, 0) | np.isin(reached.near, _surely(frontier, stand_ins))
+        nodes = _add_equivalents(frontier, equivalents)
+        near_nodes = list(nodes)
+        node_confidences[near_nodes] = list(nodes.values())
+        edge_batch = _EdgeBatch.from_nodes(graph, near_nodes, routes, min_confidence)
+        if exact_relations:
+            edge_batch = edge_batch.select(
+                ~graph.match_edges(edge_batch.positions, exact_relations, 0)
+                | np.isin(edge_batch.near_nodes, _find_exact_nodes(frontier, equivalents))
             )
-        sure = np.minimum(sureness[reached.near], graph.confidences[reached.positions])
-        order = _first_of_each(reached.far, np.lexsort((reached.positions, -sure)), seen)
+        path_confidences = np.minimum(node_confidences[edge_batch.near_nodes], graph.confidences[edge_batch.positions])
+        order = _select_first_visits(edge_batch.far_nodes, np.lexsort((edge_batch.positions, -path_confidences)), seen)
         order = order[: None if limit is None else limit - len(steps)]
-        frontier = dict(zip(reached.far[order].tolist(), sure[order].tolist(), strict=True))
+        frontier = dict(zip(edge_batch.far_nodes[order].tolist(), path_confidences[order].tolist(), strict=True))
         seen[list(frontier)] = True
-        edges = graph.edges_at(reached.positions[order])
+        edges = graph.read_edges(edge_batch.positions[order])
         steps += [
-            Step(edge, "in" if against else "out", distance, round(confidence, 4))
-            for edge, against, confidence in zip(edges, reached.against[order], frontier.values(), strict=True)
+            TraversalStep(edge, "in" if is_reversed else "out", distance, round(confidence, 4))
+            for edge, is_reversed, confidence in zip(
+                edges, edge_batch.is_reversed[order], frontier.values(), strict=True
+            )
         ]
         if not frontier or len(steps) == limit:
             break
     return steps
 
 
-def shortest_path(
+def find_shortest_path(
     graph: SymbolGraph,
     starts: Collection[int],
     ends: Collection[int],
     routes: Routes,
     *,
-    least: float = RESOLVED,
-    stand_ins: StandIns = no_stand_ins,
-) -> list[Step] | None:
+    min_confidence: float = RESOLVED,
+    equivalents: Equivalents = find_no_equivalents,
+) -> list[TraversalStep] | None:
     """Return the steps of a shortest way between two sets of nodes; None if there is none.
 
     Args:
@@ -160,32 +169,32 @@ def shortest_path(
         least: Confidence below which an edge is not followed.
         stand_ins: Nodes that the way may go on from, at each node, without a step.
     """
-    came_by: dict[int, _Arrival] = {}
+    arrival_by_node: dict[int, _Arrival] = {}
     seen = np.zeros(graph.n_nodes, bool)
     frontier = sorted(starts)
     seen[frontier] = True
-    arrived = set(ends)
+    end_nodes = set(ends)
     while frontier:
         for node in tuple(frontier):
-            for other, confidence in stand_ins(node):
+            for other, confidence in equivalents(node):
                 if not seen[other]:
                     seen[other] = True
-                    came_by[other] = _Arrival(node, confidence=confidence)
+                    arrival_by_node[other] = _Arrival(node, confidence=confidence)
                     frontier.append(other)
-        if there := [node for node in frontier if node in arrived]:
-            return _way_to(graph, came_by, there[0])
-        reached = _Edges.from_nodes(graph, frontier, routes, least)
-        surest = np.lexsort((reached.positions, -graph.confidences[reached.positions]))
-        order = _first_of_each(reached.far, surest, seen)
-        columns = (reached.near, reached.positions, reached.against)
-        arrivals = [_Arrival(*how) for how in zip(*(column[order].tolist() for column in columns), strict=True)]
-        frontier = reached.far[order].tolist()
+        if reached_ends := [node for node in frontier if node in end_nodes]:
+            return _trace_path(graph, arrival_by_node, reached_ends[0])
+        edge_batch = _EdgeBatch.from_nodes(graph, frontier, routes, min_confidence)
+        by_confidence = np.lexsort((edge_batch.positions, -graph.confidences[edge_batch.positions]))
+        order = _select_first_visits(edge_batch.far_nodes, by_confidence, seen)
+        columns = (edge_batch.near_nodes, edge_batch.positions, edge_batch.is_reversed)
+        arrivals = [_Arrival(*values) for values in zip(*(column[order].tolist() for column in columns), strict=True)]
+        frontier = edge_batch.far_nodes[order].tolist()
         seen[frontier] = True
-        came_by.update(zip(frontier, arrivals, strict=True))
+        arrival_by_node.update(zip(frontier, arrivals, strict=True))
     return None
 
 
-def centrality(n_nodes: int, source: IntArray, target: IntArray, weight: FloatArray) -> FloatArray:
+def compute_pagerank(n_nodes: int, source: IntArray, target: IntArray, weight: FloatArray) -> FloatArray:
     """Return each node's PageRank, divided by the largest.
 
     What a node without edges of its own has is shared among all.
@@ -205,56 +214,58 @@ def centrality(n_nodes: int, source: IntArray, target: IntArray, weight: FloatAr
 
     if n_nodes == 0:
         return np.zeros(0, np.float32)
-    given = np.bincount(source, weight, n_nodes)
-    shares = np.asarray(weight, np.float64) / given[source]
-    flow = sp.csr_matrix((shares, (target, source)), shape=(n_nodes, n_nodes))
-    ends = (given == 0).astype(np.float64)
+    out_weights = np.bincount(source, weight, n_nodes)
+    transition_weights = np.asarray(weight, np.float64) / out_weights[source]
+    transitions = sp.csr_matrix((transition_weights, (target, source)), shape=(n_nodes, n_nodes))
+    is_dangling = (out_weights == 0).astype(np.float64)
     ranks = np.full(n_nodes, 1 / n_nodes)
-    for _ in range(_MOST_ROUNDS):
-        before, ranks = ranks, flow @ ranks
-        ranks += (before * ends).sum() / n_nodes
+    for _ in range(_MAX_ITERATIONS):
+        previous, ranks = ranks, transitions @ ranks
+        ranks += (previous * is_dangling).sum() / n_nodes
         ranks *= _DAMPING
         ranks += (1 - _DAMPING) / n_nodes
-        if np.abs(np.subtract(ranks, before, out=before)).sum() < _CHANGE:
+        if np.abs(np.subtract(ranks, previous, out=previous)).sum() < _TOLERANCE:
             break
-    shares_of_largest: FloatArray = (ranks / ranks.max()).astype(np.float32)
-    return shares_of_largest
+    normalized: FloatArray = (ranks / ranks.max()).astype(np.float32)
+    return normalized
 
 
-def _with_stand_ins(frontier: Mapping[int, float], stand_ins: StandIns) -> dict[int, float]:
+def _add_equivalents(frontier: Mapping[int, float], equivalents: Equivalents) -> dict[int, float]:
     """Return the nodes to make steps from, with how sure it is to be there."""
     nodes = dict(frontier)
-    for node, sureness in frontier.items():
-        for other, confidence in stand_ins(node):
-            nodes[other] = max(nodes.get(other, 0.0), min(sureness, confidence))
+    for node, node_confidence in frontier.items():
+        for other, confidence in equivalents(node):
+            nodes[other] = max(nodes.get(other, 0.0), min(node_confidence, confidence))
     return nodes
 
 
-def _surely(frontier: Iterable[int], stand_ins: StandIns) -> list[int]:
+def _find_exact_nodes(frontier: Iterable[int], equivalents: Equivalents) -> list[int]:
     """Return nodes with those that surely stand in for them."""
-    return [*frontier, *(other for node in frontier for other, sureness in stand_ins(node) if sureness == 1.0)]
+    return [*frontier, *(other for node in frontier for other, confidence in equivalents(node) if confidence == 1.0)]
 
 
-def _first_of_each(nodes: IntArray, order: IntArray, seen: NDArray[np.bool_]) -> IntArray:
+def _select_first_visits(nodes: IntArray, order: IntArray, seen: NDArray[np.bool_]) -> IntArray:
     """Return the positions in `nodes`, in that order, at which a node is for the first time that was not seen before."""
     order = order[~seen[nodes[order]]]
     first: IntArray = np.unique(nodes[order], return_index=True)[1]
     return order[np.sort(first)]
 
 
-def _way_to(graph: SymbolGraph, came_by: Mapping[int, _Arrival], end: int) -> list[Step]:
+def _trace_path(graph: SymbolGraph, arrival_by_node: Mapping[int, _Arrival], end: int) -> list[TraversalStep]:
     arrivals = []
-    while end in came_by:
-        arrivals.append(came_by[end])
-        end = came_by[end].origin
+    while end in arrival_by_node:
+        arrivals.append(arrival_by_node[end])
+        end = arrival_by_node[end].origin
     arrivals.reverse()
-    along = iter(graph.edges_at(np.array([one.position for one in arrivals if one.position >= 0], np.int64)))
-    steps: list[Step] = []
+    edges = iter(
+        graph.read_edges(np.array([arrival.position for arrival in arrivals if arrival.position >= 0], np.int64))
+    )
+    steps: list[TraversalStep] = []
     confidence = 1.0
     for arrival in arrivals:
         confidence = min(confidence, arrival.confidence)
         if arrival.position >= 0:
-            edge = next(along)
+            edge = next(edges)
             confidence = min(confidence, edge.confidence)
-            steps.append(Step(edge, "in" if arrival.against else "out", len(steps) + 1, confidence))
+            steps.append(TraversalStep(edge, "in" if arrival.is_reversed else "out", len(steps) + 1, confidence))
     return steps

@@ -48,7 +48,7 @@ def build_query_context(
     Raises:
         IndexModelError: The index was built with another embedding model.
     """
-    from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
+    from coderag.codegraph.neighbours import ChunkNeighbours  # noqa: PLC0415  # only queries need it
     from coderag.stores.corpus import Corpus  # noqa: PLC0415
 
     corpus = Corpus(_match_embedding_model(model, stored))
@@ -59,7 +59,7 @@ def build_query_context(
     context = QueryContext(
         corpus=corpus,
         graph=graph,
-        neighbours=Neighbours(corpus, graph),
+        neighbours=ChunkNeighbours(corpus, graph),
         root=str(root),
         project=settings.project or root.name,
         embedder=model,
@@ -79,11 +79,11 @@ def build_overlay_context(base: QueryContext, snapshot: "OverlaySnapshot", graph
         snapshot: The overlay.
         graph: Code graph of the overlay.
     """
-    from coderag.codegraph.neighbours import Neighbours  # noqa: PLC0415  # only queries need it
+    from coderag.codegraph.neighbours import ChunkNeighbours  # noqa: PLC0415  # only queries need it
     from coderag.stores.overlay_corpus import OverlayCorpus  # noqa: PLC0415
 
     corpus = OverlayCorpus(snapshot, base.corpus)
-    context = replace(base, corpus=corpus, graph=graph, neighbours=Neighbours(corpus, graph))
+    context = replace(base, corpus=corpus, graph=graph, neighbours=ChunkNeighbours(corpus, graph))
     if base.masked_paths is None:
         return context
     return _mask_context(context, base.embedder, base.masked_paths.mask, snapshot.read_files())

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coderag.codegraph.build import keep_imported
+from coderag.codegraph.build import save_imported_edges
 from coderag.codegraph.property_graph import store as property_graphs
 from coderag.codegraph.scip.importing import ScipReport, import_edges
 from coderag.config.sections import GraphSettings
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 def send_graph(
-    store: IndexStore, project: str, to: property_graphs.ServerKind, settings: GraphSettings
-) -> property_graphs.Loaded:
+    store: IndexStore, project: str, kind: property_graphs.ServerKind, settings: GraphSettings
+) -> property_graphs.PropertyGraphCounts:
     """Replace a project's graph on a server by that of the current generation. See `CodeRAG.send_graph`."""
-    server = property_graphs.configured_server(settings, to)
-    return property_graphs.send_to_server(store.open().read_graph(), project, to, server)
+    server = property_graphs.get_server(settings, kind)
+    return property_graphs.send_to_server(store.open().read_graph(), project, kind, server)
 
 
-def property_graph(store: IndexStore, project: str, path: Path | None, settings: GraphSettings) -> "PropertyGraphStore":
+def open_property_graph(
+    store: IndexStore, project: str, path: Path | None, settings: GraphSettings
+) -> "PropertyGraphStore":
     """Return the property graph of the settings; the embedded one has the current generation's graph.
 
     Args:
@@ -29,8 +31,8 @@ def property_graph(store: IndexStore, project: str, path: Path | None, settings:
     """
     kind = settings.store
     if kind == "embedded":
-        return property_graphs.embedded_property_graph(store.open().read_graph(), project, path)
-    return property_graphs.connect(kind, property_graphs.configured_server(settings, kind))
+        return property_graphs.open_embedded_graph(store.open().read_graph(), project, path)
+    return property_graphs.connect(kind, property_graphs.get_server(settings, kind))
 
 
 def import_scip(store: IndexStore, root: Path, path: Path) -> ScipReport:
@@ -44,5 +46,5 @@ def import_scip(store: IndexStore, root: Path, path: Path) -> ScipReport:
     tables = snapshot.read_graph()._replace(facts=snapshot.read_facts())
     hashes = {record.path: record.hash for record in snapshot.read_files()}
     imported, report = import_edges(path, tables, hashes, root)
-    keep_imported(store.directory, imported)
+    save_imported_edges(store.directory, imported)
     return report

@@ -47,7 +47,7 @@ class _OpenPart(Generic[PartT]):
     part: PartT
 
 
-def _opened_snapshot(context: QueryContext) -> "Snapshot | OverlaySnapshot":
+def _get_opened_snapshot(context: QueryContext) -> "Snapshot | OverlaySnapshot":
     """Return the snapshot of a context that this module opened; other corpora may have another `IndexSnapshot`."""
     return cast("Snapshot | OverlaySnapshot", context.corpus.snapshot)
 
@@ -162,7 +162,7 @@ class OpenIndex:
             sweep: Whether to check all files.
             hide: Whether to hide changed files rather than to read them again.
         """
-        stale_paths = self.live.stale(_opened_snapshot(context), paths)
+        stale_paths = self.live.stale(_get_opened_snapshot(context), paths)
         if not (stale_paths or sweep):
             return None
         wanted, hidden = ((), stale_paths) if hide else (stale_paths, ())
@@ -182,11 +182,11 @@ class OpenIndex:
         indexed_paths = [path for path in safe_paths if path in indexed]
         new_paths = [path for path in safe_paths if path not in indexed and (self._root / path).is_file()]
         for path in safe_paths:
-            if self.live.is_gone(_opened_snapshot(context), path):
+            if self.live.is_gone(_get_opened_snapshot(context), path):
                 raise InvalidQueryError(
                     f"{path} no longer exists", hint="It was deleted or moved after it was indexed."
                 )
-        if not new_paths and not self.live.stale(_opened_snapshot(context), indexed_paths):
+        if not new_paths and not self.live.stale(_get_opened_snapshot(context), indexed_paths):
             return context
         return self.open_context(context.settings, wanted=safe_paths)
 
@@ -281,9 +281,9 @@ class OpenIndex:
             return self._overlay_parts
 
     def _build_graph_builder(self) -> "GraphBuilder":
-        from coderag.codegraph.build import GraphBuilder, read_imported  # noqa: PLC0415  # only edited files need it
+        from coderag.codegraph.build import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only edited files need it
 
-        return GraphBuilder(read_imported(self._store.directory))
+        return CodeGraphBuilder(load_imported_edges(self._store.directory))
 
     def _start_renewal(self, open_part: _OpenPart[QueryContext]) -> threading.Thread:
         """Start opening the current generation in the background, unless that is running."""

@@ -10,12 +10,12 @@ from coderag.schema.records import to_record
 
 def budget(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
     """Pack the context."""
-    from coderag.codegraph.excerpt import graph_excerpt  # noqa: PLC0415  # searches end before this node
+    from coderag.codegraph.excerpt import format_excerpt  # noqa: PLC0415  # searches end before this node
     from coderag.retrieval.context.packing import pack_context  # noqa: PLC0415
 
     context = runtime.context
     with NodeTimer("budget") as step:
         token_budget = state.get("token_budget") or context.settings.token_budget
-        assembled = pack_context(context.corpus, state, token_budget, partial(graph_excerpt, context.graph.symbols))
+        assembled = pack_context(context.corpus, state, token_budget, partial(format_excerpt, context.graph.symbols))
         step.add_detail(tokens=assembled.tokens, token_budget=token_budget, omitted=len(assembled.omitted))
     return {"context": to_record(assembled), "trace": step.trace_entries}

@@ -26,7 +26,7 @@ def expand(state: QueryState, runtime: QueryRuntime) -> QueryUpdate:
         result_rows = {seed.row for seed in results}
 
         def iter_neighbours(row: int) -> Iterator[NeighbourTuple]:
-            for neighbour in context.neighbours.of(row, best_rows):
+            for neighbour in context.neighbours.find(row, best_rows):
                 if neighbour[0] not in result_rows and (allowed is None or allowed[neighbour[0]]):
                     yield neighbour
 

@@ -23,7 +23,7 @@ class FusedScores:
     files: FloatArray
 
 
-def normalise(values: FloatArray) -> FloatArray:
+def normalize_scores(values: FloatArray) -> FloatArray:
     """Divide values by their maximum, negative ones as 0; all zeros without positive values."""
     best = float(values.max(initial=0.0))
     if best <= 0:
@@ -45,7 +45,7 @@ def fuse_scores(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
     chunks = np.zeros(corpus.n_chunks, np.float32)
     chunk_total = 0.0
     for channel in channels:
-        values = normalise(channel.values)
+        values = normalize_scores(channel.values)
         files += channel.weight / total * (corpus.compute_file_max(values) if channel.level == "chunk" else values)
         if channel.name in _CHUNK_CHANNELS:
             chunks += np.float32(channel.weight) * values
@@ -66,7 +66,7 @@ def fuse_ranks(corpus: Corpus, channels: Sequence[Channel], k: int = 60) -> Fuse
         files += _compute_reciprocal_ranks(by_file, k)
         if channel.level == "chunk":
             chunks += _compute_reciprocal_ranks(channel.values, k)
-    return FusedScores(chunks=normalise(chunks), files=normalise(files))
+    return FusedScores(chunks=normalize_scores(chunks), files=normalize_scores(files))
 
 
 def _compute_reciprocal_ranks(values: FloatArray, k: int) -> FloatArray:

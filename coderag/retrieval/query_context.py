@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.neighbours import Neighbours
+from coderag.codegraph.neighbours import ChunkNeighbours
 from coderag.config.sections import SearchSettings
 from coderag.models.protocols import LanguageModel, QueryEmbedder, Reranker
 from coderag.prompting import PACKAGED, Prompts
@@ -30,7 +30,7 @@ class QueryContext:
 
     corpus: Corpus
     graph: CodeGraph
-    neighbours: Neighbours
+    neighbours: ChunkNeighbours
     root: str
     embedder: QueryEmbedder
     settings: SearchSettings

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coderag.retrieval.channels import Channel, subtract_background
-from coderag.retrieval.fusion import FusedScores, normalise
+from coderag.retrieval.fusion import FusedScores, normalize_scores
 from coderag.retrieval.report_places import Called, Places
 from coderag.schema.query import Analysis, ReportQuery
 from coderag.stores.corpus import Corpus, compute_dot_products
@@ -75,7 +75,7 @@ def report_channels(
         *(Channel(name, "file", values, FILE_WEIGHTS[name]) for name, values in files.items()),
     ]
     return [
-        Channel(one.name, one.level, one.values if one.name in absolute else normalise(one.values), one.weight)
+        Channel(one.name, one.level, one.values if one.name in absolute else normalize_scores(one.values), one.weight)
         for one in found
         if one.name not in disabled
     ]
@@ -88,8 +88,8 @@ def fuse_report(corpus: Corpus, channels: Sequence[Channel]) -> FusedScores:
     for channel in channels:
         target = chunks if channel.level == "chunk" else files
         target += np.float32(channel.weight) * channel.values
-    chunks = normalise(chunks) * _kind_factors(corpus)
-    return FusedScores(chunks=chunks, files=normalise(files + corpus.compute_file_max(chunks)))
+    chunks = normalize_scores(chunks) * _kind_factors(corpus)
+    return FusedScores(chunks=chunks, files=normalize_scores(files + corpus.compute_file_max(chunks)))
 
 
 def _weighted(corpus: Corpus, index: LexicalIndex, weights: Mapping[str, float]) -> FloatArray:

@@ -40,7 +40,7 @@ class GraphNeighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
+class GraphDeclaration:
     """A declaration, file or external package of the graph.
 
     Attributes:

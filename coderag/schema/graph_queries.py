@@ -4,19 +4,19 @@ from typing import Final, Literal
 
 from coderag.schema.graph import GraphNeighbour
 
-GraphQuestion = Literal[
+GraphQuery = Literal[
     "callers", "callees", "imports", "importers", "bases", "subclasses", "implementations", "overrides", "overridden",
     "tests", "references", "documents", "impact",
 ]  # fmt: skip
 """Each is a method of `coderag.codegraph.graph.CodeGraph` too."""
 
-ONE_STEP: Final[frozenset[GraphQuestion]] = frozenset({"tests", "references", "documents"})
+DEPTHLESS_QUERIES: Final[frozenset[GraphQuery]] = frozenset({"tests", "references", "documents"})
 """Questions without a depth."""
 
 
-def ask_graph(
+def query_graph(
     graph: object,
-    question: GraphQuestion,
+    query: GraphQuery,
     name: str,
     depth: int | None = None,
     *,
@@ -35,6 +35,6 @@ def ask_graph(
         UnknownNameError: Nothing has the name.
         AmbiguousNameError: Several declarations have it.
     """
-    steps = {"depth": depth} if depth and question not in ONE_STEP else {}
-    found: list[GraphNeighbour] = getattr(graph, question)(name, **steps, candidates=candidates)
-    return found
+    steps = {"depth": depth} if depth and query not in DEPTHLESS_QUERIES else {}
+    neighbours: list[GraphNeighbour] = getattr(graph, query)(name, **steps, candidates=candidates)
+    return neighbours

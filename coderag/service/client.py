@@ -132,7 +132,7 @@ def error_of(problem: Mapping[str, Any]) -> CodeRAGError:
 
 
 def _candidates(problem: Mapping[str, Any]) -> list[Any]:
-    from coderag.schema.graph import Declaration  # noqa: PLC0415  # rarely needed
+    from coderag.schema.graph import GraphDeclaration  # noqa: PLC0415  # rarely needed
 
-    names = [field.name for field in fields(Declaration)]
-    return [Declaration(**{name: one[name] for name in names}) for one in problem.get("candidates") or ()]
+    names = [field.name for field in fields(GraphDeclaration)]
+    return [GraphDeclaration(**{name: one[name] for name in names}) for one in problem.get("candidates") or ()]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from coderag.errors import ServiceError
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
-from coderag.schema.graph_queries import GraphQuestion, ask_graph
+from coderag.schema.graph_queries import GraphQuery, query_graph
 from coderag.service import rebuilding
 
 if TYPE_CHECKING:
@@ -120,13 +120,13 @@ class RemoteGraph:
         )
 
     def _steps(
-        self, question: GraphQuestion, name: str, depth: int | None = None, *, candidates: bool
+        self, question: GraphQuery, name: str, depth: int | None = None, *, candidates: bool
     ) -> list[GraphNeighbour]:
         steps = {} if depth is None else {"depth": depth}
         body = {"name": name, **steps, "candidates": candidates, "limit": _ALL}
         return self._ask(
             lambda: rebuilding.neighbours_of(self._results(question, body)),
-            lambda engine: ask_graph(engine.graph, question, name, depth, candidates=candidates),
+            lambda engine: query_graph(engine.graph, question, name, depth, candidates=candidates),
         )
 
     def _results(self, question: str, body: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:

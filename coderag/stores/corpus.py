@@ -306,8 +306,10 @@ class Corpus:
     def _chunks_by_file(self) -> "sp.csr_matrix":
         import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, and not every query needs it
 
-        ones = np.ones(self.n_chunks, np.float32)
-        return sp.csr_matrix((ones, (self.chunk_files, np.arange(self.n_chunks))), shape=(self.n_files, self.n_chunks))
+        unit_weights = np.ones(self.n_chunks, np.float32)
+        return sp.csr_matrix(
+            (unit_weights, (self.chunk_files, np.arange(self.n_chunks))), shape=(self.n_files, self.n_chunks)
+        )
 
     @cached_property
     def _path_counts(self) -> "sp.csr_matrix":

@@ -29,8 +29,8 @@ from coderag.stores.pointer import (
     REBUILD_HINT,
     EmbeddingInfo,
     Pointer,
+    format_utc_now,
     read_pointer,
-    utc_now,
     write_pointer,
 )
 from coderag.stores.retention import compute_next_generation, find_unused_arrays, format_arrays_name, list_retained
@@ -403,7 +403,7 @@ class IndexWriter:
             lexical=lexical,
             embedding=parts.embedding,
             tokenizer=TOKENIZER_VERSION,
-            created=utc_now(),
+            created=format_utc_now(),
             repository=self._directory.resolve().parent.name,
             root_hash=parts.root_hash,
             chunks=n_chunks,

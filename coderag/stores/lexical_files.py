@@ -65,7 +65,7 @@ class RowIds:
         """Return whether both hold the same ids in the same order."""
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.data, other.data)
 
-    def tolist(self) -> list[bytes]:
+    def to_list(self) -> list[bytes]:
         """Return the ids."""
         data = self.data.tobytes()
         ends = self.ends.tolist()

@@ -144,7 +144,7 @@ def write_pointer(index_directory: Path, pointer: Pointer) -> None:
     replace_file(path, json.dumps(asdict(pointer), indent=1).encode())
 
 
-def utc_now() -> str:
+def format_utc_now() -> str:
     """Return the current time as stored in pointers."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 

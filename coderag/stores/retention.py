@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from coderag.stores.disk import map_storage_errors
-from coderag.stores.pointer import POINTER_FILE, Pointer, RetiredGeneration, utc_now
+from coderag.stores.pointer import POINTER_FILE, Pointer, RetiredGeneration, format_utc_now
 
 RETENTION_PERIOD = timedelta(minutes=10)
 """Time that a replaced generation keeps its files for its readers. The previous one always keeps them."""
@@ -43,7 +43,7 @@ def list_retained(previous: Pointer | None) -> tuple[RetiredGeneration, ...]:
         return ()
     cutoff = datetime.now(UTC) - RETENTION_PERIOD
     recent = [entry for entry in previous.retained if datetime.fromisoformat(entry.retired) > cutoff]
-    retired = RetiredGeneration(previous.generation, previous.tables, previous.lexical, utc_now())
+    retired = RetiredGeneration(previous.generation, previous.tables, previous.lexical, format_utc_now())
     return (retired, *recent)[:MAX_RETAINED]
 
 

@@ -269,12 +269,12 @@ def build_table_path(directory: Path, name: str) -> Path:
 def _match_rows_by_id(stored: lexical_files.RowIds, actual: lexical_files.RowIds) -> NDArray[np.int64]:
     """Match each actual row with the stored row of the same id; equal ids are matched in order."""
     rows_by_id: dict[bytes, list[int]] = {}
-    for row, chunk_id in enumerate(stored.tolist()):
+    for row, chunk_id in enumerate(stored.to_list()):
         rows_by_id.setdefault(chunk_id, []).append(row)
     for rows in rows_by_id.values():
         rows.reverse()
     try:
-        return np.array([rows_by_id[chunk_id].pop() for chunk_id in actual.tolist()], np.int64)
+        return np.array([rows_by_id[chunk_id].pop() for chunk_id in actual.to_list()], np.int64)
     except (KeyError, IndexError) as error:
         message = "The term counts belong to other chunks than those of the chunk table"
         raise StoreError(message, hint=REBUILD_HINT) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.errors import IndexLockedError, StoreError
 from coderag.stores.disk import map_storage_errors
-from coderag.stores.pointer import FORMAT_DIRECTORY, POINTER_FILE, utc_now
+from coderag.stores.pointer import FORMAT_DIRECTORY, POINTER_FILE, format_utc_now
 
 if TYPE_CHECKING:
     import filelock
@@ -63,7 +63,7 @@ class WriterLock:
                 raise IndexLockedError(message, hint=f"Wait until it is done{search_hint}.") from error
             raise
         self._lock = lock
-        holder = {"pid": os.getpid(), "host": platform.node(), "since": utc_now(), "is_brief": self._is_brief}
+        holder = {"pid": os.getpid(), "host": platform.node(), "since": format_utc_now(), "is_brief": self._is_brief}
         with suppress(OSError):  # informational only
             self._holder_path.write_text(json.dumps(holder))
 

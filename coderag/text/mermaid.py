@@ -3,24 +3,24 @@
 import re
 from typing import Final
 
-_MEANINGFUL: Final = re.compile(r"[^\w ./,:()-]|(?<![^\W_])_|_(?![^\W_])")
+_SPECIAL_CHARACTERS: Final = re.compile(r"[^\w ./,:()-]|(?<![^\W_])_|_(?![^\W_])")
 """What may mean something in a label; underscores do at the ends of words, as in Markdown."""
 
-_PAIRED: Final = frozenset("\\$")
-_NO_SPACE: Final = "#8203;"
+_PAIRED_CHARACTERS: Final = frozenset("\\$")
+_ZERO_WIDTH_SPACE: Final = "#8203;"
 """Mermaid 11 reads ``\\n`` as the end of a line and ``$$`` as mathematics even as entities: a space of no width parts them."""
 
 
-def label(text: str, longest: int) -> str:
+def escape_label(text: str, max_chars: int) -> str:
     """Return a text as a line of a label: every sign that may mean something to Mermaid is an entity."""
-    return _MEANINGFUL.sub(_entity, printable(text, longest))
+    return _SPECIAL_CHARACTERS.sub(_encode_entity, to_printable(text, max_chars))
 
 
-def printable(text: str, longest: int) -> str:
+def to_printable(text: str, max_chars: int) -> str:
     """Return a text cut to so many characters, with what cannot be printed spelt out."""
-    cut = text if len(text) <= longest else text[: longest - 3] + "..."
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in cut)
+    truncated = text if len(text) <= max_chars else text[: max_chars - 3] + "..."
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in truncated)
 
 
-def _entity(found: re.Match[str]) -> str:
-    return f"#{ord(found[0])};{_NO_SPACE if found[0] in _PAIRED else ''}"
+def _encode_entity(match: re.Match[str]) -> str:
+    return f"#{ord(match[0])};{_ZERO_WIDTH_SPACE if match[0] in _PAIRED_CHARACTERS else ''}"

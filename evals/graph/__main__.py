@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .compare import sample_edges
-from .exported import ExportedGraph
-from .languages import RECORDERS, MeasurementOptions, find_covered_files, find_judge_sites, record_truth
+from .comparison import sample_edges
+from .exported_graph import ExportedGraph
+from .recorders import RECORDERS, MeasurementOptions, find_covered_files, find_judge_sites, record_truth
 from .report import format_text, measure_graph
-from .truth import EvaluationError
+from .ground_truth import EvaluationError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

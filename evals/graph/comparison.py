@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .exported import BASE_RELATIONS, CALL_RELATIONS, DeclarationKey, ExportedEdge, ExportedGraph
-from .shares import Proportion
-from .truth import SEPARATE_CALL_KINDS, CallSite, CallTarget, ClassBases, DeclarationSite
+from .exported_graph import BASE_RELATIONS, CALL_RELATIONS, DeclarationKey, ExportedEdge, ExportedGraph
+from .proportions import Proportion
+from .ground_truth import SEPARATE_CALL_KINDS, CallSite, CallTarget, ClassBases, DeclarationSite
 
 _CALL_METHODS = frozenset({"__call__"})
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .truth import DeclarationSite, EvaluationError, read_json
+from .ground_truth import DeclarationSite, EvaluationError, read_json
 
 EXPORT_FORMAT = 1
 MIN_RESOLVED_CONFIDENCE = 0.5

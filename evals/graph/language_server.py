@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from .truth import EvaluationError
+from .ground_truth import EvaluationError
 
 
 class LanguageServer:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .language_server import LanguageServer
 from .python_source import CallExpression, PythonFile
-from .truth import CallSite, CallTarget, DeclarationSite, EvaluationError, read_json
+from .ground_truth import CallSite, CallTarget, DeclarationSite, EvaluationError, read_json
 
 _JEDI = Path(__file__).with_name("python_jedi.py")
 _PYRIGHT = Path("node_modules", "pyright")

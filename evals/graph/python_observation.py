@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .python_source import PythonFile
-from .truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
+from .ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 
 _SCRIPT = Path(__file__).with_name("python_trace.py")
 
@@ -76,7 +76,7 @@ def build_truth(repository: Path, recorded: dict[str, Any], tool: str) -> Ground
         CallSite(*site_key, tuple(sorted(site_targets, key=_get_sort_key)))
         for site_key, site_targets in sorted(targets.items())
     ]
-    return GroundTruth(tool, sites, list(files.iter_hierarchy(recorded["classes"])), dict(notes))
+    return GroundTruth(tool, sites, list(files.iterate_hierarchy(recorded["classes"])), dict(notes))
 
 
 class _SourceFiles:
@@ -129,7 +129,7 @@ class _SourceFiles:
         )
         return CallTarget(place, kind, (constructor,) if constructor else (), overridden)
 
-    def iter_hierarchy(self, classes: Sequence[dict[str, Any]]) -> Iterator[ClassBases]:
+    def iterate_hierarchy(self, classes: Sequence[dict[str, Any]]) -> Iterator[ClassBases]:
         """Return the recorded classes that the text declares."""
         for row in classes:
             declaration = self.find_place(row["class"])

@@ -56,7 +56,7 @@ class PythonFile:
                 self._add_call(decorator, decorator.func, "maker")
             else:
                 self._add_call(decorator, decorator, "decorator")
-        for name, declaration in _iter_declarations(tree, ""):
+        for name, declaration in _iterate_declarations(tree, ""):
             self._declarations[name].append(declaration)
 
     def find_call(self, position: tuple[int | None, ...]) -> CallExpression | None:
@@ -115,12 +115,12 @@ class PythonFile:
         return len(self._lines[line - 1].encode()[:column].decode(errors="replace"))
 
 
-def _iter_declarations(node: ast.AST, prefix: str) -> Iterator[tuple[str, _DeclarationNode]]:
+def _iterate_declarations(node: ast.AST, prefix: str) -> Iterator[tuple[str, _DeclarationNode]]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _DeclarationNode):
             name = prefix + child.name
             yield name, child
             inner_prefix = f"{name}." if isinstance(child, ast.ClassDef) else f"{name}.<locals>."
-            yield from _iter_declarations(child, inner_prefix)
+            yield from _iterate_declarations(child, inner_prefix)
         else:
-            yield from _iter_declarations(child, prefix)
+            yield from _iterate_declarations(child, prefix)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .exported import ExportedEdge, ExportedGraph
-from .python_observed import observe_calls
-from .python_resolved import PythonDefinitionFinder
-from .truth import CallSite, EvaluationError, GroundTruth
+from .exported_graph import ExportedEdge, ExportedGraph
+from .python_observation import observe_calls
+from .python_definitions import PythonDefinitionFinder
+from .ground_truth import CallSite, EvaluationError, GroundTruth
 
 _SCRIPT_FOLDER = Path(__file__).parent
 

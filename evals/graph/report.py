@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .compare import (
+from .comparison import (
     EdgeJudgment,
     RecalledCall,
     find_recalled_calls,
@@ -13,9 +13,9 @@ from .compare import (
     judge_edge,
     measure_bases,
 )
-from .exported import ExportedEdge, ExportedGraph
-from .shares import Proportion
-from .truth import CallSite, GroundTruth
+from .exported_graph import ExportedEdge, ExportedGraph
+from .proportions import Proportion
+from .ground_truth import CallSite, GroundTruth
 
 
 def measure_graph(

@@ -49,9 +49,9 @@ def mine_tests(repository: Repository, *, limit: int = LIMIT, progress: Progress
 def _tests(symbols: SymbolGraph, repository: Repository) -> Iterator[_Test]:
     documented: dict[str, dict[str, str]] = {}
     for kind in _FUNCTIONS:
-        for id_ in symbols.of_kind(kind).tolist():
+        for id_ in symbols.find_by_kind(kind).tolist():
             if symbols.roles[id_] == "test" and is_test_name(symbols.names[id_].as_py()):
-                node = symbols.node(id_)
+                node = symbols.get_node(id_)
                 if node.path not in documented:
                     documented[node.path] = docstrings(node.path, "\n".join(repository.lines(node.path)))
                 yield _Test(node, documented[node.path].get(node.qualified_name, ""))
@@ -97,10 +97,10 @@ def _question(test: _Test, symbols: SymbolGraph) -> Question | str:
 
 def _called(test: int, symbols: SymbolGraph) -> list[GraphNode]:
     """Return the declarations in source code that a test calls, or anything inside of it does, in the order of lines."""
-    inside = [test, *symbols.descendants(test)]
-    edges = [edge for node in inside for edge in symbols.edges(node, "out", _CALLS, _SURE)]
+    inside = [test, *symbols.find_descendants(test)]
+    edges = [edge for node in inside for edge in symbols.find_edges(node, "out", _CALLS, _SURE)]
     targets = dict.fromkeys(edge.target for edge in sorted(edges, key=lambda edge: edge.line))
-    called = (symbols.node(target) for target in targets)
+    called = (symbols.get_node(target) for target in targets)
     return [node for node in called if node.role == "source" and node.start_line and _is_short(node)]
 
 

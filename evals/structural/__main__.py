@@ -12,56 +12,59 @@ from coderag import CodeRAG
 from coderag.errors import CodeRAGError
 from evals.graph.ground_truth import EvaluationError, GroundTruth
 
-from .measure import TOP_K, Asked, ask, figures
-from .outline import typescript_outline
-from .python_outline import python_outline
-from .questions import Question, make_questions
-from .relations import Relations
+from .measure import TOP_K, QuestionOutcome, ask, summarize_outcomes
+from .outline import read_typescript_outline
+from .python_outline import read_python_outline
+from .questions import StructuralQuestion, make_questions
+from .relations import KnownRelations
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0, or 1 with one line on standard error."""
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     try:
-        asked = [one for repository, truth in options.on for one in _ask_all(repository, truth, options)]
-        if not asked:
+        outcomes = [outcome for repository, truth in options.on for outcome in _ask_all(repository, truth, options)]
+        if not outcomes:
             raise EvaluationError("no questions: the truth says nothing of declarations in the repository")
     except (EvaluationError, CodeRAGError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    found = figures(asked, options.seed)
-    missed = sorted((one for one in asked if one.missed), key=lambda one: (one.question.kind, one.recall))
-    found["missed"] = [_missed(one) for one in missed][: options.examples]
-    print(json.dumps(found, indent=1) if options.json else _as_text(found))
+    report = summarize_outcomes(outcomes, options.seed)
+    missed = sorted(
+        (outcome for outcome in outcomes if outcome.missed_answers),
+        key=lambda outcome: (outcome.question.kind, outcome.recall),
+    )
+    report["missed"] = [_format_missed(outcome) for outcome in missed][: options.examples]
+    print(json.dumps(report, indent=1) if options.json else _format_report(report))
     return 0
 
 
-def _ask_all(repository: Path, truth_file: Path, options: argparse.Namespace) -> list[Asked]:
+def _ask_all(repository: Path, truth_file: Path, options: argparse.Namespace) -> list[QuestionOutcome]:
     if not repository.is_dir():
         raise EvaluationError(f"{repository}: no folder")
     rag = CodeRAG(repository)
     rag.index()
-    questions = _questions(repository, GroundTruth.load(truth_file), options)
+    questions = _build_questions(repository, GroundTruth.load(truth_file), options)
     search = partial(rag.search, top_k=TOP_K)
     search("who calls nothing")  # the first question opens the index
     return [ask(repository.name, search, question) for question in questions]
 
 
-def _questions(repository: Path, truth: GroundTruth, options: argparse.Namespace) -> list[Question]:
+def _build_questions(repository: Path, truth: GroundTruth, options: argparse.Namespace) -> list[StructuralQuestion]:
     if truth.tool.startswith("typescript"):
-        outline = typescript_outline(repository, options.tools)
+        outline = read_typescript_outline(repository, options.tools)
     elif truth.tool.startswith("Python"):
-        outline = python_outline(repository)
+        outline = read_python_outline(repository)
     else:
         raise EvaluationError(
             f"{truth.tool}: no outline of repositories of this truth; give one of Python or TypeScript"
         )
     seed = f"{options.seed} {repository.name}"
-    relations, files = Relations(truth, outline), frozenset(truth.files)
+    relations, files = KnownRelations(truth, outline), frozenset(truth.files)
     return make_questions(relations, outline, per_kind=options.per_kind, seed=seed, compiled=files)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evals.structural", description=__doc__)
     add = parser.add_argument
     add("--on", nargs=2, type=Path, action="append", required=True, metavar=("REPOSITORY", "TRUTH"),
@@ -74,23 +77,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _missed(asked: Asked) -> str:
-    shown = ", ".join(f"{answer.path}:{min(answer.lines)}" for answer in asked.missed[:3])
-    question = asked.question
-    return f"{question.kind} {asked.found}/{len(question.answers)} {asked.repository}: {question.text} -> {shown}"
+def _format_missed(outcome: QuestionOutcome) -> str:
+    locations = ", ".join(f"{answer.path}:{min(answer.lines)}" for answer in outcome.missed_answers[:3])
+    question = outcome.question
+    return f"{question.kind} {outcome.n_correct}/{len(question.answers)} {outcome.repository}: {question.text} -> {locations}"
 
 
-def _as_text(found: dict[str, Any]) -> str:
-    rows = found["questions"]
+def _format_report(report: dict[str, Any]) -> str:
+    rows = report["questions"]
     width = max(map(len, rows))
     lines = [f"{'':{width}}  {'n':>5}  recall@{TOP_K} (95 %)       precision (95 %)"]
     for name, row in rows.items():
-        lines.append(f"{name:{width}}  {row['questions']:5}  {_share(row['recall'])}  {_share(row['precision'])}")
-    times = ", ".join(f"{name} {value} ms" for name, value in found["milliseconds"].items())
-    return "\n".join([*lines, "", f"time of a question: {times}", *(f"missed: {row}" for row in found["missed"])])
+        lines.append(
+            f"{name:{width}}  {row['questions']:5}  {_format_share(row['recall'])}  {_format_share(row['precision'])}"
+        )
+    times = ", ".join(f"{name} {value} ms" for name, value in report["milliseconds"].items())
+    return "\n".join([*lines, "", f"time of a question: {times}", *(f"missed: {row}" for row in report["missed"])])
 
 
-def _share(share: dict[str, Any] | None) -> str:
+def _format_share(share: dict[str, Any] | None) -> str:
     if share is None:
         return "-"
     low, high = share["interval"]

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .outline import Declared
+from .outline import CompilerDeclaration
 
 _TEST_PATHS = re.compile(r"(^|/)(tests?|testing|__tests__|spec)/|(^|/)test_[^/]*\.py$|\.(test|spec)\.\w+$")
-_ANY_LINE = 1 << 30
+_MAX_LINE = 1 << 30
 
 
-class Answer(NamedTuple):
+class ExpectedAnswer(NamedTuple):
     """One right answer: a result is it if it lies inside `first` to `last` and has one of the lines.
 
     Attributes:
@@ -24,33 +24,33 @@ class Answer(NamedTuple):
     first: int
     last: int
     lines: frozenset[int]
-    written: str = ""
-    also: "tuple[Answer, ...]" = ()
+    used_name: str = ""
+    alternatives: "tuple[ExpectedAnswer, ...]" = ()
 
 
-class User(NamedTuple):
+class Usage(NamedTuple):
     """Code that uses something: a function or class, or (None) the rest of a file; and where it does."""
 
-    declared: Declared | None
+    declaration: CompilerDeclaration | None
     path: str
     line: int
 
 
-def itself(declared: Declared) -> Answer:
+def to_answer(declaration: CompilerDeclaration) -> ExpectedAnswer:
     """Return a declaration as an answer."""
-    return Answer(declared.path, declared.first, declared.last, frozenset({declared.line}))
+    return ExpectedAnswer(declaration.path, declaration.first, declaration.last, frozenset({declaration.line}))
 
 
-def using(users: Iterable[User], written: str = "") -> list[Answer]:
+def group_usages(usages: Iterable[Usage], used_name: str = "") -> list[ExpectedAnswer]:
     """Return one answer for each function, class or file that has some of the uses."""
-    units: dict[Declared | str, set[int]] = defaultdict(set)
-    for user in users:
-        units[user.declared or user.path].add(user.line)
+    lines_by_unit: dict[CompilerDeclaration | str, set[int]] = defaultdict(set)
+    for usage in usages:
+        lines_by_unit[usage.declaration or usage.path].add(usage.line)
     return [
-        Answer(unit, 1, _ANY_LINE, frozenset(lines))
+        ExpectedAnswer(unit, 1, _MAX_LINE, frozenset(lines))
         if isinstance(unit, str)
-        else Answer(unit.path, unit.first, unit.last, frozenset(lines), written)
-        for unit, lines in units.items()
+        else ExpectedAnswer(unit.path, unit.first, unit.last, frozenset(lines), used_name)
+        for unit, lines in lines_by_unit.items()
     ]
 
 
@@ -59,6 +59,6 @@ def is_test_path(path: str) -> bool:
     return _TEST_PATHS.search(path) is not None
 
 
-def is_test(user: User) -> bool:
+def is_test(usage: Usage) -> bool:
     """Whether it is a test: the function is named so, or the call stands in no function at all of a file of tests."""
-    return (user.declared is None or user.declared.name.startswith("test")) and is_test_path(user.path)
+    return (usage.declaration is None or usage.declaration.name.startswith("test")) and is_test_path(usage.path)

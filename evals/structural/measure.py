@@ -13,16 +13,16 @@ import numpy as np
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import RESOLVED
 
-from .answers import Answer
-from .questions import Question
+from .answers import ExpectedAnswer
+from .questions import StructuralQuestion
 
 TOP_K = 10
 _RESAMPLES = 2000
-_BOUNDS = (2.5, 97.5)  # percentiles: 95 %
+_INTERVAL_PERCENTILES = (2.5, 97.5)  # percentiles: 95 %
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionOutcome:
     """A question with what came of it.
 
     Attributes:
@@ -34,21 +34,21 @@ class Asked:
     """
 
     repository: str
-    question: Question
-    found: int
-    places: int
-    right: int
-    stated: int
-    missed: Sequence[Answer]
+    question: StructuralQuestion
+    n_correct: int
+    n_places: int
+    n_right: int
+    n_stated: int
+    missed_answers: Sequence[ExpectedAnswer]
     seconds: float
 
     @property
     def recall(self) -> float:
         """Share of the right answers that could be found: of ten, at most."""
-        return min(1.0, self.found / min(self.places, len(self.question.answers)))
+        return min(1.0, self.n_correct / min(self.n_places, len(self.question.answers)))
 
 
-def ask(repository: str, search: Callable[[str], Sequence[SearchHit]], question: Question) -> Asked:
+def ask(repository: str, search: Callable[[str], Sequence[SearchHit]], question: StructuralQuestion) -> QuestionOutcome:
     """Ask a question.
 
     Args:
@@ -60,60 +60,72 @@ def ask(repository: str, search: Callable[[str], Sequence[SearchHit]], question:
     hits = search(question.text)[:TOP_K]
     seconds = time.perf_counter() - start
     answers = question.answers
-    found = [answer for answer in answers if any(is_answer(hit, answer) for hit in hits)]
-    wrong = [hit for hit in hits if not any(is_answer(hit, answer) for answer in answers)]
-    others = sum(_names(hit, question.naming) or any(is_answer(hit, one) for one in question.right) for hit in wrong)
-    stated = [hit for hit in hits if hit.channels.get("lookup", 0.0) >= RESOLVED and str(hit.path) in question.judged]
-    right = sum(any(is_answer(hit, answer) for answer in (*answers, *question.right)) for hit in stated)
-    places = max(1, TOP_K - others)
-    enough = len(found) >= min(places, len(answers))
-    missed = [] if enough else [answer for answer in answers if answer not in found]
-    return Asked(repository, question, len(found), places, right, len(stated), missed, seconds)
+    found_answers = [answer for answer in answers if any(is_answer(hit, answer) for hit in hits)]
+    unmatched_hits = [hit for hit in hits if not any(is_answer(hit, answer) for answer in answers)]
+    n_also_right = sum(
+        _has_name(hit, question.accepted_name) or any(is_answer(hit, answer) for answer in question.also_right)
+        for hit in unmatched_hits
+    )
+    stated_hits = [
+        hit for hit in hits if hit.channels.get("lookup", 0.0) >= RESOLVED and str(hit.path) in question.complete_files
+    ]
+    n_right = sum(any(is_answer(hit, answer) for answer in (*answers, *question.also_right)) for hit in stated_hits)
+    n_places = max(1, TOP_K - n_also_right)
+    is_complete = len(found_answers) >= min(n_places, len(answers))
+    missed_answers = [] if is_complete else [answer for answer in answers if answer not in found_answers]
+    return QuestionOutcome(
+        repository, question, len(found_answers), n_places, n_right, len(stated_hits), missed_answers, seconds
+    )
 
 
-def is_answer(hit: SearchHit, answer: Answer) -> bool:
+def is_answer(hit: SearchHit, answer: ExpectedAnswer) -> bool:
     """Whether a result shows an answer, and not all that is around it."""
-    inside = answer.path == str(hit.path) and answer.first <= hit.start_line and hit.end_line <= answer.last
-    shown = inside and any(hit.start_line <= line <= hit.end_line for line in answer.lines)
-    if inside and answer.written:
-        shown = shown or _names(hit, answer.written)
-    return shown or any(is_answer(hit, other) for other in answer.also)
+    is_inside = answer.path == str(hit.path) and answer.first <= hit.start_line and hit.end_line <= answer.last
+    is_shown = is_inside and any(hit.start_line <= line <= hit.end_line for line in answer.lines)
+    if is_inside and answer.used_name:
+        is_shown = is_shown or _has_name(hit, answer.used_name)
+    return is_shown or any(is_answer(hit, alternative) for alternative in answer.alternatives)
 
 
-def _names(hit: SearchHit, name: str) -> bool:
+def _has_name(hit: SearchHit, name: str) -> bool:
     """Whether the code graph stands for a result that has a name in its text."""
-    known = hit.channels.get("lookup", 0.0) >= RESOLVED
-    return bool(name) and known and re.search(rf"\b{re.escape(name)}\b", hit.text) is not None
+    is_resolved = hit.channels.get("lookup", 0.0) >= RESOLVED
+    return bool(name) and is_resolved and re.search(rf"\b{re.escape(name)}\b", hit.text) is not None
 
 
-def figures(asked: Sequence[Asked], seed: int) -> dict[str, Any]:
+def summarize_outcomes(outcomes: Sequence[QuestionOutcome], seed: int) -> dict[str, Any]:
     """Return recall and precision by kind of question and by repository, and how long the answers took."""
-    groups: dict[str, list[Asked]] = defaultdict(list)
-    for one in asked:
-        groups[one.question.kind].append(one)
-    for one in asked:
-        groups[f"in {one.repository}"].append(one)
-    rows = {name: _figures(rows, seed) for name, rows in {**groups, "all": list(asked)}.items()}
-    milliseconds = sorted(1000 * one.seconds for one in asked)
-    late = milliseconds[round(0.95 * (len(milliseconds) - 1))]
-    return {"questions": rows, "milliseconds": {"median": round(median(milliseconds), 2), "of 95 %": round(late, 2)}}
-
-
-def _figures(asked: Sequence[Asked], seed: int) -> dict[str, Any]:
-    judged = [one for one in asked if one.stated]
+    groups: dict[str, list[QuestionOutcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.question.kind].append(outcome)
+    for outcome in outcomes:
+        groups[f"in {outcome.repository}"].append(outcome)
+    rows = {name: _summarize_group(rows, seed) for name, rows in {**groups, "all": list(outcomes)}.items()}
+    milliseconds = sorted(1000 * outcome.seconds for outcome in outcomes)
+    percentile_95 = milliseconds[round(0.95 * (len(milliseconds) - 1))]
     return {
-        "questions": len(asked),
-        "recall": _mean((one.recall for one in asked), seed),
-        "precision": _mean((one.right / one.stated for one in judged), seed) if judged else None,
+        "questions": rows,
+        "milliseconds": {"median": round(median(milliseconds), 2), "of 95 %": round(percentile_95, 2)},
     }
 
 
-def _mean(values: Iterable[float], seed: int) -> dict[str, Any]:
+def _summarize_group(outcomes: Sequence[QuestionOutcome], seed: int) -> dict[str, Any]:
+    judged_outcomes = [outcome for outcome in outcomes if outcome.n_stated]
+    return {
+        "questions": len(outcomes),
+        "recall": _estimate_mean((outcome.recall for outcome in outcomes), seed),
+        "precision": _estimate_mean((outcome.n_right / outcome.n_stated for outcome in judged_outcomes), seed)
+        if judged_outcomes
+        else None,
+    }
+
+
+def _estimate_mean(values: Iterable[float], seed: int) -> dict[str, Any]:
     """Return a mean with its interval of 95 %: percentiles of the means of samples drawn with replacement.
 
     Source: B. Efron, Bootstrap Methods: Another Look at the Jackknife, 1979.
     """
-    known = np.fromiter(values, np.float64)
-    drawn = np.random.default_rng(seed).choice(known, (_RESAMPLES, len(known))).mean(axis=1)
-    low, high = np.percentile(drawn, _BOUNDS)
-    return {"mean": round(fmean(known), 3), "interval": [round(float(low), 3), round(float(high), 3)]}
+    sample = np.fromiter(values, np.float64)
+    resampled_means = np.random.default_rng(seed).choice(sample, (_RESAMPLES, len(sample))).mean(axis=1)
+    low, high = np.percentile(resampled_means, _INTERVAL_PERCENTILES)
+    return {"mean": round(fmean(sample), 3), "interval": [round(float(low), 3), round(float(high), 3)]}

@@ -14,7 +14,7 @@ from evals.graph.ground_truth import DeclarationSite, EvaluationError
 _SCRIPT = Path(__file__).with_name("typescript_outline.mjs")
 
 
-class Declared(NamedTuple):
+class CompilerDeclaration(NamedTuple):
     """A class, an interface, a function, a method, or a field that may hold one.
 
     Attributes:
@@ -43,12 +43,12 @@ class Declared(NamedTuple):
         return self.qualified_name.rpartition(".")[0]
 
 
-class Import(NamedTuple):
+class FileImport(NamedTuple):
     """A line of one file that imports another one."""
 
     path: str
     line: int
-    imported: str
+    imported_path: str
 
 
 @dataclass(frozen=True)
@@ -60,44 +60,53 @@ class Outline:
         imports: From file to file, inside the repository.
     """
 
-    declarations: Sequence[Declared]
-    imports: Sequence[Import]
+    declarations: Sequence[CompilerDeclaration]
+    imports: Sequence[FileImport]
 
     @cached_property
-    def files(self) -> dict[str, list[Declared]]:
+    def files(self) -> dict[str, list[CompilerDeclaration]]:
         """The declarations by file."""
-        found: dict[str, list[Declared]] = defaultdict(list)
-        for declared in self.declarations:
-            found[declared.path].append(declared)
-        return found
+        declarations_by_file: dict[str, list[CompilerDeclaration]] = defaultdict(list)
+        for declaration in self.declarations:
+            declarations_by_file[declaration.path].append(declaration)
+        return declarations_by_file
 
     @cached_property
-    def _by_place(self) -> dict[tuple[str, int, str], Declared]:
-        return {(one.path, one.line, one.name): one for one in self.declarations}
+    def _declarations_by_place(self) -> dict[tuple[str, int, str], CompilerDeclaration]:
+        return {
+            (declaration.path, declaration.line, declaration.name): declaration for declaration in self.declarations
+        }
 
     @cached_property
-    def _spellings(self) -> Counter[str]:
-        names = Counter(one.name for one in self.declarations)
-        return names + Counter(one.qualified_name for one in self.declarations if one.owner)
+    def _name_counts(self) -> Counter[str]:
+        names = Counter(declaration.name for declaration in self.declarations)
+        return names + Counter(declaration.qualified_name for declaration in self.declarations if declaration.owner)
 
-    def at(self, place: DeclarationSite) -> Declared | None:
+    def find_at(self, place: DeclarationSite) -> CompilerDeclaration | None:
         """Return what is declared at a place."""
-        return self._by_place.get((place.path, place.line, place.name))
+        return self._declarations_by_place.get((place.path, place.line, place.name))
 
-    def around(self, path: str, line: int) -> Declared | None:
+    def find_enclosing(self, path: str, line: int) -> CompilerDeclaration | None:
         """Return the outermost function around a line, else the innermost class; None for code outside of both."""
-        inside = [one for one in self.files.get(path, ()) if one.first <= line <= one.last and one.kind != "field"]
-        return next((one for one in inside if one.kind == "function"), inside[-1] if inside else None)
+        enclosing = [
+            declaration
+            for declaration in self.files.get(path, ())
+            if declaration.first <= line <= declaration.last and declaration.kind != "field"
+        ]
+        return next(
+            (declaration for declaration in enclosing if declaration.kind == "function"),
+            enclosing[-1] if enclosing else None,
+        )
 
-    def spelling(self, declared: Declared) -> str:
+    def find_shortest_name(self, declaration: CompilerDeclaration) -> str:
         """Return the shortest name that only this declaration has: its own, with its class, or with its file's path."""
-        for name in (declared.name, declared.qualified_name):
-            if self._spellings[name] == 1:
+        for name in (declaration.name, declaration.qualified_name):
+            if self._name_counts[name] == 1:
                 return name
-        return f"{declared.path}::{declared.qualified_name}"
+        return f"{declaration.path}::{declaration.qualified_name}"
 
 
-def typescript_outline(repository: Path, tools: Path | None, timeout_s: float = 600) -> Outline:
+def read_typescript_outline(repository: Path, tools: Path | None, timeout_s: float = 600) -> Outline:
     """Ask the TypeScript compiler for an outline.
 
     Args:
@@ -114,16 +123,16 @@ def typescript_outline(repository: Path, tools: Path | None, timeout_s: float = 
         )
     command = ["node", str(_SCRIPT), str(package), str(repository.resolve())]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     except OSError as error:
         raise EvaluationError(f"node: {error.strerror}; install it and put it on the PATH") from error
     except subprocess.TimeoutExpired as error:
         raise EvaluationError(f"{_SCRIPT.name}: not done after {timeout_s:g} s") from error
-    if done.returncode:
-        raise EvaluationError(f"{_SCRIPT.name}: status {done.returncode}: {done.stderr.strip()[:800]}")
-    found = json.loads(done.stdout)
-    return Outline(_declared(found["declarations"]), [Import(*row) for row in found["imports"]])
+    if process.returncode:
+        raise EvaluationError(f"{_SCRIPT.name}: status {process.returncode}: {process.stderr.strip()[:800]}")
+    data = json.loads(process.stdout)
+    return Outline(_to_declarations(data["declarations"]), [FileImport(*row) for row in data["imports"]])
 
 
-def _declared(rows: Iterable[Sequence[object]]) -> list[Declared]:
-    return [Declared(*row) for row in rows]  # type: ignore[arg-type]
+def _to_declarations(rows: Iterable[Sequence[object]]) -> list[CompilerDeclaration]:
+    return [CompilerDeclaration(*row) for row in rows]  # type: ignore[arg-type]

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from importlib.util import resolve_name
 from pathlib import Path
 
-from .outline import Declared, Import, Outline
+from .outline import CompilerDeclaration, FileImport, Outline
 
-_DECLARATIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_DECLARATION_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ROOTS = ("src/", "")
 """Folders that modules are imported from."""
 
 
-def python_outline(repository: Path) -> Outline:
+def read_python_outline(repository: Path) -> Outline:
     """Return what the files declare and import; files that this Python cannot parse are left out."""
     trees: dict[str, ast.Module] = {}
     for file in sorted(repository.rglob("*.py")):
@@ -23,33 +23,33 @@ def python_outline(repository: Path) -> Outline:
             trees[path] = ast.parse(file.read_bytes())
         except (SyntaxError, ValueError):
             continue
-    modules = {module: path for path in reversed(list(trees)) for module in _modules(path)}
-    declarations = [one for path, tree in trees.items() for one in _declarations(tree, path, "", local=False)]
-    imports = [one for path, tree in trees.items() for one in _imports(tree, path, modules)]
+    modules = {module: path for path in reversed(list(trees)) for module in _list_module_names(path)}
+    declarations = [entry for path, tree in trees.items() for entry in _walk_declarations(tree, path, "", local=False)]
+    imports = [entry for path, tree in trees.items() for entry in _walk_imports(tree, path, modules)]
     return Outline(declarations, imports)
 
 
-def _declarations(node: ast.AST, path: str, owner: str, *, local: bool) -> Iterator[Declared]:
+def _walk_declarations(node: ast.AST, path: str, owner: str, *, local: bool) -> Iterator[CompilerDeclaration]:
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, _DECLARATIONS):
-            yield from _declarations(child, path, owner, local=local)
+        if not isinstance(child, _DECLARATION_NODES):
+            yield from _walk_declarations(child, path, owner, local=local)
             continue
         name = f"{owner}.{child.name}" if owner else child.name
         kind = "class" if isinstance(child, ast.ClassDef) else "function"
         first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
-        yield Declared(path, name, kind, child.lineno, first, child.end_lineno or child.lineno, local)
-        yield from _declarations(child, path, name, local=local or kind == "function")
+        yield CompilerDeclaration(path, name, kind, child.lineno, first, child.end_lineno or child.lineno, local)
+        yield from _walk_declarations(child, path, name, local=local or kind == "function")
 
 
-def _modules(path: str) -> Iterator[str]:
+def _list_module_names(path: str) -> Iterator[str]:
     """Yield the dotted names by which a file can be imported."""
     for root in _ROOTS:
         if path.startswith(root):
             yield path.removeprefix(root).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _imports(tree: ast.Module, path: str, modules: dict[str, str]) -> Iterator[Import]:
-    module = next(_modules(path))
+def _walk_imports(tree: ast.Module, path: str, modules: dict[str, str]) -> Iterator[FileImport]:
+    module = next(_list_module_names(path))
     package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -60,6 +60,6 @@ def _imports(tree: ast.Module, path: str, modules: dict[str, str]) -> Iterator[I
         else:
             continue
         for name in names:
-            imported = modules.get(name)
-            if imported is not None and imported != path:
-                yield Import(path, node.lineno, imported)
+            imported_path = modules.get(name)
+            if imported_path is not None and imported_path != path:
+                yield FileImport(path, node.lineno, imported_path)

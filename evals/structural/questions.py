@@ -6,16 +6,16 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
-from .answers import Answer, is_test_path
-from .outline import Declared, Outline
-from .relations import Relation, Relations
+from .answers import ExpectedAnswer, is_test_path
+from .outline import CompilerDeclaration, Outline
+from .relations import KnownRelations, RelationLookup
 
 _CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})  # their classes are asked for
-_FORMS: Final = ("{}", "{}", "`{}`", "{}()")  # a function's name; the last is only for those
+_NAME_FORMS: Final = ("{}", "{}", "`{}`", "{}()")  # a function's name; the last is only for those
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StructuralQuestion:
     """One question.
 
     Attributes:
@@ -27,14 +27,14 @@ class Question:
 
     kind: str
     text: str
-    answers: Sequence[Answer]
-    right: Sequence[Answer] = ()
-    judged: Set[str] = frozenset()
-    naming: str = ""
+    answers: Sequence[ExpectedAnswer]
+    also_right: Sequence[ExpectedAnswer] = ()
+    complete_files: Set[str] = frozenset()
+    accepted_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _QuestionKind:
     """How a relation is asked for, and of what.
 
     Attributes:
@@ -44,65 +44,68 @@ class _Kind:
         complete: Whether a compiler knows all answers.
     """
 
-    relation: Relation
-    of: str
+    relation: RelationLookup
+    declaration_kind: str
     wordings: Sequence[str]
-    complete: bool = False
-    of_tests: bool = True
-    names_count: bool = False
+    is_complete: bool = False
+    includes_tests: bool = True
+    accepts_naming: bool = False
 
 
-_KINDS: Final[Mapping[str, _Kind]] = MappingProxyType(
+_KINDS: Final[Mapping[str, _QuestionKind]] = MappingProxyType(
     {
-        "callers": _Kind(
-            Relations.callers, "function",
+        "callers": _QuestionKind(
+            KnownRelations.find_callers, "function",
             ("what calls {}", "who calls {}?", "where is {} called", "callers of {}", "show me all callers of {}",
              "which functions call {}?", "find all calls to {}", "call sites of {}", "where do we call {}?"),
-            complete=True,
+            is_complete=True,
         ),
-        "instantiations": _Kind(
-            Relations.callers, "class",
+        "instantiations": _QuestionKind(
+            KnownRelations.find_callers, "class",
             ("who instantiates {}", "where is {} instantiated?", "where is {} created", "what creates {}",
              "who constructs {}?"),
         ),
-        "users": _Kind(
-            Relations.users, "",
+        "users": _QuestionKind(
+            KnownRelations.find_users, "",
             ("who uses {}?", "usages of {}", "where is {} used", "references to {}", "show me usages of {}",
              "what depends on {}"),
-            names_count=True,
+            accepts_naming=True,
         ),
-        "callees": _Kind(
-            Relations.callees, "function",
+        "callees": _QuestionKind(
+            KnownRelations.find_callees, "function",
             ("what does {} call?", "which functions does {} call", "callees of {}", "what is called by {}",
              "what functions are called by {}?"),
         ),
-        "subtypes": _Kind(
-            Relations.subtypes, "class",
+        "subtypes": _QuestionKind(
+            KnownRelations.find_subtypes, "class",
             ("what extends {}", "subclasses of {}", "which classes inherit from {}?", "what implements {}",
              "show me implementations of {}", "what derives from {}", "classes that extend {}"),
-            complete=True,
+            is_complete=True,
         ),
-        "overrides": _Kind(
-            Relations.overrides, "function",
+        "overrides": _QuestionKind(
+            KnownRelations.find_overrides, "function",
             ("what overrides {}", "which methods override {}?", "overrides of {}", "where is {} overridden"),
-            complete=True,
+            is_complete=True,
         ),
-        "tests": _Kind(
-            Relations.tests, "",
+        "tests": _QuestionKind(
+            KnownRelations.find_tests, "",
             ("which tests cover {}?", "tests for {}", "what tests {}", "where is {} tested", "show me tests of {}"),
-            of_tests=False,
+            includes_tests=False,
         ),
-        "impact": _Kind(
-            Relations.impact, "",
+        "impact": _QuestionKind(
+            KnownRelations.find_impact, "",
             ("what breaks if {} changes", "what breaks if I change {}?", "impact of changing {}",
              "what is affected by a change of {}", "what would break if I remove {}"),
-            of_tests=False, names_count=True,
+            includes_tests=False, accepts_naming=True,
         ),
     }
 )  # fmt: skip
 
-_RIGHT: Final[Mapping[str, Relation]] = MappingProxyType(
-    {**dict.fromkeys(("callers", "instantiations", "users", "tests"), Relations.right), "impact": Relations.all_impact}
+_ALSO_RIGHT: Final[Mapping[str, RelationLookup]] = MappingProxyType(
+    {
+        **dict.fromkeys(("callers", "instantiations", "users", "tests"), KnownRelations.find_any_users),
+        "impact": KnownRelations.find_all_impact,
+    }
 )
 """What is right too, by kind of question."""
 
@@ -110,8 +113,8 @@ _IMPORT_WORDINGS: Final = ("what imports {}", "which files import {}?", "who imp
 
 
 def make_questions(
-    relations: Relations, outline: Outline, *, per_kind: int, seed: str, compiled: Set[str]
-) -> list[Question]:
+    relations: KnownRelations, outline: Outline, *, per_kind: int, seed: str, compiled: Set[str]
+) -> list[StructuralQuestion]:
     """Return questions about one repository, at most so many of a kind.
 
     Args:
@@ -124,32 +127,44 @@ def make_questions(
     questions = []
     for name, kind in _KINDS.items():
         random = Random(f"{seed} {name}")
-        known = [(one, answers) for one in _nameable(outline, kind) if (answers := kind.relation(relations, one))]
-        for declared, answers in random.sample(known, min(per_kind, len(known))):
-            text = random.choice(kind.wordings).format(_written(random, outline, declared))
-            naming = declared.name if kind.names_count and outline.spelling(declared) == declared.name else ""
-            right = _RIGHT[name](relations, declared) if name in _RIGHT else []
-            questions.append(Question(name, text, answers, right, compiled if kind.complete else frozenset(), naming))
+        candidates = [
+            (declaration, answers)
+            for declaration in _find_nameable(outline, kind)
+            if (answers := kind.relation(relations, declaration))
+        ]
+        for declaration, answers in random.sample(candidates, min(per_kind, len(candidates))):
+            text = random.choice(kind.wordings).format(_format_name(random, outline, declaration))
+            accepted_name = (
+                declaration.name
+                if kind.accepts_naming and outline.find_shortest_name(declaration) == declaration.name
+                else ""
+            )
+            also_right = _ALSO_RIGHT[name](relations, declaration) if name in _ALSO_RIGHT else []
+            questions.append(
+                StructuralQuestion(
+                    name, text, answers, also_right, compiled if kind.is_complete else frozenset(), accepted_name
+                )
+            )
     random = Random(f"{seed} imports")
-    paths = sorted({row.imported for row in outline.imports})
+    paths = sorted({row.imported_path for row in outline.imports})
     for path in random.sample(paths, min(per_kind, len(paths))):
         text = random.choice(_IMPORT_WORDINGS).format(path)
-        questions.append(Question("imports", text, relations.importers(path)))
+        questions.append(StructuralQuestion("imports", text, relations.find_importers(path)))
     return questions
 
 
-def _nameable(outline: Outline, kind: _Kind) -> list[Declared]:
+def _find_nameable(outline: Outline, kind: _QuestionKind) -> list[CompilerDeclaration]:
     """Return what can be asked for: declarations that a name can mean from outside."""
     return [
-        one
-        for one in outline.declarations
-        if not one.local
-        and one.kind.startswith(kind.of)
-        and (kind.of_tests or not is_test_path(one.path))
-        and one.name not in _CONSTRUCTORS
+        declaration
+        for declaration in outline.declarations
+        if not declaration.local
+        and declaration.kind.startswith(kind.declaration_kind)
+        and (kind.includes_tests or not is_test_path(declaration.path))
+        and declaration.name not in _CONSTRUCTORS
     ]
 
 
-def _written(random: Random, outline: Outline, declared: Declared) -> str:
-    forms = _FORMS if declared.kind == "function" else _FORMS[:-1]
-    return random.choice(forms).format(outline.spelling(declared))
+def _format_name(random: Random, outline: Outline, declaration: CompilerDeclaration) -> str:
+    forms = _NAME_FORMS if declaration.kind == "function" else _NAME_FORMS[:-1]
+    return random.choice(forms).format(outline.find_shortest_name(declaration))

@@ -6,15 +6,15 @@ from itertools import chain
 
 from evals.graph.ground_truth import SEPARATE_CALL_KINDS, CallTarget, GroundTruth
 
-from .answers import Answer, User, is_test, itself, using
-from .outline import Declared, Outline
+from .answers import ExpectedAnswer, Usage, group_usages, is_test, to_answer
+from .outline import CompilerDeclaration, Outline
 
-_UNKNOWN_KINDS = SEPARATE_CALL_KINDS | {"value"}  # calls that do not name what they reach
+_OPAQUE_CALL_KINDS = SEPARATE_CALL_KINDS | {"value"}  # calls that do not name what they reach
 _IMPACT_STEPS = 2
-_Users = Mapping[Declared, Sequence[User]]
+_UsagesByDeclaration = Mapping[CompilerDeclaration, Sequence[Usage]]
 
 
-class Relations:
+class KnownRelations:
     """The relations of one repository, as far as they are known.
 
     Args:
@@ -24,121 +24,144 @@ class Relations:
 
     def __init__(self, truth: GroundTruth, outline: Outline) -> None:
         self._outline = outline
-        self._calls: dict[Declared, list[User]] = defaultdict(list)
-        self._uses: dict[Declared, list[User]] = defaultdict(list)  # calls of any kind
-        self._constructed: dict[Declared, list[User]] = defaultdict(list)
-        self._called: dict[Declared, dict[Declared, Answer]] = defaultdict(dict)
-        self._derived: dict[Declared, list[Declared]] = defaultdict(list)
-        self._members: dict[tuple[str, str], list[Declared]] = defaultdict(list)
-        for declared in outline.declarations:
-            self._members[declared.path, declared.owner].append(declared)
+        self._calls: dict[CompilerDeclaration, list[Usage]] = defaultdict(list)
+        self._uses: dict[CompilerDeclaration, list[Usage]] = defaultdict(list)  # calls of any kind
+        self._constructions: dict[CompilerDeclaration, list[Usage]] = defaultdict(list)
+        self._callees: dict[CompilerDeclaration, dict[CompilerDeclaration, ExpectedAnswer]] = defaultdict(dict)
+        self._subtypes: dict[CompilerDeclaration, list[CompilerDeclaration]] = defaultdict(list)
+        self._members: dict[tuple[str, str], list[CompilerDeclaration]] = defaultdict(list)
+        for declaration in outline.declarations:
+            self._members[declaration.path, declaration.owner].append(declaration)
         for site in truth.sites:
-            user = User(outline.around(site.path, site.line), site.path, site.line)
+            usage = Usage(outline.find_enclosing(site.path, site.line), site.path, site.line)
             for target in site.targets:
-                callee = outline.at(target.place)
-                if callee is not None and callee != user.declared:
-                    self._add_call(user, callee, target)
+                callee = outline.find_at(target.place)
+                if callee is not None and callee != usage.declaration:
+                    self._add_call(usage, callee, target)
         for row in truth.hierarchy:
-            derived = outline.at(row.declaration)
-            for base in map(outline.at, row.bases):
-                if derived is not None and base is not None:
-                    self._derived[base].append(derived)
+            subtype = outline.find_at(row.declaration)
+            for base in map(outline.find_at, row.bases):
+                if subtype is not None and base is not None:
+                    self._subtypes[base].append(subtype)
 
-    def _add_call(self, user: User, callee: Declared, target: CallTarget) -> None:
-        self._uses[callee].append(user)
-        if target.kind in _UNKNOWN_KINDS:
+    def _add_call(self, usage: Usage, callee: CompilerDeclaration, target: CallTarget) -> None:
+        self._uses[callee].append(usage)
+        if target.kind in _OPAQUE_CALL_KINDS:
             return
-        self._calls[callee].append(user)
-        for constructor in filter(None, map(self._outline.at, target.also)):
-            self._constructed[constructor].append(user)
-        caller = user.declared
+        self._calls[callee].append(usage)
+        for constructor in filter(None, map(self._outline.find_at, target.also)):
+            self._constructions[constructor].append(usage)
+        caller = usage.declaration
         if caller is not None and not (callee.path == caller.path and caller.first <= callee.line <= caller.last):
-            self._called[caller][callee] = self._called_one(callee, target)
+            self._callees[caller][callee] = self._build_callee_answer(callee, target)
 
-    def callers(self, declared: Declared) -> list[Answer]:
+    def find_callers(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return what calls a function, or instantiates a class."""
-        return using(self._calls.get(declared, ()), declared.name)
+        return group_usages(self._calls.get(declaration, ()), declaration.name)
 
-    def users(self, declared: Declared) -> list[Answer]:
+    def find_users(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return its callers, and the classes right below a class."""
-        return [*self.callers(declared), *map(itself, self._derived.get(declared, ()))]
+        return [*self.find_callers(declaration), *map(to_answer, self._subtypes.get(declaration, ()))]
 
-    def callees(self, declared: Declared) -> list[Answer]:
+    def find_callees(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return what a function calls."""
-        return list(self._called.get(declared, {}).values())
+        return list(self._callees.get(declaration, {}).values())
 
-    def subtypes(self, declared: Declared) -> list[Answer]:
+    def find_subtypes(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return the classes below a class, however far."""
-        return [itself(one) for one in self._below(declared)]
+        return [to_answer(subtype) for subtype in self._find_all_subtypes(declaration)]
 
-    def overrides(self, declared: Declared) -> list[Answer]:
+    def find_overrides(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return the methods that override a method, in the classes below its own."""
-        return [itself(one) for one in self._overriding(declared)]
+        return [to_answer(override) for override in self._find_overriding(declaration)]
 
-    def tests(self, declared: Declared) -> list[Answer]:
+    def find_tests(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return the tests that call a function, instantiate a class or call its methods themselves."""
-        users = chain.from_iterable(self._calls.get(one, ()) for one in (declared, *self._inside(declared)))
-        return using(filter(is_test, users), "" if self._inside(declared) else declared.name)
+        usages = chain.from_iterable(
+            self._calls.get(member, ()) for member in (declaration, *self._find_members(declaration))
+        )
+        return group_usages(filter(is_test, usages), "" if self._find_members(declaration) else declaration.name)
 
-    def impact(self, declared: Declared) -> list[Answer]:
+    def find_impact(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return what uses a declaration or its members, derives from it or overrides it, and what does so to that."""
-        return self._reached(declared, self._calls, _IMPACT_STEPS)
+        return self._collect_impact(declaration, self._calls, _IMPACT_STEPS)
 
-    def all_impact(self, declared: Declared) -> list[Answer]:
+    def find_all_impact(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return what is known to be affected in some way, from further away too."""
-        return self._reached(declared, self._uses, _IMPACT_STEPS + 1)
+        return self._collect_impact(declaration, self._uses, _IMPACT_STEPS + 1)
 
-    def right(self, declared: Declared) -> list[Answer]:
+    def find_any_users(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
         """Return what is known to use a declaration or its members, whatever way: right where users are asked for."""
-        users = chain.from_iterable(self._uses.get(one, ()) for one in (declared, *self._inside(declared)))
-        return using([*users, *self._constructed.get(declared, ())])
+        usages = chain.from_iterable(
+            self._uses.get(member, ()) for member in (declaration, *self._find_members(declaration))
+        )
+        return group_usages([*usages, *self._constructions.get(declaration, ())])
 
-    def importers(self, path: str) -> list[Answer]:
+    def find_importers(self, path: str) -> list[ExpectedAnswer]:
         """Return the files that import a file, each by the lines of its imports."""
-        return using(User(None, row.path, row.line) for row in self._outline.imports if row.imported == path)
+        return group_usages(
+            Usage(None, row.path, row.line) for row in self._outline.imports if row.imported_path == path
+        )
 
-    def _called_one(self, callee: Declared, target: CallTarget) -> Answer:
-        also = [one for one in map(self._outline.at, (*target.also, *target.overridden)) if one is not None]
-        return itself(callee)._replace(also=tuple(map(itself, also)))
+    def _build_callee_answer(self, callee: CompilerDeclaration, target: CallTarget) -> ExpectedAnswer:
+        alternatives = [
+            alternative
+            for alternative in map(self._outline.find_at, (*target.also, *target.overridden))
+            if alternative is not None
+        ]
+        return to_answer(callee)._replace(alternatives=tuple(map(to_answer, alternatives)))
 
-    def _reached(self, declared: Declared, calls: _Users, steps: int) -> list[Answer]:
-        found: dict[Declared | str, list[User]] = defaultdict(list)
-        reached = frontier = {declared}
+    def _collect_impact(
+        self, declaration: CompilerDeclaration, calls: _UsagesByDeclaration, steps: int
+    ) -> list[ExpectedAnswer]:
+        usages_by_unit: dict[CompilerDeclaration | str, list[Usage]] = defaultdict(list)
+        seen = frontier = {declaration}
         for _ in range(steps):
-            users = [user for one in frontier for user in self._affected(one, calls)]
-            for user in users:
-                found[user.declared or user.path].append(user)
-            frontier = {user.declared for user in users if user.declared is not None} - reached
-            reached = reached | frontier
-        inside = {declared, *self._inside(declared)}
-        return [answer for unit, users in found.items() if unit not in inside for answer in using(users)]
+            usages = [usage for member in frontier for usage in self._find_affected(member, calls)]
+            for usage in usages:
+                usages_by_unit[usage.declaration or usage.path].append(usage)
+            frontier = {usage.declaration for usage in usages if usage.declaration is not None} - seen
+            seen = seen | frontier
+        own_units = {declaration, *self._find_members(declaration)}
+        return [
+            answer
+            for unit, usages in usages_by_unit.items()
+            if unit not in own_units
+            for answer in group_usages(usages)
+        ]
 
-    def _affected(self, declared: Declared, calls: _Users) -> Iterator[User]:
-        for one in (declared, *self._inside(declared)):
-            yield from calls.get(one, ())
-            yield from self._constructed.get(one, ())
-            for below in (*self._derived.get(one, ()), *self._overriding(one)):
-                yield User(below, below.path, below.line)
+    def _find_affected(self, declaration: CompilerDeclaration, calls: _UsagesByDeclaration) -> Iterator[Usage]:
+        for member in (declaration, *self._find_members(declaration)):
+            yield from calls.get(member, ())
+            yield from self._constructions.get(member, ())
+            for subtype in (*self._subtypes.get(member, ()), *self._find_overriding(member)):
+                yield Usage(subtype, subtype.path, subtype.line)
 
-    def _inside(self, declared: Declared) -> list[Declared]:
-        return self._members.get((declared.path, declared.qualified_name), []) if declared.kind == "class" else []
+    def _find_members(self, declaration: CompilerDeclaration) -> list[CompilerDeclaration]:
+        return (
+            self._members.get((declaration.path, declaration.qualified_name), []) if declaration.kind == "class" else []
+        )
 
-    def _below(self, declared: Declared) -> list[Declared]:
-        found: dict[Declared, None] = {}
-        waiting = [declared]
-        while waiting:
-            for one in self._derived.get(waiting.pop(), ()):
-                if one not in found and one != declared:
-                    found[one] = None
-                    waiting += [] if one.local else [one]  # a class made by each call may have other bases each time
-        return list(found)
+    def _find_all_subtypes(self, declaration: CompilerDeclaration) -> list[CompilerDeclaration]:
+        subtypes: dict[CompilerDeclaration, None] = {}
+        pending = [declaration]
+        while pending:
+            for subtype in self._subtypes.get(pending.pop(), ()):
+                if subtype not in subtypes and subtype != declaration:
+                    subtypes[subtype] = None
+                    pending += (
+                        [] if subtype.local else [subtype]
+                    )  # a class made by each call may have other bases each time
+        return list(subtypes)
 
-    def _overriding(self, declared: Declared) -> list[Declared]:
-        owners = [one for one in self._outline.files[declared.path] if one.qualified_name == declared.owner]
-        if declared.kind != "function" or not owners or owners[0].kind != "class":
+    def _find_overriding(self, declaration: CompilerDeclaration) -> list[CompilerDeclaration]:
+        owners = [
+            member for member in self._outline.files[declaration.path] if member.qualified_name == declaration.owner
+        ]
+        if declaration.kind != "function" or not owners or owners[0].kind != "class":
             return []
-        members = chain.from_iterable(map(self._inside, self._below(owners[0])))
-        return [one for one in members if one.name == declared.name and one.kind == "function"]
+        members = chain.from_iterable(map(self._find_members, self._find_all_subtypes(owners[0])))
+        return [member for member in members if member.name == declaration.name and member.kind == "function"]
 
 
-Relation = Callable[[Relations, Declared], list[Answer]]
+RelationLookup = Callable[[KnownRelations, CompilerDeclaration], list[ExpectedAnswer]]

@@ -12,9 +12,9 @@ pytest.importorskip("ladybug", reason="the extra graph-cypher is not installed")
 
 from llama_index.core.graph_stores.types import EntityNode, Relation
 
-from coderag.codegraph.export.cypher import cypher_chunks
+from coderag.codegraph.export.cypher import stream_cypher
 from coderag.codegraph.property_graph.embedded import EmbeddedPropertyGraphStore
-from coderag.codegraph.property_graph.store import embedded_property_graph
+from coderag.codegraph.property_graph.store import open_embedded_graph
 
 PAGE = Path(__file__).parents[2] / "docs" / "graph-export.md"
 QUERIES = dict(
@@ -43,7 +43,7 @@ ANSWERS = {
 
 @pytest.fixture
 def store():
-    opened = embedded_property_graph(shop_graph(), "shop")
+    opened = open_embedded_graph(shop_graph(), "shop")
     yield opened
     opened.close()
 
@@ -73,7 +73,7 @@ def test_the_project_contains_its_files_and_they_define_what_stands_in_them(stor
 def test_what_is_only_a_candidate_is_no_edge(store):
     count = "MATCH (:Method {qualified_name: 'Cart.total'})-[:CALLS]->(m) RETURN count(*) AS calls"
     assert store.structured_query(count) == [{"calls": 2}]
-    with_candidates = embedded_property_graph(shop_graph(), "shop", least=0.0)
+    with_candidates = open_embedded_graph(shop_graph(), "shop", min_confidence=0.0)
     assert with_candidates.structured_query(count) == [{"calls": 3}]
     with_candidates.close()
 
@@ -154,7 +154,7 @@ def test_what_is_not_in_the_schema_is_refused(store):
 
 def test_a_graph_in_a_file_is_there_when_it_is_opened_again(tmp_path):
     path = tmp_path / "graph.lbug"
-    embedded_property_graph(shop_graph(), "shop", path).close()
+    open_embedded_graph(shop_graph(), "shop", path).close()
     reopened = EmbeddedPropertyGraphStore(path)
     assert len(reopened.get()) == 21
     reopened.upsert_relations(
@@ -166,7 +166,7 @@ def test_a_graph_in_a_file_is_there_when_it_is_opened_again(tmp_path):
 def test_a_file_that_is_no_database_is_an_error(tmp_path):
     (tmp_path / "notes.txt").write_bytes(b"notes" * 2000)
     with pytest.raises(StoreError, match="Cannot open the property graph"):
-        embedded_property_graph(shop_graph(), "shop", tmp_path / "notes.txt")
+        open_embedded_graph(shop_graph(), "shop", tmp_path / "notes.txt")
 
 
 def test_the_schema_names_labels_properties_and_what_is_connected(store):
@@ -176,7 +176,7 @@ def test_the_schema_names_labels_properties_and_what_is_connected(store):
 
 
 def test_the_cypher_file_makes_the_same_graph(store):
-    text = b"".join(cypher_chunks(shop_graph(), "shop")).decode()
+    text = b"".join(stream_cypher(shop_graph(), "shop")).decode()
     made = EmbeddedPropertyGraphStore()
     pairs = store.structured_query("MATCH (a)-[r]->(b) RETURN DISTINCT label(r) AS type, label(a) AS a, label(b) AS b")
     for row in pairs:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from coderag.errors import AmbiguousNameError, UnknownNameError
-from coderag.schema.graph import Declaration, GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
+from coderag.schema.graph import GraphCycle, GraphDeclaration, GraphNeighbour, Hotspot, OutlineEntry
 
 HOSTILE = 'f\x1b[2J"]; n1 --> n2\n%%<b>&amp;'
 
@@ -101,8 +101,8 @@ OUTLINE = [
     OutlineEntry("open", "open", "function", 23, 30),
 ]
 CANDIDATES = [
-    Declaration("src/a.py::login", "login", "function", "src/a.py", 10, 14),
-    Declaration("src/b.py:98", "login", "function", "src/b.py", 98, 101),
+    GraphDeclaration("src/a.py::login", "login", "function", "src/a.py", 10, 14),
+    GraphDeclaration("src/b.py:98", "login", "function", "src/b.py", 98, 101),
 ]
 
 

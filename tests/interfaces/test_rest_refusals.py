@@ -11,7 +11,7 @@ from coderag.errors import AmbiguousNameError, CodeRAGError
 from coderag.interfaces._errors import ERROR_TABLE
 from coderag.interfaces.rest.app import make_app
 from coderag.interfaces.rest.strict import MOST_BODY_BYTES
-from coderag.schema.graph import Declaration
+from coderag.schema.graph import GraphDeclaration
 from coderag.schema.search import SearchHits
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from tests.interfaces.rest_server import API, FakeWorkspace, RestClient
@@ -97,9 +97,9 @@ def test_what_may_succeed_later_says_when_to_try_again():
 
 
 def test_an_ambiguous_name_comes_with_what_it_may_mean():
-    candidate = Declaration("a.py::login", "login", "function", "a.py", 1, 2)
+    candidate = GraphDeclaration("a.py::login", "login", "function", "a.py", 1, 2)
     told = failing(AmbiguousNameError("several", candidates=[candidate])).post("/search", query="x").json()
-    assert [Declaration(**one) for one in told["candidates"]] == [candidate]
+    assert [GraphDeclaration(**one) for one in told["candidates"]] == [candidate]
 
 
 def test_a_fault_is_told_without_what_is_inside():

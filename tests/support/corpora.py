@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from llama_index.core.schema import Document
 
-from coderag.codegraph.build import GraphBuilder
+from coderag.codegraph.build import CodeGraphBuilder
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.neighbours import Neighbours
+from coderag.codegraph.neighbours import ChunkNeighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.config.sections import ChunkSettings, IngestionSettings, SearchSettings
 from coderag.ingestion.files.roles import role_of
@@ -108,7 +108,7 @@ class MemorySnapshot:
             path: parse_file(path, text, detect_language(path, text), "").facts
             for path, text in self._texts_by_path.items()
         }
-        return GraphBuilder().build(None, self._files, facts)
+        return CodeGraphBuilder().build(None, self._files, facts)
 
     def read_arrays(self) -> dict[str, np.ndarray]:
         return {}
@@ -175,7 +175,7 @@ def make_context(
     return QueryContext(
         corpus=corpus,
         graph=graph,
-        neighbours=Neighbours(corpus, graph),
+        neighbours=ChunkNeighbours(corpus, graph),
         root=str(root) if root else "/nonexistent",
         embedder=EmbeddedDense(word_vectors()),
         settings=SearchSettings(**search),

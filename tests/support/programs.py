@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from coderag.codegraph.build import GraphBuilder
+from coderag.codegraph.build import CodeGraphBuilder
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language
@@ -38,7 +38,7 @@ def facts_of(program: Program, previous: Program | None = None) -> tuple[list[Fi
 
 def build(program: Program, last: GraphTables | None = None, previous: Program | None = None) -> GraphTables:
     """Return the graph of a program; with the graph of a previous one, what incremental building makes of it."""
-    return GraphBuilder().build(last, *facts_of(program, None if last is None else previous))
+    return CodeGraphBuilder().build(last, *facts_of(program, None if last is None else previous))
 
 
 def edges_of(graph: GraphTables) -> list[NamedEdge]:

@@ -1,4 +1,4 @@
-"""Stop before a prompt is sent that is longer than a person has agreed to."""
+"""Approval of long prompts before they are sent."""
 
 from collections.abc import AsyncIterator
 
@@ -9,23 +9,23 @@ from coderag.text.token_counts import count_tokens
 
 
 class PromptTooLongError(Exception):
-    """A prompt that needs an approval; it was not sent.
+    """A prompt needs approval; it was not sent.
 
     Attributes:
-        tokens: Its size.
+        tokens: Size of the prompt.
     """
 
     def __init__(self, tokens: int) -> None:
-        super().__init__(f"a prompt of {tokens} tokens needs an approval")
+        super().__init__(f"a prompt of {tokens} tokens needs approval")
         self.tokens = tokens
 
 
 def limit_prompts(model: LanguageModel, limit: int) -> LanguageModel:
-    """Return a model that is sent no prompt of more tokens than a limit; it raises `PromptTooLongError`."""
+    """Wrap a model to raise `PromptTooLongError` for prompts over a limit."""
     limited_model = _LimitedModel(model, limit)
     return (
         RedactingModel(limited_model) if isinstance(model, RedactingModel) else limited_model
-    )  # whoever counts secrets sees it
+    )  # keeps the count of redacted secrets
 
 
 class _LimitedModel:
@@ -39,7 +39,7 @@ class _LimitedModel:
         """Yield the reply.
 
         Raises:
-            PromptTooLongError: The prompt needs an approval.
+            PromptTooLongError: The prompt needs approval.
             ModelError: As the model.
         """
         self._check_size(prompt)
@@ -47,7 +47,7 @@ class _LimitedModel:
             yield delta
 
     async def complete(self, prompt: ModelPrompt) -> Completion:
-        """Return the whole reply. Raises as `stream`."""
+        """Return the complete reply. Raises as `stream`."""
         self._check_size(prompt)
         return await self._model.complete(prompt)
 

@@ -1,4 +1,4 @@
-"""Answers of a conversation that show what was cited, as it is, or say kindly why not."""
+"""Chat answers that show cited lines, or explain why they cannot."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,11 +13,11 @@ from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet
 from coderag.text.code_fences import fence_for
 
-_MAX_WHOLE_DECLARATION_LINES = 80  # lines of a declaration that is shown whole where a part of it was cited
+_MAX_WHOLE_DECLARATION_LINES = 80  # longer declarations are not extended to
 
 
 def extend_to_declaration(corpus: Corpus, path: str, start_line: int, end_line: int) -> tuple[str, int, int]:
-    """Return the lines of the declaration that some lines are in, or those lines if it is long or ends before them."""
+    """Extend lines to their declaration, unless it is too long or ends before them."""
     declared = declaration_at(corpus, path, start_line)
     if declared is None or declared["kind"] in NAMED_BY_FILE or end_line > declared["end_line"]:
         return path, start_line, end_line
@@ -29,14 +29,14 @@ def extend_to_declaration(corpus: Corpus, path: str, start_line: int, end_line: 
 def build_cited_lines_answer(
     corpus: Corpus, query: str, context: AssembledContext, snippets: Sequence[Snippet], checker: CitationChecker
 ) -> Answer:
-    """Return the lines of a context as an answer.
+    """Build an answer from the lines of a context.
 
     Args:
-        corpus: The index.
-        query: As typed.
-        context: Made of the places.
-        snippets: All lines of the places as the index has them, to compare with the files on disk.
-        checker: Compares them.
+        corpus: Corpus of the query.
+        query: Typed text.
+        context: Context of the locations.
+        snippets: All lines of the locations as indexed, to compare with the files on disk.
+        checker: Checker of citations.
     """
     citations = [
         checker.check(CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text))
@@ -53,7 +53,7 @@ def build_cited_lines_answer(
 
 
 def build_remark_answer(query: str, remark: str) -> Answer:
-    """Return an answer that says why nothing can be shown."""
+    """Build an answer that explains why nothing can be shown."""
     return _build_answer(query, f"{remark}\n", [])
 
 
@@ -80,6 +80,6 @@ def _format_item(item: ContextItem, declared: SymbolRecord | None) -> str:
 
 
 def _format_warnings(citations: Sequence[Citation]) -> Iterator[str]:
-    """Yield a sentence for each file that is not as it was indexed."""
+    """Yield a sentence for each file that changed since it was indexed."""
     for path, reason in {citation.path: citation.reason for citation in citations if citation.reason}.items():
         yield f"*This is `{path}` as it was indexed: {reason}.*"

@@ -1,4 +1,4 @@
-"""Write a whole conversation as Markdown, to be read, or as JSON, to be worked with."""
+"""Export of a conversation as Markdown or JSON."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ ExportFormat = Literal["markdown", "json"]
 
 
 def export_conversation(thread: str, exchanges: Sequence[Exchange], format: ExportFormat) -> str:  # noqa: A002  # as of `context`
-    """Return a conversation as text that ends with a line break."""
+    """Export a conversation as text that ends with a newline."""
     if format == "json":
         return json.dumps({"thread": thread, "exchanges": exchanges}, indent=2, ensure_ascii=False) + "\n"
     return "\n".join([f"# Conversation {thread}\n", *map(_format_exchange, exchanges)])

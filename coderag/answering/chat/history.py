@@ -1,4 +1,4 @@
-"""What of a conversation a prompt carries, in a number of tokens: the newest turns whole, of the others what they cited."""
+"""Conversation history within a token limit: the newest turns in full, citations of the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,27 +9,27 @@ from coderag.answering.injection import fence_data, inspect_text
 from coderag.config.sections import LEAST_TOKENS
 from coderag.text.token_counts import count_tokens
 
-_MAX_CITED_SHARE: Final = 0.2  # of the tokens, at most, for what the dropped turns cited
+_MAX_CITED_SHARE: Final = 0.2  # of the tokens, for citations of dropped turns
 _INSTRUCTION_TOKENS: Final = 1_500  # tokens of a prompt besides evidence, history and question
-_MAX_REPLY_SHARE: Final = 0.25  # of the model's window, at most, for its reply
-_MIN_HISTORY_SHARE: Final = 0.25  # of what is left of a small window
+_MAX_REPLY_SHARE: Final = 0.25  # of the model's window
+_MIN_HISTORY_SHARE: Final = 0.25  # of the rest of a small window
 _CUT_NOTE: Final = "… (cut)"
 
 
 @dataclass(frozen=True, slots=True)
 class PromptShares:
-    """Tokens of a prompt, at most."""
+    """Maximum tokens of a prompt's parts."""
 
     evidence: int
     history: int
 
 
 def share_window(window: int, question_tokens: int, *, evidence: int, history: int, reply: int) -> PromptShares:
-    """Return what evidence and history may have of a model's window: all that the settings give them, if it has the room.
+    """Share a model's window between evidence and history, up to the settings' limits.
 
     Args:
         window: Tokens of the prompt and its reply together.
-        question_tokens: Of the question.
+        question_tokens: Tokens of the question.
         evidence: ``search.token_budget``.
         history: ``chat.history_tokens``.
         reply: ``llm.max_output_tokens``.
@@ -40,10 +40,10 @@ def share_window(window: int, question_tokens: int, *, evidence: int, history: i
 
 
 def format_history(exchanges: Sequence[Exchange], limit: int) -> str:
-    """Return a conversation for a prompt, in at most `limit` tokens; empty if nothing fits.
+    """Format a conversation for a prompt in at most `limit` tokens; empty if nothing fits.
 
-    The oldest turns are dropped first, each as a whole; a line tells what they cited. Of a newest turn that is too long alone,
-    the end of the answer is cut off.
+    The oldest turns are dropped first, each as a whole; one line lists their citations. If the newest turn alone is
+    too long, the end of its answer is truncated.
     """
     newest = _collect_newest(exchanges, limit)
     cited_tokens = int(limit * _MAX_CITED_SHARE)
@@ -64,7 +64,7 @@ def format_history(exchanges: Sequence[Exchange], limit: int) -> str:
 
 
 def _collect_newest(exchanges: Sequence[Exchange], limit: int) -> list[tuple[str, int]]:
-    """Return the exchanges for a prompt with their tokens, the newest first, up to the one that is beyond the limit."""
+    """Format exchanges and count their tokens, the newest first, up to the first one beyond the limit."""
     blocks: list[tuple[str, int]] = []
     remaining = limit
     for exchange in reversed(exchanges):
@@ -77,7 +77,10 @@ def _collect_newest(exchanges: Sequence[Exchange], limit: int) -> list[tuple[str
 
 
 def _format_exchange(exchange: Exchange, lines: int | None = None) -> str:
-    """Return an exchange, of its answer the first lines. Answers quote the repository, so they are data like evidence."""
+    """Format an exchange, with the first lines of its answer.
+
+    Answers quote the repository, so they are fenced as data.
+    """
     answer = inspect_text(exchange["answer"].strip()).text
     if lines is not None:
         answer = "\n".join([*answer.split("\n")[:lines], _CUT_NOTE])
@@ -85,7 +88,7 @@ def _format_exchange(exchange: Exchange, lines: int | None = None) -> str:
 
 
 def _format_cited_line(exchanges: Sequence[Exchange], limit: int) -> str:
-    """Return what some turns cited, the newest first, in one line of at most `limit` tokens."""
+    """Format the citations of some turns, the newest first, in one line of at most `limit` tokens."""
     cited_places = {
         place["place"]: f"{place['name']} ({place['place']})" if place["name"] else place["place"]
         for exchange in reversed(exchanges)
@@ -101,7 +104,7 @@ def _format_cited_line(exchanges: Sequence[Exchange], limit: int) -> str:
 
 
 def _truncate_exchange(exchange: Exchange, limit: int) -> str:
-    """Return an exchange with as many lines of its answer as fit into some tokens; empty if none does."""
+    """Format an exchange with as many answer lines as fit; empty if none does."""
     low, high = 0, exchange["answer"].count("\n") + 1
     while low < high:
         middle = (low + high + 1) // 2

@@ -16,7 +16,7 @@ def write_absent(writer: Writer, index: Index, names: Sequence[str]) -> list[str
 
 
 def _absent(writer: Writer, index: Index, name: str) -> str:
-    absent = index.graph.targets.absent(name)
+    absent = index.graph.symbol_resolver.find_missing_member(name)
     if absent is None:
         return ""
     owners = [index.declared(node) for node in absent.nodes]

@@ -72,7 +72,7 @@ class _Side:
     @cached_property
     def constructors(self) -> set[str]:
         """The names of those members that every type has in its own way."""
-        nodes = self.index.graph.kin.constructors(self.declared.node)
+        nodes = self.index.graph.declaration_groups.find_constructors(self.declared.node)
         return {name for name, member in self.members.items() if member.node in nodes}
 
     def users_by(self, kind: str) -> list[str]:

@@ -15,7 +15,7 @@ from coderag.answering.draft import CitedLines
 from coderag.errors import AmbiguousNameError, UnknownNameError
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.graph_queries import GraphQuestion, ask_graph
+from coderag.schema.graph_queries import GraphQuery, query_graph
 from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, EdgeRelation, Kind
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet
@@ -179,17 +179,19 @@ class Index:
 
     def named(self, name: str) -> list[Declared]:
         """Return what a name means, the most used first; what counts as one declaration (overloads, a stub) once."""
-        nodes = self.graph.targets.all(name, _DECLARED, {FILE})
-        return [self.declared(max(group, key=self._worth)) for group in self.graph.kin.grouped(nodes)]
+        nodes = self.graph.symbol_resolver.find_candidates(name, _DECLARED, {FILE})
+        return [
+            self.declared(max(group, key=self._worth)) for group in self.graph.declaration_groups.group_nodes(nodes)
+        ]
 
-    def askable(self, question: GraphQuestion | Literal[""], name: str) -> str:
+    def askable(self, question: GraphQuery | Literal[""], name: str) -> str:
         """Return a name by which ``coderag graph`` answers a question of what a name means; empty if no one name does."""
         declared = self.named(name)
         if not question:
             return ""
         for spelling in (name, *(one.key for one in declared if len(declared) == 1)):
             with suppress(UnknownNameError, AmbiguousNameError):
-                ask_graph(self._strict, question, spelling, 1)
+                query_graph(self._strict, question, spelling, 1)
                 return spelling
         return ""
 
@@ -210,17 +212,17 @@ class Index:
 
     def at(self, path: str, line: int) -> Declared | None:
         """Return the innermost declaration around a line, else the file."""
-        node = self._symbols.at(path, line)
+        node = self._symbols.find_innermost(path, line)
         return None if node is None else self.declared(node)
 
     def file(self, path: str) -> Declared | None:
         """Return a file."""
-        node = self._symbols.file_node(path)
+        node = self._symbols.find_file(path)
         return None if node is None else self.declared(node)
 
     def declared(self, node: int) -> Declared:
         """Return a node of the graph."""
-        known = self._symbols.node(node)
+        known = self._symbols.get_node(node)
         return Declared(
             node, known.path, known.start_line, known.end_line, known.qualified_name, known.kind, known.role
         )
@@ -234,7 +236,7 @@ class Index:
 
     def members(self, declared: Declared) -> list[Declared]:
         """Return what is declared right inside a declaration, or elsewhere as its member (a Go type's methods), in order."""
-        inside = [self.declared(node) for node in self.graph.kin.members([declared.node])]
+        inside = [self.declared(node) for node in self.graph.declaration_groups.find_members([declared.node])]
         return [one for one in inside if one.name.rpartition(".")[0] == declared.name]
 
     def row_of(self, declared: Declared) -> int | None:
@@ -303,10 +305,10 @@ class Index:
 
     def _at(self, path: str, line: int, name: str) -> Declared | None:
         """Return the declaration of a name at or right below a line, else what is around the line."""
-        file = self._symbols.file_node(path)
+        file = self._symbols.find_file(path)
         if file is None:
             return None
-        inside = self._symbols.nodes_of_file(file)
+        inside = self._symbols.get_file_nodes(file)
         names = self._symbols.qualified_names
         of_name = [node for node in inside if node != file and names[node].as_py() == name]
         if of_name:
@@ -317,8 +319,8 @@ class Index:
 
     def calls(self, nodes: Collection[int], *, inwards: bool = False) -> list[Call]:
         """Return the calls that some nodes make, or those of them, by their lines; not what is outside the repository."""
-        edges = self._symbols.edges_at(
-            self._symbols.positions(sorted(nodes), "in" if inwards else "out", CALLS, RESOLVED)
+        edges = self._symbols.read_edges(
+            self._symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, RESOLVED)
         )
         made = [
             Call(self.declared(edge.source), self.declared(edge.target), edge.line, edge.confidence) for edge in edges
@@ -327,11 +329,11 @@ class Index:
 
     def ties_at(self, path: str, line: int, relations: Collection[EdgeRelation]) -> list[Tie]:
         """Return what a line says: the relations of some kinds that it is the evidence of."""
-        file = self._symbols.file_node(path)
+        file = self._symbols.find_file(path)
         if file is None:
             return []
-        nodes = self._symbols.nodes_of_file(file)
-        edges = self._symbols.edges_at(self._symbols.positions(nodes, "out", relations, RESOLVED))
+        nodes = self._symbols.get_file_nodes(file)
+        edges = self._symbols.read_edges(self._symbols.find_edge_positions(nodes, "out", relations, RESOLVED))
         return [
             Tie(self.declared(edge.source), edge.relation, self.declared(edge.target))
             for edge in edges
@@ -340,15 +342,15 @@ class Index:
 
     def acting(self, node: int) -> list[int]:
         """Return the nodes whose calls are a node's own: itself, its constructor, what is inside a function."""
-        return [node, *(other for other, _ in self.graph.kin.used_by(node))]
+        return [node, *(other for other, _ in self.graph.declaration_groups.find_use_sources(node))]
 
     def same(self, nodes: Iterable[int]) -> frozenset[int]:
         """Return all nodes that count as one with some: overloads, headers, stubs."""
-        return frozenset(other for node in nodes for other in self.graph.kin.same(node))
+        return frozenset(other for node in nodes for other in self.graph.declaration_groups.find_group(node))
 
     def called(self, declared: Declared) -> frozenset[int]:
         """Return the nodes that a call of a declaration may name: a type by its constructors too."""
-        return self.same([declared.node, *self.graph.kin.constructors(declared.node)])
+        return self.same([declared.node, *self.graph.declaration_groups.find_constructors(declared.node)])
 
 
 def _fit(declared: Declared, words: Collection[str], kinds: Collection[str]) -> tuple[int, bool, int]:

@@ -85,7 +85,11 @@ def unknown(index: Index, state: QueryState) -> list[str]:
     """
     entities = [] if state["analysis"]["report"] else state["analysis"]["entities"]
     names = [one["text"] for one in entities if one["kind"] in _NAMES and " " not in one["text"]]
-    return [name for name in names if not index.corpus.symbols.find(name) and not index.graph.targets.all(name)]
+    return [
+        name
+        for name in names
+        if not index.corpus.symbols.find(name) and not index.graph.symbol_resolver.find_candidates(name)
+    ]
 
 
 def _unknown_places(index: Index, state: QueryState) -> list[str]:

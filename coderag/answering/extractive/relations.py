@@ -9,7 +9,7 @@ from coderag.answering.extractive.index import FILE, PERHAPS, TYPES, Declared, I
 from coderag.answering.extractive.writer import counted
 from coderag.schema.chunks import module_of
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.graph_queries import GraphQuestion
+from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.query import QueryState
 from coderag.schema.vocabulary import GraphRelation
 
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
     heading: str
     counted: Callable[[int], str]
-    command: GraphQuestion | Literal[""]
+    command: GraphQuery | Literal[""]
 
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(

@@ -1,1 +1,1 @@
-"""Answers by a language model: its reply taken apart into claims as it comes, each checked before it is shown."""
+"""Generated answers: a model's reply, split into claims while it streams, each checked before it is shown."""

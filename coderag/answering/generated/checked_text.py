@@ -1,33 +1,32 @@
-"""Put the checked parts of a reply together again, so that what was dropped leaves no bullet, heading or lead-in behind."""
+"""Text of an answer from checked units, without bullets, headings or lead-ins of dropped ones."""
 
 from dataclasses import replace
 
 from coderag.answering.generated.claim_splitter import ReplyUnit
 
-_MAX_LEVEL = 7  # below all levels of headings
+_MAX_LEVEL = 7  # deeper than any heading
 _LEFT_OUT_NOTE = "*(left out: not verified)*"
 
 
 class CheckedText:
-    """Collects the text of an answer.
+    """Builder of an answer's text.
 
-    Headings, the heads of tables and sentences that lead to something (``the steps are:``) are kept back until what they are
-    for is shown.
+    Headings, table heads and lead-ins (``the steps are:``) are held until a unit that they introduce is shown.
     """
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._held_units: list[ReplyUnit] = []
-        self._emptied_units: list[ReplyUnit] = []  # those of the held behind which something was dropped
-        self._dropped_unit: ReplyUnit | None = None  # whose place the rest of its paragraph takes
+        self._emptied_units: list[ReplyUnit] = []  # held units whose content was dropped
+        self._dropped_unit: ReplyUnit | None = None  # replaced by the rest of its paragraph
 
     @property
     def text(self) -> str:
-        """All that was shown."""
+        """Shown text."""
         return "".join(self._parts)
 
     def hold(self, unit: ReplyUnit) -> None:
-        """Keep a part back until the next one is shown."""
+        """Hold a unit until the next one is shown."""
         unit = self._promote(unit)
         self._dropped_unit = None
         if unit.kind == "heading":
@@ -35,12 +34,12 @@ class CheckedText:
         self._held_units.append(unit)
 
     def drop(self, unit: ReplyUnit) -> None:
-        """Leave a part out."""
+        """Drop a unit."""
         self._dropped_unit = self._promote(unit)
         self._emptied_units = list(self._held_units)
 
     def show(self, unit: ReplyUnit) -> str:
-        """Take a part into the text; return what that adds to it."""
+        """Show a unit; return the added text."""
         parent = self._dropped_unit
         unit = self._promote(unit)
         if unit.starts_block and not _is_list_entry(unit):
@@ -59,20 +58,20 @@ class CheckedText:
         return self.append("".join(held_unit.markdown for held_unit in [*revealed, unit]))
 
     def close(self) -> str:
-        """End the text; return what was kept back and leads to nothing that was dropped."""
+        """End the text; return held units that introduce no dropped ones."""
         self._forget_emptied(0)
         remaining, self._held_units = self._held_units, []
         return self.append("".join(held_unit.markdown for held_unit in remaining))
 
     def append(self, text: str) -> str:
-        """Add text as it is; return it without the white space that would begin the answer."""
+        """Append text; return it without leading newlines at the start of the answer."""
         added = text if self._parts else text.lstrip("\n")
         if added:
             self._parts.append(added)
         return added
 
     def _promote(self, unit: ReplyUnit) -> ReplyUnit:
-        """Return a part with the bullet and the distance of the dropped one before it, where it takes its place."""
+        """Give a unit the bullet and spacing of the dropped one whose place it takes."""
         dropped = self._dropped_unit
         if dropped is None:
             return unit
@@ -81,7 +80,7 @@ class CheckedText:
         return replace(unit, lead=max(dropped.lead, unit.lead, key=lambda lead: lead.count("\n")))
 
     def _forget_emptied(self, level: int) -> None:
-        """Forget what is kept back for parts that were all dropped: sentences, and headings of a level or a deeper one."""
+        """Forget held units whose content was dropped: sentences, and headings of a level or deeper."""
         self._held_units = [
             held_unit
             for held_unit in self._held_units
@@ -95,7 +94,7 @@ def _is_list_entry(unit: ReplyUnit) -> bool:
 
 
 def _get_heading_level(unit: ReplyUnit) -> int:
-    """Return a heading's level, from 1; 0 for other parts."""
+    """Return a heading's level, from 1; 0 for other units."""
     return unit.marker.count("#") if unit.kind == "heading" else 0
 
 

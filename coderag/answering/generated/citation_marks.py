@@ -1,4 +1,4 @@
-"""The marks by which a reply cites numbered evidence: ``[1]``, ``[1, 2]``, ``[1-3]``, ``[1][2]``, ``【1】``."""
+"""Citation marks of a reply: ``[1]``, ``[1, 2]``, ``[1-3]``, ``[1][2]``, ``【1】``."""
 
 import re
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ CITATION_MARK: Final = re.compile(
     r"(?:\([^()\s]*\))?",
     re.IGNORECASE,
 )
-"""A citation; a link behind it is part of it."""
+"""A citation mark, including a link after it."""
 
 MARK_CLOSERS: Final = {"[": "]", "【": "】", "［": "］"}
-"""What a citation may begin with, and how it then ends."""
+"""Closing bracket of each opening one."""
 
 _RANGE = re.compile(r"(\d+)[ \t]*[-–—][ \t]*[#^]?(\d+)|(\d+)")
 _MAX_RANGE_LENGTH = 50
 
 
 def find_cited_numbers(text: str) -> list[int]:
-    """Return the numbers that the marks in a text cite, in order, each once; a range that is none is its two ends."""
+    """Find the distinct numbers that a text cites, in order; an invalid range counts as its two ends."""
     numbers: dict[int, None] = {}
     for mark in CITATION_MARK.finditer(text):
         numbers.update(dict.fromkeys(parse_mark(mark)))
@@ -32,7 +32,7 @@ def find_cited_numbers(text: str) -> list[int]:
 
 
 def parse_mark(mark: re.Match[str]) -> Sequence[int]:
-    """Return the numbers of one mark."""
+    """Parse the numbers of one mark."""
     numbers: list[int] = []
     for match in _RANGE.finditer(mark["square"] or mark["wide"] or mark["full"]):
         first, last = int(match[1] or match[3]), int(match[2] or match[3])

@@ -1,6 +1,6 @@
-"""Check a claim against the lines that it cites: the names of code, quotations, places and numbers in it must be there.
+"""Checker of claims: their code names, quotations, places and numbers must be in the lines that they cite.
 
-What a claim says with them is not checked: that takes a reader, or a judge (``coderag eval``).
+What a claim states about them is not checked: that takes a reader or a judge (``coderag eval``).
 """
 
 import re
@@ -18,22 +18,22 @@ from coderag.schema.answers import Citation
 from coderag.schema.vocabulary import ClaimStatus
 
 _ELISION_LINE = re.compile(r"^[ \t]*(?:#+|//+|--|;+|/\*|<!--)?[ \t]*(?:\.{3}|…)[^\n]*$", re.MULTILINE)
-"""A line that stands for others."""
+"""Line that stands for elided ones."""
 
 _FILE_NAME_LINE = re.compile(r"^[ \t]*(?:#|//)[ \t]*[\w./-]+\.\w+(?::\d+(?:-\d+)?)?[ \t]*$", re.MULTILINE)
 
 _BLANKS = re.compile(r"\s+")
-_MAX_CITED_EVIDENCE = 12  # pieces of evidence; a claim that cites more rests on none that could be checked
+_MAX_CITED_EVIDENCE = 12  # a claim that cites more cannot be checked meaningfully
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """What was made of a claim.
+    """Verdict on a claim.
 
     Attributes:
-        cited: Numbers of the evidence that it cites and that is as it was indexed.
-        reason: Why it is not verified.
-        names_unknown: Whether it names what is in none of the evidence.
+        cited: Numbers of the cited evidence that is unchanged.
+        reason: Reason why it is not verified.
+        names_unknown: Whether it names something that is in no evidence.
     """
 
     status: ClaimStatus
@@ -43,12 +43,12 @@ class ClaimVerdict:
 
 
 class ClaimChecker:
-    """Checks the claims of one reply.
+    """Checker of the claims of one reply.
 
     Args:
-        evidence: What the model was shown, number 1 first.
-        checker: Reads the cited lines from disk.
-        paths: All files of the index.
+        evidence: Evidence that the model was shown, number 1 first.
+        checker: Checker of citations.
+        paths: Paths of all indexed files.
     """
 
     def __init__(self, evidence: Sequence[NumberedEvidence], checker: CitationChecker, paths: Sequence[str]) -> None:
@@ -59,7 +59,7 @@ class ClaimChecker:
         self._get_bare_text = cache(lambda number: _BLANKS.sub("", evidence[number - 1].snippet.text))
 
     def check_claim(self, statement: Statement) -> ClaimVerdict:
-        """Return whether a claim is borne out by what it cites."""
+        """Check a claim against the evidence that it cites."""
         numbers = find_cited_numbers(statement.text_without_code)
         if not numbers:
             reason = self.find_unknown(statement)
@@ -82,12 +82,12 @@ class ClaimChecker:
         )
 
     def find_unknown(self, statement: Statement) -> str:
-        """Return what a statement names that is in none of the evidence, in words; empty if there is nothing."""
+        """Describe the first name of a statement that is in no evidence; empty if there is none."""
         reason = self._evidence_grounding.find_unsupported_name(statement)
         return reason and f"{reason} is in none of the evidence"
 
     def find_code(self, block: str) -> Sequence[int]:
-        """Return the numbers of the evidence that has a block of code, white space aside; none if not all of it is there."""
+        """Find the evidence that contains a code block, apart from white space; empty unless all of it is found."""
         numbers: dict[int, None] = {}
         for excerpt in _FILE_NAME_LINE.split(strip_fences(block)):
             parts = [bare for part in _ELISION_LINE.split(excerpt) if (bare := _BLANKS.sub("", part))]

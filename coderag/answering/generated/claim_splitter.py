@@ -1,7 +1,7 @@
-"""Split a reply in Markdown into its claims while it comes: sentences, list entries, rows of tables, blocks of code.
+"""Incremental splitter of a Markdown reply into claims: sentences, list entries, table rows, code blocks.
 
-However the reply is cut into pieces, its parts are the same, and all of them joined are the reply. A part is handed out as soon
-as nothing that follows can change where it ends.
+The units do not depend on how the reply is chunked, and joined they are the reply. A unit is returned as soon as no
+later text can change its end.
 """
 
 import re
@@ -27,14 +27,14 @@ _PARTIAL_WRAPPING_FENCE = re.compile(r"\s*+(?:`*+|~*+)[ \t]*+\w{0,8}[ \t]*+")
 
 @dataclass(frozen=True, slots=True)
 class ReplyUnit:
-    """A part of a reply.
+    """Unit of a reply.
 
     Attributes:
-        kind: ``table`` is a table's head with the line below it; ``code`` a block with its fences; ``rule`` a line.
-        text: As written.
+        kind: ``table`` is a table's head with its delimiter row; ``code`` a block with its fences; ``rule`` a line.
+        text: Text as written.
         lead: White space before it.
-        marker: What makes it an entry of a list, a heading or a quotation, with its indentation.
-        starts_block: Whether it begins a paragraph or the like; the further sentences of one do not.
+        marker: List, heading or quotation marker, with its indentation.
+        starts_block: Whether it starts a paragraph or other block; further sentences do not.
     """
 
     kind: ReplyUnitKind
@@ -45,36 +45,36 @@ class ReplyUnit:
 
     @property
     def markdown(self) -> str:
-        """The part with all that is before it."""
+        """Markdown of the unit, with its lead and marker."""
         return f"{self.lead}{self.marker}{self.text}"
 
 
 class ClaimSplitter:
-    """Splits one reply."""
+    """Splitter of one reply."""
 
     def __init__(self) -> None:
-        self._text = ""  # not looked at yet
-        self._gap = ""  # white space behind what was
+        self._text = ""  # unparsed
+        self._gap = ""  # white space after parsed text
         self._has_begun = False
-        self._wrapping_fence = ""  # the fence around a whole reply, which some models write
+        self._wrapping_fence = ""  # some models fence the whole reply
         self._paragraph: _Paragraph | None = None
-        self._is_line_open = False  # whether more of the paragraph's line is to come
+        self._is_line_open = False  # whether the paragraph's line is incomplete
         self._block: _CodeBlock | None = None
         self._in_table = False
         self._in_list = False
 
     def feed(self, delta: str) -> list[ReplyUnit]:
-        """Take the next piece of the reply; return the parts that it completes."""
+        """Feed the next part of the reply; return the units that it completes."""
         self._text += delta.replace("\r", "")
         return list(self._parse(last=False))
 
     def close(self) -> list[ReplyUnit]:
-        """Return the parts that are left when the reply has ended."""
+        """Return the remaining units at the end of the reply."""
         return [*self._parse(last=True), *self._end_block(), *self._end_paragraph()]
 
     @property
     def pending(self) -> str:
-        """What is not handed out yet, as written."""
+        """Text that is not returned yet, as written."""
         block = self._block.lead + self._block.text if self._block else ""
         return f"{block}{self._paragraph.remainder if self._paragraph else ''}{self._gap}{self._text}"
 
@@ -101,7 +101,7 @@ class ClaimSplitter:
             yield from self._take_line(kind, line, newline)
 
     def _begin(self, *, last: bool) -> bool:
-        """Take off a fence around the whole reply; return whether it is known that there is one or none."""
+        """Strip a fence around the whole reply; return whether its presence is decided."""
         if match := _WRAPPING_FENCE.match(self._text):
             self._wrapping_fence, self._text = match[1], self._text[match.end() :]
         elif not last and _PARTIAL_WRAPPING_FENCE.fullmatch(self._text):
@@ -163,7 +163,7 @@ class ClaimSplitter:
             self._block = _CodeBlock(self._gap, opening[1] if opening else "")
             if prefix == "" and kind == "fence":
                 self._in_list = False
-        else:  # indented code goes on behind blank lines
+        else:  # indented code continues after blank lines
             self._block.text += self._gap
         self._gap, self._in_table = "", False
         self._block.text += line
@@ -193,7 +193,7 @@ class ClaimSplitter:
         return self._take_unit("table", head, "\n" if self._text.startswith(head + "\n") else "", "")
 
     def _take_unit(self, kind: ReplyUnitKind, line: str, newline: str, marker: str) -> ReplyUnit:
-        """Return whole lines as a unit, and take them."""
+        """Consume whole lines and return them as a unit."""
         text = line[len(marker) :].rstrip()
         unit = ReplyUnit(kind, text, self._gap, marker)
         self._gap = ""
@@ -201,7 +201,7 @@ class ClaimSplitter:
         return unit
 
     def _consume(self, blank: str, newline: str, line: str) -> None:
-        """Take a line; white space of it is kept for what follows."""
+        """Consume a line; its white space is kept as the next lead."""
         self._text = self._text[len(line) + len(newline) :]
         self._gap += blank + newline
 
@@ -223,7 +223,7 @@ class _Paragraph:
     def split_units(self, *, last: bool) -> Iterator[ReplyUnit]:
         for lead, text in self._scanner.split_sentences(last=last):
             yield self._build_unit(lead, text)
-        if last and not self._is_opened:  # an entry without text
+        if last and not self._is_opened:  # an empty entry
             yield self._build_unit("", "")
 
     def _build_unit(self, lead: str, text: str) -> ReplyUnit:
@@ -235,7 +235,7 @@ class _Paragraph:
 
 @dataclass(slots=True)
 class _CodeBlock:
-    """A block of code; one without a fence is indented."""
+    """Code block; without a fence it is indented."""
 
     lead: str
     fence: str
@@ -243,5 +243,5 @@ class _CodeBlock:
 
 
 def _is_table_decided(remaining: str, *, last: bool) -> bool:
-    """Return whether what stands below a table's first line says if that is its head."""
+    """Return whether the text below decides if a line is the head of a table."""
     return last or "\n" in remaining or remaining.lstrip(" \t>")[:1] not in ("", "|", ":", "-")

@@ -1,4 +1,4 @@
-"""An answer by a language model from numbered evidence: each claim is checked as soon as it is written."""
+"""Generation of an answer from numbered evidence; each claim is checked as soon as it is written."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from coderag.schema.vocabulary import AnswerShape
 _CUT_OFF_NOTE = "*The model's reply reached the limit of its length, `llm.max_output_tokens`, and ends here.*"
 
 EmitText = Callable[[Literal["draft", "text"], str], None]
-"""Takes what is written, as `coderag.schema.answers.AnswerEvent` has it; all that it gets as text, joined, is the answer's."""
+"""Receives text as in `coderag.schema.answers.AnswerEvent`; the emitted texts joined are the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
-    """A checked answer of a language model.
+    """Checked answer of a language model.
 
     Attributes:
-        has_claims: Whether any of its claims is in the text.
-        redacted: Number of secrets that the model was not shown.
+        has_claims: Whether the text has any of its claims.
+        redacted: Number of secrets hidden from the model.
     """
 
     text: str
@@ -51,16 +51,16 @@ async def generate_text(
     checker: CitationChecker,
     emit: EmitText,
 ) -> GeneratedText:
-    """Return the answer; what was checked is emitted as text, the words under way as drafts.
+    """Generate the answer; checked text is emitted as text, unchecked words as drafts.
 
     Args:
         model: The language model.
-        context: Of the query.
-        state: Of the query.
-        shape: Of the answer.
-        evidence: At least one piece.
-        checker: Reads the cited lines from disk.
-        emit: Takes what is written.
+        context: Query context.
+        state: Query state.
+        shape: Shape of the answer.
+        evidence: Evidence, not empty.
+        checker: Checker of citations.
+        emit: Receives the text.
 
     Raises:
         ModelError: The model failed.
@@ -71,11 +71,11 @@ async def generate_text(
     redacted = model.redact_prompt(prompt)[1] if isinstance(model, RedactingModel) else 0
 
     @cache
-    def diagram() -> str:
+    def build_diagram() -> str:
         flow_chart = draw_mermaid(context, state, snippets) if shape == "flow" else ""
         return f"```mermaid\n{flow_chart}\n```" if flow_chart else ""
 
-    reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, diagram)
+    reply = ReplyChecker(ClaimChecker(evidence, checker, context.corpus.paths), evidence_text, build_diagram)
     is_cut_off = False
     async for delta in _stream_reply(model, prompt, context):
         if isinstance(delta, CutOff):
@@ -114,7 +114,7 @@ def _build_prompt(context: QueryContext, state: QueryState, shape: AnswerShape, 
 
 
 async def _stream_reply(model: LanguageModel, prompt: ModelPrompt, context: QueryContext) -> AsyncIterator[str]:
-    """Yield the reply in pieces, none of them empty but a `CutOff`, with the real names of masked paths."""
+    """Yield the reply's non-empty parts, with masked paths restored, and a `CutOff` if it was cut off."""
     deltas = model.stream(prompt)
     async for delta in unmask_stream(deltas, context.masked_paths) if context.masked_paths else deltas:
         if delta or isinstance(delta, CutOff):

@@ -1,4 +1,4 @@
-"""What pieces of code have in them, to look up what a statement says of them."""
+"""Grounding of statements: lookup of their names, places, quotations and numbers in snippets."""
 
 import re
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…)\s*")
 _IGNORED_SIGNS = re.compile(r"[\"'`“”‘’*_]")
 _PATH_WITH_LINES = re.compile(r"(.+):L?(\d+)(?:[-–]L?(\d+))?")
 _CONSTANTS: Final = frozenset(("None", "null", "nil", "undefined", "True", "False", "true", "false", "self", "this"))
-"""What code may mean without saying it."""
+"""Constants that code may imply without naming them."""
 
 
 class Grounding:
-    """Some pieces of code.
+    """Terms of some snippets.
 
     Args:
-        snippets: The pieces.
-        paths: All files of the index.
-        citations: Where their lines are now, if they were looked for.
+        snippets: Snippets.
+        paths: Paths of all indexed files.
+        citations: Current locations of their lines, if checked.
     """
 
     def __init__(self, snippets: Sequence[Snippet], paths: Sequence[str], citations: Sequence[Citation] = ()) -> None:
@@ -37,7 +37,7 @@ class Grounding:
         self._citations = citations
 
     def find_unsupported(self, statement: Statement) -> str:
-        """Return the first thing in a statement that is not in the pieces, in words; empty if all is."""
+        """Describe the first part of a statement that is not in the snippets; empty if all are."""
         if name := self.find_unsupported_name(statement):
             return name
         for address in statement.addresses:
@@ -50,7 +50,7 @@ class Grounding:
         return number and f"the number {number}"
 
     def find_unsupported_name(self, statement: Statement) -> str:
-        """Return the first name of code, or place, that is not in the pieces; empty if all are."""
+        """Describe the first code name or place that is not in the snippets; empty if all are."""
         for reference in statement.file_references:
             if self._is_file_reference(reference) and not self._contains_reference(reference):
                 return f"the place `{reference.path}{f':{reference.first}' if reference.first else ''}`"
@@ -95,7 +95,7 @@ class Grounding:
         return self._is_indexed(reference) and self._words.issuperset(_WORD.findall(module_of(reference.path)))
 
     def _is_unusual_path(self, code: str) -> bool:
-        """Return whether code is a path that does not look like one, such as one with blanks, and has the lines that it names."""
+        """Return whether code is a path of unusual form, such as with blanks, whose lines are in the snippets."""
         match = _PATH_WITH_LINES.fullmatch(code)
         reference = (
             FileReference(match[1], int(match[2]), int(match[3] or match[2])) if match else FileReference(code, 0, 0)
@@ -104,7 +104,7 @@ class Grounding:
         return is_snippet_path and self._contains_reference(reference)
 
     def _is_file_reference(self, reference: FileReference) -> bool:
-        """Return whether a place is one, and not a name with a dot in it."""
+        """Return whether a reference is a file rather than a dotted name."""
         return bool(reference.first) or "/" in reference.path or self._is_indexed(reference)
 
     def _is_indexed(self, reference: FileReference) -> bool:
@@ -135,7 +135,7 @@ class Grounding:
 
 
 def _matches_path(name: str, path: str) -> bool:
-    """Return whether a name is a path or the end of it; in a sentence, one with blanks is known by what is behind the last of them."""
+    """Return whether a name is a path or its end; in prose, only the part after a path's last blank is recognized."""
     return path == name or path.endswith((f"/{name}", f" {name}"))
 
 

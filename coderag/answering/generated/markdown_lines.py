@@ -1,18 +1,18 @@
-"""What a line of Markdown begins, told from as little of it as that takes."""
+"""Incremental classification of Markdown lines from as little text as possible."""
 
 import re
 from typing import Final, Literal
 
 LineKind = Literal["blank", "prose", "list", "heading", "table", "fence", "rule", "indented", "unknown"]
-"""``indented`` is code by its indentation; ``unknown`` needs more of the line."""
+"""Kind of a line: ``indented`` is indented code; ``unknown`` needs more of the line."""
 
 LINE_PREFIX: Final = re.compile(r"(?:[ \t]*>)*[ \t]*")
-"""Indentation and marks of quotation."""
+"""Indentation and quotation marks."""
 
 LIST_MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)")
 TABLE_DELIMITER: Final = re.compile(r"[ \t>]*+[ \t:|]*+-[ \t:|-]*+")
-"""The line below a table's head."""
+"""Delimiter row below a table's head."""
 
 _FENCE_LINES = re.compile(r"\A[ \t>]*(?:`{3,}|~{3,})[^\n]*\n?|\n?[ \t>]*(?:`{3,}|~{3,})[ \t]*\Z")
 _PARTIAL_MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)]?)[ \t]*|#{1,6}[ \t]*|[`~]{1,2}")
@@ -23,24 +23,24 @@ _CODE_INDENT = 4
 
 
 def split_prefix(line: str) -> tuple[str, str]:
-    """Return a line's indentation with its marks of quotation, and the rest."""
+    """Split a line into its indentation with quotation marks, and the rest."""
     match = LINE_PREFIX.match(line)
     assert match is not None
     return match[0], line[match.end() :]
 
 
 def strip_fences(block: str) -> str:
-    """Return what is in a block of code."""
+    """Return the content of a code block."""
     return _FENCE_LINES.sub("", block)
 
 
 def classify_line(line: str, *, complete: bool, may_be_code: bool) -> LineKind:
-    """Return what a line is.
+    """Classify a line.
 
     Args:
-        line: The line, or what there is of it.
-        complete: Whether it is all of it.
-        may_be_code: Whether it is code if it is indented; in a paragraph or a list it is not.
+        line: Line, possibly incomplete.
+        complete: Whether the line is complete.
+        may_be_code: Whether indentation means code; in a paragraph or a list it does not.
     """
     prefix, content = split_prefix(line)
     if not content.strip():

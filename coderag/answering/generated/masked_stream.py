@@ -1,4 +1,4 @@
-"""Real names for masked paths in a reply that comes in pieces, any of which may end within a path."""
+"""Restoration of masked paths in a streamed reply, whose parts may end within a path."""
 
 import re
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ _PARTIAL_WORD = re.compile(r"[\w./+~@-]*\Z")
 
 
 async def unmask_stream(deltas: AsyncIterator[str], paths: MaskedPaths) -> AsyncIterator[str]:
-    """Yield a reply with the real names of masked paths; a word is kept back until it is whole."""
+    """Yield a reply with masked paths restored; an incomplete word is buffered."""
     buffer = ""
     async for delta in deltas:
         if isinstance(delta, CutOff):

@@ -1,4 +1,4 @@
-"""Statements that are no claims: they say what the evidence does not tell, or are mere courtesy."""
+"""Statements that are not claims: what the evidence lacks, and courtesy."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from coderag.text.tokenizer import content_words
 
 _MISSING_MARK: Final = re.compile(r"^[\W_]*(?:not found|missing)[*_]*\s*[:：][\s*_]*", re.IGNORECASE)
-"""How the rules ask for such a statement, in any language."""
+"""Marker that the prompt's rules request for such a statement, in any language."""
 
 _EVIDENCE_WORDS: Final = (
     r"(?:evidence|context|excerpts?|snippets?|provided (?:code|material|sources?|files?)"
@@ -41,7 +41,7 @@ _CLAUSE_SEPARATOR = re.compile(r"[,;:—–]\s+")
 _DEPENDENT_CLAUSE = re.compile(
     r"(?:or|nor|and|how|where|why|what|which|who|when|whether|that|such|like|including)\b", re.IGNORECASE
 )
-_MAX_WORDS_BESIDE_CODE = 1  # words beside the names of code in an enumeration
+_MAX_WORDS_BESIDE_CODE = 1  # words besides code names in an enumeration
 
 _CODE = re.compile(r"`[^`]*`")
 _COURTESY: Final = re.compile(
@@ -53,17 +53,17 @@ _COURTESY: Final = re.compile(
 
 
 def is_courtesy(statement: str) -> bool:
-    """Return whether a statement says nothing but that more may be asked."""
+    """Return whether a statement only invites further questions."""
     return _COURTESY.match(statement) is not None
 
 
 def strip_missing_mark(statement: str) -> str:
-    """Return what is missing, without the words that say so."""
+    """Strip the marker from a missing statement."""
     return _MISSING_MARK.sub("", statement).strip()
 
 
 def is_missing_statement(statement: str) -> bool:
-    """Return whether a statement says that something is not in the evidence, and nothing else."""
+    """Return whether a statement says only that something is not in the evidence."""
     if _MISSING_MARK.match(statement):
         return True
     clauses = _CLAUSE_SEPARATOR.split(statement)
@@ -79,7 +79,7 @@ def _is_missing_clause(clause: str) -> bool:
 
 
 def _is_substantive(clause: str) -> bool:
-    """Return whether a clause says something of code, and does not only name it."""
+    """Return whether a clause states something about code rather than only naming it."""
     return (
         "`" in clause
         and not _DEPENDENT_CLAUSE.match(clause)

@@ -1,4 +1,4 @@
-"""The evidence as a language model is shown it: numbered, each piece with its place and fenced as data."""
+"""Numbered evidence for a language model: each snippet with its location, fenced as data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ ItemRecord = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NumberedEvidence:
-    """One piece of it.
+    """Numbered snippet of the evidence.
 
     Attributes:
-        block: As the model is shown it.
-        findings: What in it addresses a language model, as phrases.
+        block: Text that the model is shown.
+        findings: Phrases for text that addresses a language model.
     """
 
     snippet: Snippet
@@ -31,7 +31,7 @@ class NumberedEvidence:
 
     @property
     def cited_lines(self) -> CitedLines:
-        """What a citation of it stands for."""
+        """Lines that a citation of it refers to."""
         snippet = self.snippet
         return CitedLines(snippet.path, snippet.start_line, snippet.end_line, snippet.text)
 
@@ -39,12 +39,12 @@ class NumberedEvidence:
 def number_evidence(
     state: QueryState, snippets: Sequence[Snippet], paths: MaskedPaths | None = None
 ) -> Sequence[NumberedEvidence]:
-    """Return what the packed context shows, in its order; the first is number 1.
+    """Number the snippets of the packed context, from 1 in its order.
 
     Args:
-        state: With the packed context.
-        snippets: Results and related code, to know all of the cited lines.
-        paths: How the model sees paths; None shows them as they are.
+        state: State with the packed context.
+        snippets: Results and related code, with all cited lines.
+        paths: Masked paths for the model; None does not mask.
     """
     snippets_by_location = {(snippet.path, snippet.start_line, snippet.end_line): snippet for snippet in snippets}
     items = [item for section in state["context"]["sections"] for item in section["items"] if item["path"]]
@@ -66,7 +66,7 @@ def _build_evidence(number: int, item: ItemRecord, snippet: Snippet) -> Numbered
 
 
 def _mask_item(item: ItemRecord, snippet: Snippet, mask: PathMask) -> ItemRecord:
-    """Return one piece of evidence with its path, and what is made of the path, masked; code and docstrings stay."""
+    """Mask the path in an item, and titles and summaries derived from it; code and docstrings are unchanged."""
     masked = {**item, "path": mask.mask(snippet.path)}
     if snippet.kind not in NAMED_BY_FILE:
         return masked

@@ -1,4 +1,4 @@
-"""Number the citations of an answer in the order in which its reader meets them."""
+"""Numbering of an answer's citations in reading order."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -14,23 +14,23 @@ _CODE_OR_CITATION = re.compile(
 
 
 class CitationNumbering:
-    """The citations of one answer: those that its text shows come first, and number 1 is the first of them.
+    """Numbering of one answer's citations: shown ones come first, from 1.
 
     Args:
-        checker: Has the citation of each piece of evidence.
+        checker: Provides the citation of each piece of evidence.
     """
 
     def __init__(self, checker: ClaimChecker) -> None:
         self._checker = checker
-        self._shown_numbers: dict[int, int] = {}  # number of the evidence -> number in the answer
+        self._shown_numbers: dict[int, int] = {}  # evidence number -> answer number
         self._unshown_numbers: dict[int, None] = {}
 
     def rewrite_citations(self, text: str, citable: Collection[int]) -> str:
-        """Return a part of the answer with its citations numbered anew, and places of lines that moved as they are now.
+        """Renumber the citations in a text, and update locations of moved lines.
 
         Args:
-            text: As the model wrote it.
-            citable: Evidence that may be cited; other citations are taken out.
+            text: Text of the model.
+            citable: Evidence that may be cited; other citations are removed.
         """
 
         def renumber(match: re.Match[str]) -> str:
@@ -45,16 +45,16 @@ class CitationNumbering:
         return replace_places(rewritten, self._map_moved_places(citable))
 
     def add_unshown(self, cited: Sequence[int]) -> None:
-        """Remember what a claim cites that is not shown."""
+        """Record the citations of a claim that is not shown."""
         self._unshown_numbers.update(dict.fromkeys(cited))
 
     def format_mark(self, cited: Sequence[int]) -> str:
-        """Return the mark that cites some evidence."""
+        """Format the mark of some evidence."""
         return "".join(f"[{self._assign_number(number)}]" for number in cited)
 
     @property
     def source_list(self) -> str:
-        """The list of what the text cites; empty if it cites nothing."""
+        """List of cited sources; empty if there are none."""
         entries = [
             f"- [{number}] `{self._checker.check_citation(evidence_number).location}`"
             for evidence_number, number in self._shown_numbers.items()
@@ -62,11 +62,11 @@ class CitationNumbering:
         return "**Sources**\n\n" + "\n".join(entries) if entries else ""
 
     def list_citations(self) -> list[Citation]:
-        """Return all citations: those of the text by number, then the others."""
+        """List all citations: shown ones by number, then the others."""
         return [self._checker.check_citation(number) for number in self._list_order()]
 
     def find_positions(self, cited: Sequence[int]) -> list[int]:
-        """Return where the citations of a claim are among all."""
+        """Return the positions of a claim's citations in `list_citations`."""
         order = self._list_order()
         return [order.index(number) for number in cited]
 

@@ -1,4 +1,4 @@
-"""Numbers that a statement gives as facts, compared with those in code: ``30 s`` may be ``timeout_ms=30_000`` there."""
+"""Comparison of stated numbers with those in code: ``30 s`` may be ``timeout_ms=30_000`` there."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ _NAMED_NUMBER_PREFIX: Final = re.compile(
     r"(?:\b(?:[A-Z][A-Z0-9]+s?|Python|Java|Go|Node|step|point|lines?|chapter|section|item)\b|[#§v+*/=^])"
     r"[ -]?(?:[\d.]+(?:,? (?:and )?))*$"
 )
-"""What is before a number that names something: ``RFC 2616 14.2``, ``line 12``."""
+"""Text before a number that is a name: ``RFC 2616 14.2``, ``line 12``."""
 
 _CODE_NUMBER = re.compile(r"0[xX][0-9a-fA-F_]{1,32}|\d[\d_]*(?:\.\d+)?")
-_MIN_UNNAMED_NUMBER = 10  # counts of things and steps, which no line of code says
+_MIN_UNNAMED_NUMBER = 10  # smaller counts are rarely literal in code
 _YEARS: Final = range(1970, 2100)
-_HTTP_STATUS_CODES: Final = frozenset(status.value for status in HTTPStatus)  # code names them: NOT_FOUND
+_HTTP_STATUS_CODES: Final = frozenset(status.value for status in HTTPStatus)  # code uses their names: NOT_FOUND
 _MAX_BITS = 64
 _MAX_BASE = 1024
 
@@ -34,7 +34,7 @@ _UNIT_FACTORS: Final = {
     **dict.fromkeys(("bits", "characters", "chars", "tokens", "px", "hz", "times", "retries", "attempts"), (1.0,)),
     **dict.fromkeys(("%", "percent"), (1.0, 100.0)),
 }
-"""By what a number with a unit may be multiplied or divided for another unit."""
+"""Conversion factors of a unit to related units."""
 
 
 _NUMBER_WORDS: Final = MappingProxyType(
@@ -56,17 +56,17 @@ _NUMBER_WORD_WITH_UNIT = re.compile(
 )
 _HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]{1,32}\b")
 _PRODUCT_NAME_PREFIX = re.compile(r"\b[A-Z]\w+[ -]v?$")
-"""What is before the version of a product: ``Unicode 15.1``."""
+"""Text before a product's version: ``Unicode 15.1``."""
 
 
 def find_unsupported_number(statement: str, code: str) -> str:
-    """Return a number that a statement gives and that the cited code does not have, with its unit; empty if there is none.
+    """Find a stated number, with its unit, that the cited code lacks; empty if there is none.
 
-    Whole numbers below 10 without a unit, years, status codes of HTTP and numbers of standards are taken for granted.
+    Integers below 10 without a unit, years, HTTP status codes and numbers of standards are accepted.
 
     Args:
-        statement: Without code and citations.
-        code: The lines.
+        statement: Statement without code and citations.
+        code: Cited lines.
     """
     code_numbers: set[float] | None = None
     for number, factors, stated_text in _find_stated_numbers(statement):
@@ -81,7 +81,7 @@ def find_unsupported_number(statement: str, code: str) -> str:
 
 
 def _find_stated_numbers(statement: str) -> Iterator[tuple[float, Sequence[float], str]]:
-    """Yield each number that is a fact, with the factors of its unit, and as it is put."""
+    """Yield each stated fact: the number, its unit's factors, and its text."""
     for match in _HEXADECIMAL.finditer(statement):
         yield float(int(match[0], 16)), (1.0,), match[0]
     for match in _STATED_NUMBER.finditer(_NUMBER_WORD_WITH_UNIT.sub(_to_digits, statement)):
@@ -110,7 +110,7 @@ def _to_digits(match: re.Match[str]) -> str:
 
 
 def _find_code_numbers(code: str) -> set[float]:
-    """Return the numbers in code, and what those beside each other make: ``60 * 60``, ``1 << 20``, ``2 ** 16``."""
+    """Find the numbers in code, and products of adjacent ones: ``60 * 60``, ``1 << 20``, ``2 ** 16``."""
     values: set[float] = set()
     product, end = 0.0, -1
     for match in _CODE_NUMBER.finditer(code):

@@ -1,4 +1,4 @@
-"""Check a reply while it comes: only what is verified goes on, the rest is dropped or marked."""
+"""Incremental checker of a reply: verified units pass, others are dropped or marked."""
 
 import re
 from collections.abc import Callable
@@ -28,16 +28,16 @@ class _JudgedClaim:
 
 
 class ReplyChecker:
-    """Takes a reply piece by piece.
+    """Checker of a streamed reply.
 
     Args:
-        checker: Checks single claims.
-        evidence: What the model was shown; addresses in it may stand in the answer.
-        build_diagram: Returns the diagram of the answer, whose arrows are edges of the code graph; empty if it has none. It takes
-            the place of one that the model drew.
+        checker: Checker of single claims.
+        evidence: Evidence that the model was shown; its addresses may appear in the answer.
+        build_diagram: Builds the answer's diagram from edges of the code graph; empty if it has none. It replaces one
+            that the model drew.
 
     Attributes:
-        missing: What the model says it did not find.
+        missing: Statements of the model on what it did not find.
     """
 
     def __init__(self, checker: ClaimChecker, evidence: str, build_diagram: Callable[[], str]) -> None:
@@ -53,22 +53,22 @@ class ReplyChecker:
 
     @property
     def text(self) -> str:
-        """The answer so far."""
+        """Answer so far."""
         return self._text.text
 
     @property
     def pending(self) -> str:
-        """The model's words that are not checked yet."""
+        """Unchecked words of the model."""
         return self._splitter.pending
 
     @property
     def has_shown_claims(self) -> bool:
-        """True if any claim was let through."""
+        """True if any claim was shown."""
         return any(claim.is_shown for claim in self._judged_claims)
 
     @property
     def claims(self) -> list[AnswerClaim]:
-        """All claims that the model made, in its order."""
+        """All claims of the model, in order."""
         return [
             AnswerClaim(
                 claim.text,
@@ -81,21 +81,21 @@ class ReplyChecker:
         ]
 
     def feed(self, delta: str) -> str | None:
-        """Take the next piece; return what it adds to the answer's text, or None if it completes nothing."""
+        """Feed the next part; return the text it adds, or None if it completes no unit."""
         units = self._splitter.feed(delta)
         return "".join(map(self._take_unit, units)) if units else None
 
     def close(self) -> str:
-        """Take the end of the reply; return the last of the text."""
+        """End the reply; return the last of the text."""
         remaining = "".join(map(self._take_unit, self._splitter.close()))
         return remaining + self._text.close()
 
     def append_diagram(self) -> str:
-        """Add the diagram, unless it stands in the place of one that the model drew; return it with its distance."""
+        """Append the diagram unless it replaced one of the model; return the added text."""
         return "" if self._is_diagram_drawn else self.append(self._build_diagram())
 
     def append(self, paragraph: str) -> str:
-        """Add a paragraph that is not the model's; return it with its distance."""
+        """Append a paragraph that is not the model's; return the added text."""
         return self._text.append(f"\n\n{paragraph.strip()}") if paragraph.strip() else ""
 
     def _take_unit(self, unit: ReplyUnit) -> str:
@@ -105,7 +105,7 @@ class ReplyChecker:
             return self._hold(unit)
         statement = Statement(unit.text)
         if statement.is_citation_only or not re.search(r"\w", unit.text):
-            return self._drop(unit)  # an entry of a list of sources, which are listed below, or an empty one
+            return self._drop(unit)  # an entry of a source list, which is written separately, or an empty one
         if _is_heading(unit, statement):
             return self._take_lead_in(unit, statement)
         return self._take_claim(unit, statement) if statement.has_citation else self._take_uncited(unit, statement)
@@ -133,7 +133,7 @@ class ReplyChecker:
         return self._show(replace(unit, text=text if verdict.cited else _append_note(unit, text)))
 
     def _take_lead_in(self, unit: ReplyUnit, statement: Statement) -> str:
-        """Keep back what leads to something, unless it names what nobody knows."""
+        """Hold a lead-in, unless it names something unknown."""
         reason = self._checker.find_unknown(statement)
         if reason:
             self._judged_claims.append(

@@ -1,7 +1,7 @@
-"""Cut a paragraph into sentences while it comes, each with the citations behind its full stop.
+"""Incremental sentence segmentation, with the citations after each full stop.
 
-A sentence ends where what follows can no longer change that: dots in names, numbers and abbreviations end none, nor does
-anything within code, quotation marks, links or bold type. Languages without spaces or capitals have theirs as well.
+A sentence ends where later text can no longer change that. Dots in names, numbers and abbreviations do not end one,
+nor does anything in code, quotations, links or bold type. Languages without spaces or capitals are supported.
 """
 
 import re
@@ -23,34 +23,34 @@ _ABBREVIATION = re.compile(
     r"|bzw|vgl|p\.\s?ex|p\.\s?ej|ej|т\.\s?е|т\.\s?д)\.$|(?:^|[\s:(])\d{1,2}\.$",
     re.IGNORECASE,
 )
-_CONTINUATION_SIGNS: Final = frozenset(",;:，；：")  # behind a citation
+_CONTINUATION_SIGNS: Final = frozenset(",;:，；：")  # after a citation
 _MAX_ABBREVIATION_CHARS = 12
 
 
 class SentenceScanner:
-    """Holds what is left of one paragraph."""
+    """Scanner of one paragraph."""
 
     def __init__(self) -> None:
         self._text = ""
-        self._lead = ""  # white space before what is left
-        self._position = 0  # all before this position is scanned
+        self._lead = ""  # white space before the remainder
+        self._position = 0  # text before this position is scanned
         self._is_bold = False
-        self._citation_end = -1  # where the last citation ended
+        self._citation_end = -1  # end of the last citation
 
     @property
     def remainder(self) -> str:
-        """What no sentence was made of yet, with the white space before it."""
+        """Text of no complete sentence yet, with its leading white space."""
         return self._lead + self._text
 
     def feed(self, text: str) -> None:
-        """Take more of the paragraph."""
+        """Feed more of the paragraph."""
         self._text += text
 
     def split_sentences(self, *, last: bool) -> Iterator[tuple[str, str]]:
-        """Yield the sentences that are complete, each behind the white space before it.
+        """Yield the complete sentences, each with its leading white space.
 
         Args:
-            last: Whether the paragraph has ended; then white space at its end is all that is left.
+            last: Whether the paragraph has ended; then only trailing white space remains.
         """
         while (end := self._find_boundary(last=last)) is not None:
             yield self._lead, self._text[:end]
@@ -68,7 +68,7 @@ class SentenceScanner:
         self._position, self._is_bold, self._citation_end = 0, False, -1
 
     def _find_boundary(self, *, last: bool) -> int | None:
-        """Return where the first sentence ends, if that is known."""
+        """Find the end of the first sentence, if decided."""
         while self._position < len(self._text):
             if plain := _PLAIN_TEXT.match(self._text, self._position):
                 self._position = plain.end()
@@ -90,14 +90,14 @@ class SentenceScanner:
         return None
 
     def _find_span_end(self, *, last: bool) -> int | None:
-        """Return where code, a quotation, a link or the like ends that begins here; None if that is not known yet."""
+        """Find the end of the code, quotation or link that starts here; None if undecided."""
         text, position = self._text, self._position
         sign = text[position]
         if sign == "`":
             return self._find_code_end(last=last)
         if sign in MARK_CLOSERS:
             return self._find_bracket_end(position, last=last)
-        if position + 1 == len(text):  # the next sign says what this one is
+        if position + 1 == len(text):  # the next character decides
             return position + 1 if last else None
         if sign in _QUOTES or (sign == "<" and _TAG.match(text, position)):
             return self._find_closer_end(_QUOTES.get(sign, ">"), position + 1, last=last)
@@ -106,7 +106,7 @@ class SentenceScanner:
         return position + 1 + (bold or sign == "\\")
 
     def _find_closer_end(self, closers: str, start: int, *, last: bool) -> int | None:
-        """Return the position behind the first closing sign; `start` if the paragraph has none."""
+        """Find the position after the first closing character; `start` if the paragraph has none."""
         ends = [end for closer in closers if (end := self._text.find(closer, start)) >= 0]
         if ends:
             return min(ends) + 1
@@ -133,7 +133,7 @@ class SentenceScanner:
         return end
 
     def _classify_stop(self, stop: re.Match[str], *, last: bool) -> tuple[bool, int | None]:
-        """Return whether a sentence ends behind a full stop, and where to go on; None if more must be known."""
+        """Return whether a full stop ends the sentence, and the next position; None if undecided."""
         text, is_wide = self._text, stop[0][-1] in _WIDE_STOPS
         closers = _CLOSERS_AFTER_STOP.match(text, stop.end())
         assert closers is not None
@@ -156,7 +156,7 @@ class SentenceScanner:
         return ends, end if ends else stop.end()
 
     def _find_citations_end(self, end: int, *, last: bool) -> int | None:
-        """Return where the citations end that begin at a position, with a full stop behind them; None if that is not known."""
+        """Find the end of citations at a position, with a full stop after them; None if undecided."""
         text = self._text
         while True:
             blank = _BLANK.match(text, end)

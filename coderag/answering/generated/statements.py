@@ -1,4 +1,4 @@
-"""What a sentence of a reply consists of: code, quotations, places, and the words between them."""
+"""Parts of a statement: code, quotations, file references, and the words between them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ _PRODUCT_NAMES: Final = frozenset(
      "OpenTelemetry", "OpenSearch", "WebSocket", "WebSockets", "WebAssembly", "LangChain", "LangGraph", "LlamaIndex",
      "Node.js", "Vue.js", "Next.js", "Socket.IO", "ASP.NET")
 )  # fmt: skip
-"""What is written like a name of code and is a word."""
+"""Words that look like code names."""
 
 _QUOTE_MARK = re.compile(r"\n[ \t]*(?:>[ \t]?)+")
 _CODE_TAG = re.compile(r"</?(?:code|tt|kbd|samp)>", re.IGNORECASE)
@@ -39,15 +39,13 @@ _QUESTION_END = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 _LEAD_IN_END = re.compile(r"[:：][\s*_]*$")
 _FULL_STOP_END = re.compile(r"[.!…。！][\s\"'”’)*_]*$")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_MIN_CLAIM_WORDS = (
-    3  # of a claim; less is a heading or a list's bare entry. A sentence with its full stop needs one less
-)
-_CJK_CHARS_PER_WORD = 2  # where words have no blanks between them
-_MIN_QUOTATION_WORDS = 3  # words in quotation marks; less is a way to put it
+_MIN_CLAIM_WORDS = 3  # fewer are a heading or a bare list entry; a full stop lowers it by one
+_CJK_CHARS_PER_WORD = 2  # in scripts without blanks between words
+_MIN_QUOTATION_WORDS = 3  # fewer quoted words are a figure of speech
 
 
 class FileReference(NamedTuple):
-    """A file that a sentence names, with its lines; 0 where it gives none."""
+    """File named in a statement, with its lines; 0 if it gives none."""
 
     path: str
     first: int
@@ -55,10 +53,10 @@ class FileReference(NamedTuple):
 
 
 class Statement:
-    """A sentence, an entry of a list, or a row of a table.
+    """Sentence, list entry, or table row.
 
     Args:
-        text: As written, in Markdown.
+        text: Markdown text.
     """
 
     def __init__(self, text: str) -> None:
@@ -66,17 +64,17 @@ class Statement:
 
     @cached_property
     def code(self) -> Sequence[str]:
-        """What stands in backticks."""
+        """Inline code."""
         return [match["code"].strip() for match in INLINE_CODE.finditer(self.text)]
 
     @cached_property
     def text_without_code(self) -> str:
-        """The text with nothing where code is."""
+        """Text with placeholders for code."""
         return INLINE_CODE.sub(" ` ", self.text)
 
     @cached_property
     def quotations(self) -> Sequence[str]:
-        """What is quoted: several words in quotation marks."""
+        """Quotations of several words."""
         text_with_code = INLINE_CODE.sub(
             lambda match: _QUOTE_CHARACTERS.sub("", match["code"]), CITATION_MARK.sub("", self.text)
         )
@@ -85,12 +83,12 @@ class Statement:
 
     @cached_property
     def words(self) -> str:
-        """The text without code, citations, addresses and quotations."""
+        """Text without code, citations, addresses and quotations."""
         return _QUOTED.sub(" ", _LINK.sub("", CITATION_MARK.sub("", self.text_without_code)))
 
     @cached_property
     def file_references(self) -> Sequence[FileReference]:
-        """The files that it names: in code, as the target of a link, or in words."""
+        """Files that it names: in code, as link targets, or in words."""
         targets = [_LINK_LINES.sub(r":\1-\2", match["target"] or "").rstrip("-") for match in self._links]
         return [
             *(reference for code in (*self.code, *targets) if (reference := parse_file_reference(code))),
@@ -99,7 +97,7 @@ class Statement:
 
     @cached_property
     def addresses(self) -> Sequence[str]:
-        """The addresses on the web that it names outside of code."""
+        """Web addresses outside of code."""
         link_targets = (match["address"] or match["target"] for match in self._links)
         return [address.rstrip(".,;:!?)>]*_\"'") for address in link_targets if "://" in address]
 
@@ -109,14 +107,14 @@ class Statement:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """Names of code outside of backticks: ``snake_case``, ``CamelCase``, ``call()``, ``a.b``, ``@a``, ``--flag``."""
+        """Code names outside of backticks: ``snake_case``, ``CamelCase``, ``call()``, ``a.b``, ``@a``, ``--flag``."""
         dotted = [match["path"] for match in _FILE_REFERENCE.finditer(self.words) if _DOTTED_NAME.fullmatch(match[0])]
         code_names = [match[0] for match in _CODE_NAME.finditer(_FILE_REFERENCE.sub(" ", self.words))]
         return [name for name in (*dotted, *code_names) if name not in _PRODUCT_NAMES]
 
     @property
     def prose(self) -> str:
-        """The words without places."""
+        """Words without file references."""
         return _FILE_REFERENCE.sub(" ", self.words)
 
     @property
@@ -126,14 +124,14 @@ class Statement:
 
     @property
     def is_citation_only(self) -> bool:
-        """True if it is an entry of a list of sources: citations and places, and nothing said."""
+        """True if it is an entry of a source list: citations and files only."""
         code = " ".join(_FILE_REFERENCE.sub("", code) for code in self.code)
         remaining = _FILE_REFERENCE.sub("", self.words).replace("`", "")
         return bool(self.has_citation or self.file_references) and not re.search(r"\w", code + remaining)
 
     @property
     def is_lead_in(self) -> bool:
-        """True if it leads to what follows: it ends with a colon, or is nothing but bold words."""
+        """True if it introduces what follows: it ends with a colon, or is entirely bold."""
         bold = self.text.startswith("**") and self.text.endswith("**") and not _FULL_STOP_END.search(self.text)
         return bool(_LEAD_IN_END.search(self.text)) or bold
 
@@ -149,19 +147,19 @@ class Statement:
 
     @property
     def is_claim(self) -> bool:
-        """True if it says something of code: it names some, or has several words that are no stop words."""
+        """True if it states something about code: it names some, or has several content words."""
         min_words = _MIN_CLAIM_WORDS - self.has_full_stop
         return bool(self.code or self.names or self.file_references) or _count_words(self.words) >= min_words
 
 
 def parse_file_reference(code: str) -> FileReference | None:
-    """Return the file that a piece of code is the path of; None if it is something else."""
+    """Parse inline code as a file reference; None if it is something else."""
     match = _FILE_REFERENCE.fullmatch(code)
     return _to_file_reference(match) if match else None
 
 
 def replace_places(text: str, renamed: dict[str, str]) -> str:
-    """Return a text with places, as ``path:1-2``, replaced by others."""
+    """Replace locations such as ``path:1-2`` in a text."""
     return _FILE_REFERENCE.sub(lambda match: renamed.get(match[0], match[0]), text) if renamed else text
 
 
@@ -175,5 +173,5 @@ def _count_words(text: str) -> int:
 
 
 def _count_cjk_words(text: str) -> int:
-    """Return about how many words the signs of a text are that has no blanks between its words."""
+    """Estimate the number of words in scripts without blanks between words."""
     return len(_CJK.findall(text)) // _CJK_CHARS_PER_WORD

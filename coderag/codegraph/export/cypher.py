@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from coderag.codegraph.export.rows import batches
+from coderag.codegraph.export.rows import iterate_batches
 from coderag.codegraph.property_graph.labelled import LabelledGraph
 from coderag.codegraph.property_graph.schema import EDGE_PROPERTIES, LABELS, NODE_PROPERTIES
 from coderag.schema.vocabulary import RESOLVED
@@ -17,7 +17,7 @@ from coderag.stores.graph_tables import GraphTables
 Dialect = Literal["neo4j", "memgraph"]
 """They differ in how an index is made."""
 
-_LITERAL_ROWS: Final = 500
+_LITERAL_BATCH_ROWS: Final = 500
 _ESCAPES: Final = {
     "\\": "\\\\",
     # Neo4j may replace \uXXXX before it reads anything else: a backslash of the text never stands before a u.
@@ -30,11 +30,11 @@ _ESCAPES: Final = {
     "\b": "\\b",
     "\f": "\\f",
 }
-_ESCAPED: Final = re.compile(r"\\[uU]|[\\'\x00-\x1f\x7f\u2028\u2029]")
+_ESCAPED_PATTERN: Final = re.compile(r"\\[uU]|[\\'\x00-\x1f\x7f\u2028\u2029]")
 
 
-def cypher_chunks(
-    tables: GraphTables, project: str, dialect: Dialect = "neo4j", least: float = RESOLVED
+def stream_cypher(
+    tables: GraphTables, project: str, dialect: Dialect = "neo4j", min_confidence: float = RESOLVED
 ) -> Iterator[bytes]:
     """Yield a graph as a file of Cypher statements, each ending in ``;`` and a line feed.
 
@@ -45,16 +45,16 @@ def cypher_chunks(
         least: Confidence below which an edge is left out: it is one of several candidates then.
     """
     yield f"// The code graph of {' '.join(project.split())}, for {dialect}.\n".encode()
-    for statement in schema_statements(dialect):
+    for statement in build_schema_statements(dialect):
         yield f"{statement};\n".encode()
     for label in LABELS:
-        yield f"MATCH (n:{label} {{project: {literal(project)}}}) DETACH DELETE n;\n".encode()
-    for statement, rows in load_statements(LabelledGraph(tables, project, least), _LITERAL_ROWS):
-        values = ",\n".join(map(literal, rows))
+        yield f"MATCH (n:{label} {{project: {format_literal(project)}}}) DETACH DELETE n;\n".encode()
+    for statement, rows in build_load_statements(LabelledGraph(tables, project, min_confidence), _LITERAL_BATCH_ROWS):
+        values = ",\n".join(map(format_literal, rows))
         yield f"UNWIND [\n{values}\n] AS row\n{statement};\n".encode()
 
 
-def schema_statements(dialect: Dialect) -> list[str]:
+def build_schema_statements(dialect: Dialect) -> list[str]:
     """Return the statements that make the constraints and indexes; where those are there already, they do nothing."""
     indexed = [*((label, name) for label in LABELS for name in ("id", "name")), ("File", "path")]
     if dialect == "memgraph":
@@ -68,8 +68,8 @@ def schema_statements(dialect: Dialect) -> list[str]:
     ]
 
 
-def load_statements(
-    graph: LabelledGraph, rows: int, more_labels: Sequence[str] = ()
+def build_load_statements(
+    graph: LabelledGraph, max_rows: int, extra_labels: Sequence[str] = ()
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield what makes the nodes and relationships of an empty project: a statement over ``row``, and its rows.
 
@@ -80,30 +80,30 @@ def load_statements(
         rows: Most rows of one statement.
         more_labels: Of every node, beside its own.
     """
-    for nodes in graph.nodes():
-        labels = "".join(f":{label}" for label in (nodes.label, *more_labels))
-        statement = f"CREATE (n{labels} {_properties(NODE_PROPERTIES)})"
-        yield from ((statement, part) for part in batches(nodes.rows, rows))
-    for edges in graph.edges():
+    for nodes in graph.group_nodes():
+        labels = "".join(f":{label}" for label in (nodes.label, *extra_labels))
+        statement = f"CREATE (n{labels} {_format_properties(NODE_PROPERTIES)})"
+        yield from ((statement, batch) for batch in iterate_batches(nodes.rows, max_rows))
+    for edges in graph.group_edges():
         statement = (
             f"MATCH (a:{edges.source_label} {{id: row.source}}) MATCH (b:{edges.target_label} {{id: row.target}}) "
-            f"CREATE (a)-[:{edges.type} {_properties(EDGE_PROPERTIES)}]->(b)"
+            f"CREATE (a)-[:{edges.type} {_format_properties(EDGE_PROPERTIES)}]->(b)"
         )
-        yield from ((statement, part) for part in batches(edges.rows, rows))
+        yield from ((statement, batch) for batch in iterate_batches(edges.rows, max_rows))
 
 
-def literal(value: object) -> str:
+def format_literal(value: object) -> str:
     """Return a value as a Cypher literal: text, a number, or a mapping of them by plain names."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{name}: {literal(one)}' for name, one in value.items())}}}"
+        return f"{{{', '.join(f'{name}: {format_literal(item)}' for name, item in value.items())}}}"
     if isinstance(value, str):
-        return f"'{_ESCAPED.sub(_escape, value)}'"
+        return f"'{_ESCAPED_PATTERN.sub(_escape, value)}'"
     return str(value)
 
 
-def _escape(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04x}"
+def _escape(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}"
 
 
-def _properties(names: Mapping[str, str]) -> str:
+def _format_properties(names: Mapping[str, str]) -> str:
     return f"{{{', '.join(f'{name}: row.{name}' for name in names)}}}"

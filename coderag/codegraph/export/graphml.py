@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from coderag.codegraph.export.json_format import NODE_FIELDS
-from coderag.codegraph.export.rows import batches
+from coderag.codegraph.export.rows import iterate_batches
 from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables
 
@@ -24,7 +24,7 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 _NODE_KEYS: Final = tuple(name for name in NODE_FIELDS if name != "parent")
 _EDGE_KEYS: Final = ("relation", "resolver", "confidence", "line")
-_HEAD: Final = (
+_HEADER: Final = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
     '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"'
     ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
@@ -32,11 +32,11 @@ _HEAD: Final = (
     ' http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">\n'
 )
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
 
 
-def graphml_chunks(tables: GraphTables, least: float = RESOLVED) -> Iterator[bytes]:
+def stream_graphml(tables: GraphTables, min_confidence: float = RESOLVED) -> Iterator[bytes]:
     """Yield the GraphML text of a graph.
 
     What stands in what is an edge of the relation ``contains``, from a node's parent to it. Characters that XML cannot
@@ -46,39 +46,39 @@ def graphml_chunks(tables: GraphTables, least: float = RESOLVED) -> Iterator[byt
         tables: Of one generation.
         least: Confidence below which an edge is left out: it is one of several candidates then.
     """
-    yield _HEAD.encode()
+    yield _HEADER.encode()
     for domain, names in (("node", _NODE_KEYS), ("edge", _EDGE_KEYS)):
         for name in names:
             kind = _TYPES.get(name, "string")
             yield f'<key id="{domain}_{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>\n'.encode()
     yield b'<graph edgedefault="directed">\n'
     parents: list[int] = []
-    for rows in batches(tables.nodes):
-        yield "".join(_node(len(parents) + place, row) for place, row in enumerate(rows)).encode()
+    for rows in iterate_batches(tables.nodes):
+        yield "".join(_format_node(len(parents) + offset, row) for offset, row in enumerate(rows)).encode()
         parents.extend(row["parent"] for row in rows)
     lines = tables.nodes["start_line"].to_pylist()
-    contained = ((parent, child) for child, parent in enumerate(parents) if parent >= 0)
-    for parent, child in contained:
+    containment = ((parent, child) for child, parent in enumerate(parents) if parent >= 0)
+    for parent, child in containment:
         row = {"relation": "contains", "resolver": "syntax", "confidence": 1.0, "line": lines[child]}
-        yield _edge(parent, child, row).encode()
-    sure = np.flatnonzero(tables.edges["confidence"].to_numpy() >= np.float32(least))
-    for rows in batches(tables.edges.take(sure)):
-        yield "".join(_edge(row["source"], row["target"], row) for row in rows).encode()
+        yield _format_edge(parent, child, row).encode()
+    resolved = np.flatnonzero(tables.edges["confidence"].to_numpy() >= np.float32(min_confidence))
+    for rows in iterate_batches(tables.edges.take(resolved)):
+        yield "".join(_format_edge(row["source"], row["target"], row) for row in rows).encode()
     yield b"</graph>\n</graphml>\n"
 
 
-def _node(number: int, row: Mapping[str, Any]) -> str:
-    return f'<node id="n{number}">{_data("node", _NODE_KEYS, row)}</node>\n'
+def _format_node(number: int, row: Mapping[str, Any]) -> str:
+    return f'<node id="n{number}">{_format_data("node", _NODE_KEYS, row)}</node>\n'
 
 
-def _edge(source: int, target: int, row: Mapping[str, Any]) -> str:
-    return f'<edge source="n{source}" target="n{target}">{_data("edge", _EDGE_KEYS, row)}</edge>\n'
+def _format_edge(source: int, target: int, row: Mapping[str, Any]) -> str:
+    return f'<edge source="n{source}" target="n{target}">{_format_data("edge", _EDGE_KEYS, row)}</edge>\n'
 
 
-def _data(domain: str, names: tuple[str, ...], row: Mapping[str, Any]) -> str:
-    return "".join(f'<data key="{domain}_{name}">{_text(row[name])}</data>' for name in names)
+def _format_data(domain: str, names: tuple[str, ...], row: Mapping[str, Any]) -> str:
+    return "".join(f'<data key="{domain}_{name}">{_escape_text(row[name])}</data>' for name in names)
 
 
-def _text(value: object) -> str:
+def _escape_text(value: object) -> str:
     # A parser turns a carriage return into a line feed, unless it is a reference.
-    return escape(_NOT_XML.sub("\ufffd", str(value)), {"\r": "&#13;"})
+    return escape(_INVALID_XML.sub("\ufffd", str(value)), {"\r": "&#13;"})

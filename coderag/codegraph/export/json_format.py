@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from coderag.codegraph.export.rows import batches
+from coderag.codegraph.export.rows import iterate_batches
 from coderag.stores.graph_tables import GraphTables
 
 JSON_FORMAT: Final = 1
@@ -25,28 +25,28 @@ NODE_FIELDS: Final = (
 EDGE_FIELDS: Final = ("relation", "source", "target", "resolver", "confidence", "line")
 
 
-def json_chunks(tables: GraphTables) -> Iterator[bytes]:
+def stream_json(tables: GraphTables) -> Iterator[bytes]:
     """Yield the JSON text of a graph, one node or edge a line, candidates included.
 
     Columns are those of `coderag.stores.graph_tables.build_node_schema` and `build_edge_schema`; ``source``, ``target`` and ``parent``
     are ids of nodes.
     """
     yield b'{"format":%d,"nodes":[' % JSON_FORMAT
-    yield from _lines(_with_ids(batches(tables.nodes.select(list(NODE_FIELDS)))))
+    yield from _format_lines(_add_ids(iterate_batches(tables.nodes.select(list(NODE_FIELDS)))))
     yield b'\n],"edges":['
-    yield from _lines(batches(tables.edges.select(list(EDGE_FIELDS))))
+    yield from _format_lines(iterate_batches(tables.edges.select(list(EDGE_FIELDS))))
     yield b"\n]}\n"
 
 
-def _with_ids(parts: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
+def _add_ids(batches: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
     first = 0
-    for rows in parts:
+    for rows in batches:
         yield [{"id": first + row, **values} for row, values in enumerate(rows)]
         first += len(rows)
 
 
-def _lines(parts: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
+def _format_lines(batches: Iterator[list[dict[str, Any]]]) -> Iterator[bytes]:
     separator = b"\n"
-    for rows in parts:
+    for rows in batches:
         yield separator + b",\n".join(map(orjson.dumps, rows))
         separator = b",\n"

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from coderag.codegraph.export.cypher import cypher_chunks
-from coderag.codegraph.export.graphml import graphml_chunks
-from coderag.codegraph.export.json_format import json_chunks
+from coderag.codegraph.export.cypher import stream_cypher
+from coderag.codegraph.export.graphml import stream_graphml
+from coderag.codegraph.export.json_format import stream_json
 from coderag.stores.graph_tables import GraphTables
 
 ExportFormat = Literal["json", "graphml", "cypher", "neo4j", "memgraph"]
 """``cypher`` and ``neo4j`` are the same: Cypher as Neo4j 5 speaks it."""
 
 
-def graph_chunks(tables: GraphTables, to: ExportFormat, project: str) -> Iterator[bytes]:
+def stream_graph(tables: GraphTables, export_format: ExportFormat, project: str) -> Iterator[bytes]:
     """Yield a graph in a format, piece by piece: what is in memory at a time does not grow with the text.
 
     Args:
@@ -20,8 +20,8 @@ def graph_chunks(tables: GraphTables, to: ExportFormat, project: str) -> Iterato
         to: The format. All but JSON leave out edges that are one of several candidates.
         project: Name of the repository.
     """
-    if to == "json":
-        return json_chunks(tables)
-    if to == "graphml":
-        return graphml_chunks(tables)
-    return cypher_chunks(tables, project, "memgraph" if to == "memgraph" else "neo4j")
+    if export_format == "json":
+        return stream_json(tables)
+    if export_format == "graphml":
+        return stream_graphml(tables)
+    return stream_cypher(tables, project, "memgraph" if export_format == "memgraph" else "neo4j")

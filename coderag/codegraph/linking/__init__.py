@@ -1,1 +1,1 @@
-"""From the facts of files to the edges between them: what each name means."""
+"""Name resolution: from the facts of all files to the edges between them."""

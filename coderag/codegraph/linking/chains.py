@@ -1,4 +1,4 @@
-"""What a chain of names, calls and elements means, step by step: see `coderag.schema.facts`."""
+"""Evaluation of chains of names, calls and elements, step by step; see `coderag.schema.facts`."""
 
 import re
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ _STEP: Final = re.compile(r"[^.(\[{]+|\(\)|\[\]|\{\}")
 
 
 class ChainEvaluator:
-    """Finds what chains mean.
+    """Evaluates chains.
 
     Args:
-        resolver: Answers all else.
+        resolver: Answers all other queries.
     """
 
     def __init__(self, resolver: "Resolver") -> None:
@@ -29,9 +29,9 @@ class ChainEvaluator:
         self._program = resolver.program
 
     def resolve_reference(self, reference: Reference) -> Referent | None:
-        """Return what a reference of the file that is being linked means.
+        """Return the referent of a reference in the file that is being linked.
 
-        Where types are declared, a type's name means nothing else of that name.
+        Where types must be declared, a type name never refers to another kind of declaration of that name.
         """
         local_names, chain = self._resolver.local_names, reference.chain
         file, scope = local_names.file, reference.scope
@@ -51,13 +51,13 @@ class ChainEvaluator:
         return local_names.chain_memo[key]
 
     def _select_space(self, referent: Referent | None, reference: Reference, rules: "LanguageRules") -> Referent | None:
-        """Return what is meant where a type and a value may have one name."""
+        """Return the referent in the declaration space of the reference."""
         if referent is None or not rules.separates_values:
             return referent
         return (to_type_space if reference.kind == "type" else to_value_space)(self._resolver, referent)
 
     def evaluate(self, file: int, scope: int, chain: str, line: int) -> Referent | None:
-        """Return what a chain means in a scope; None if that is not known."""
+        """Return the referent of a chain in a scope; None if it is unknown."""
         steps = _STEP.findall(chain)
         if not steps or steps[0] == "?":
             return None
@@ -72,7 +72,7 @@ class ChainEvaluator:
         if self._resolver.is_evaluating:
             return self._follow_steps(file, referent, remaining_steps)
         if referent.kind == "external" and not rules.has_extension_methods:
-            return referent  # whatever it is a member of
+            return referent  # members of external referents are external
         step_memo = self._resolver.local_names.step_memo
         key = referent, tuple(remaining_steps)
         if key not in step_memo:
@@ -80,9 +80,9 @@ class ChainEvaluator:
         return step_memo[key]
 
     def _follow_steps(self, file: int, referent: Referent | None, steps: Sequence[str]) -> Referent | None:
-        """Return what steps lead to from something."""
+        """Return the referent of further steps from a referent."""
         rules = self._resolver.get_rules(file)
-        owner: Referent | None = None  # what the last name is a member of
+        owner: Referent | None = None  # receiver of the last name
         name = ""
         for step in steps:
             if referent is None:
@@ -106,7 +106,7 @@ class ChainEvaluator:
         return referent
 
     def _prefer_module(self, referent: Referent, file: int, name: str, step: str) -> Referent:
-        """Return what a name means in a file before a step: a function has no members, a module of its name may be meant."""
+        """Return the module of a name if the referent is a function before a step: a function has no members."""
         is_function = referent.kind == "definition" and self._resolver.get_definition(referent).kind == "function"
         module = (
             self._resolver.get_rules(file).resolve_module(file, name) if is_function and step.isidentifier() else None
@@ -116,7 +116,7 @@ class ChainEvaluator:
     def _resolve_first_steps(
         self, file: int, scope: int, steps: Sequence[str], line: int
     ) -> tuple[Referent | None, Sequence[str]]:
-        """Return what the first steps of a chain mean together, and the steps behind them."""
+        """Return the referent of the leading steps of a chain, and the remaining steps."""
         rules = self._resolver.get_rules(file)
         if steps[0] in rules.super_names and len(steps) > 1:
             return self._resolver.resolve_super(file, scope), steps[2 if steps[1] == "()" else 1 :]
@@ -125,10 +125,11 @@ class ChainEvaluator:
         return self._resolve_first_name(file, scope, steps[0], line), steps[1:]
 
     def _evaluate_call(self, function: Referent, owner: Referent | None) -> Referent | None:
-        """Return what a call of a member gives.
+        """Return the result of a call.
 
         Args:
-            owner: What it is a member of; None if of nothing.
+            function: The called referent.
+            owner: The receiver of which it is a member; None if it is not a member.
         """
         resolver = self._resolver
         is_data = function.kind == "definition" and resolver.get_definition(function).kind in DATA_KINDS
@@ -141,7 +142,7 @@ class ChainEvaluator:
         return receiver.replace_kind("instance") if receiver is not None and resolver.is_type(receiver) else receiver
 
     def _is_fluent(self, method: Referent) -> bool:
-        """Return whether a method gives the object that it is called on, of whatever type below its own that is."""
+        """Return whether a method returns its receiver, whatever subtype that has."""
         if method.kind != "definition" or self._resolver.get_definition(method).kind != "method":
             return False
         rules = self._resolver.get_rules(method.file)
@@ -170,7 +171,7 @@ class ChainEvaluator:
         return name_memo[scope, name]
 
     def _find_super_constructor(self, file: int, scope: int) -> Referent | None:
-        """Return the constructor that ``super(...)`` calls; None if no type above declares one."""
+        """Return the constructor that ``super(...)`` calls; None if no ancestor declares one."""
         super_instance = self._resolver.resolve_super(file, scope)
         if super_instance is None or super_instance.kind != "instance":
             return super_instance
@@ -184,7 +185,7 @@ class ChainEvaluator:
         if referent.kind != "definition":
             return referent if referent.kind == "external" else None
         if self._resolver.get_rules(referent.file).separates_values:
-            referent = to_type_space(self._resolver, referent)  # a constant makes what has its name
+            referent = to_type_space(self._resolver, referent)  # a constant instantiates the type of its name
         if self._resolver.is_type(referent) or self._resolver.get_rules(referent.file).is_instantiable(
             self._resolver.get_definition(referent)
         ):

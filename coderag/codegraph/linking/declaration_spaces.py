@@ -1,4 +1,4 @@
-"""Types and values of one name: in TypeScript an interface and a constant, or a function, may share it."""
+"""Declaration spaces: in TypeScript a type and a value may share one name, such as an interface and a constant."""
 
 from collections.abc import Set
 from typing import TYPE_CHECKING, Final
@@ -13,12 +13,12 @@ _VALUE_ONLY_KINDS: Final = CALLABLE_KINDS | DATA_KINDS
 
 
 def to_value_space(resolver: "Resolver", referent: Referent) -> Referent:
-    """Return the value that is declared beside a type by its name, if the type is none itself."""
+    """Return the value of the same name if the referent is a type without a value; else the referent."""
     return _switch_space(resolver, referent, _TYPE_ONLY_KINDS, _VALUE_ONLY_KINDS | {"class", "enum"})
 
 
 def to_type_space(resolver: "Resolver", referent: Referent) -> Referent:
-    """Return the type that is declared beside a value by its name, if the value is none itself."""
+    """Return the type of the same name if the referent is a value without a type; else the referent."""
     return _switch_space(resolver, referent, _VALUE_ONLY_KINDS, TYPE_KINDS)
 
 

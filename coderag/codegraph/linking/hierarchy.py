@@ -1,4 +1,4 @@
-"""Types by their names, and what they extend and implement."""
+"""Type names, and the types that a type extends and implements."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
 _MAX_ANCESTORS: Final = 64
-"""Types above a type."""
+"""Maximum number of ancestors of a type."""
 
 _MAX_DESCENDANTS: Final = 64
-"""Types below a type that are looked at."""
+"""Maximum number of descendants of a type that are used."""
 
 
 class Hierarchy:
-    """Finds types and those above them.
+    """Resolves type names and type hierarchies.
 
     Args:
-        resolver: Answers all else.
+        resolver: Answers all other queries.
     """
 
     def __init__(self, resolver: "Resolver") -> None:
@@ -30,7 +30,7 @@ class Hierarchy:
         self._program = resolver.program
 
     def find_enclosing_type(self, file: int, scope: int) -> Referent | None:
-        """Return the type whose method a scope is in."""
+        """Return the type whose method encloses a scope."""
         definitions = self._program.read_interface(file).definitions
         while scope != MODULE:
             definition = definitions[scope]
@@ -44,7 +44,7 @@ class Hierarchy:
         return None
 
     def resolve_super(self, file: int, scope: int) -> Referent | None:
-        """Return an instance of the first type above the one whose method a scope is in."""
+        """Return an instance of the first base of the type whose method encloses a scope."""
         own_type = self.find_enclosing_type(file, scope)
         if own_type is None:
             return None
@@ -61,7 +61,7 @@ class Hierarchy:
         return Referent("external")
 
     def find_ancestors(self, file: int, index: int) -> Sequence[Referent]:
-        """Return a type and those that it inherits from, nearest first; external ones too, without theirs."""
+        """Return a type and its ancestors, nearest first; external ones are included, but not theirs."""
         return self._program.memoize("ancestors", (file, index), lambda: self._compute_ancestors(file, index))
 
     def _compute_ancestors(self, file: int, index: int) -> Sequence[Referent]:
@@ -84,9 +84,9 @@ class Hierarchy:
         return list(ancestors.values())
 
     def find_descendants(self, file: int, index: int) -> Sequence[Referent]:
-        """Return the types that extend or implement a type, by its own name, and those below them, nearest first.
+        """Return the subtypes of a type that name it as their base, and theirs, nearest first.
 
-        If they are very many, none is given: nothing would follow from them.
+        Empty if there are more than `_MAX_DESCENDANTS`: no conclusion could be drawn from them.
         """
         return self._program.memoize("below", (file, index), lambda: self._compute_descendants(file, index))
 
@@ -107,7 +107,7 @@ class Hierarchy:
         return list(descendants)
 
     def resolve_bases(self, file: int, index: int) -> Sequence[tuple[Referent, int, str]]:
-        """Return what a type directly extends and implements, each with its line and relation as written."""
+        """Return the direct bases of a type, each with its line and its relation as written."""
         return self._program.memoize("bases", (file, index), lambda: list(self._resolve_bases(file, index)))
 
     def _resolve_bases(self, file: int, index: int) -> Iterator[tuple[Referent, int, str]]:
@@ -124,10 +124,10 @@ class Hierarchy:
     def resolve_dotted_name(
         self, file: int, scope: int, chain: str, line: int, *, allow_inherited: bool = True
     ) -> Referent | None:
-        """Return what a dotted name means, without asking for values: safe where these depend on the answer.
+        """Return the referent of a dotted name without inferring values: safe where values depend on the result.
 
         Args:
-            inherited: Whether the types inside a type above may be asked, which is not so where those above are looked for.
+            allow_inherited: Whether nested types of base types are visible; false while bases are being resolved.
         """
         first_name, *nested_names = chain.split(".")
         referent = self._resolve_first_name(file, scope, first_name, line, allow_inherited=allow_inherited)
@@ -148,7 +148,7 @@ class Hierarchy:
         return self._resolve_in_scopes(file, scope, name, line, allow_inherited=allow_inherited)
 
     def _resolve_nested_name(self, owner: Referent, name: str, *, allow_inherited: bool) -> Referent | None:
-        """Return what a name means behind that of a type, a namespace or a module."""
+        """Return the referent of a name inside a type, a namespace or a module."""
         if owner.kind != "definition" or self._resolver.get_definition(owner).kind == "namespace":
             return self._resolver.find_member(owner, name)
         if nested_indices := self._resolver.find_scope_declarations(owner.file, owner.index, name):
@@ -157,7 +157,7 @@ class Hierarchy:
         return self._find_inherited_type(owner, name) if inherits else None
 
     def _follow_alias(self, referent: Referent | None) -> Referent | None:
-        """Return the type that a name is another name of."""
+        """Return the type that a name is an alias of."""
         if (
             referent is None
             or referent.kind != "definition"
@@ -210,13 +210,13 @@ class Hierarchy:
         return self._resolver.resolve_global_name(file, name, line, values=False)
 
     def _is_lexical_scope(self, file: int, scope: int) -> bool:
-        """Return whether what a scope declares is known in it by its bare name."""
+        """Return whether the declarations of a scope are visible in it by their bare names."""
         if not self._resolver.get_rules(file).requires_qualified_members:
             return True
         return self._program.read_interface(file).definitions[scope].kind not in TYPE_KINDS
 
     def _is_typed_field(self, file: int, scope: int, referent: Referent) -> bool:
-        """Return whether what a scope declares has a type, or is a method: then it is none, whatever its name."""
+        """Return whether a scope's declaration has a type or is a method: then it is not a type, whatever its name."""
         if (referent.file, referent.kind) != (file, "definition"):
             return False
         definition = self._resolver.get_definition(referent)
@@ -226,7 +226,7 @@ class Hierarchy:
         return definition.kind in DATA_KINDS and any(binding.type for binding in bindings)
 
     def _find_inherited_type(self, owner: Referent, name: str) -> Referent | None:
-        """Return the type of a name that a type has from one above."""
+        """Return the nested type that a type inherits by a name."""
         if not self._resolver.is_type(owner):
             return None
         referent = self._resolver.find_type_member(owner.file, owner.index, name)

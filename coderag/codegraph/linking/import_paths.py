@@ -1,4 +1,4 @@
-"""Which files an import may mean by the ends of their paths, in languages without rules of their own."""
+"""Import resolution by path suffixes, for languages without rules of their own."""
 
 import posixpath
 import re
@@ -8,17 +8,17 @@ from pathlib import PurePosixPath
 from typing import Final
 
 _INDEX_STEMS: Final = frozenset({"index", "init", "mod"})
-"""A folder is imported by such a file in it."""
+"""Stems of files that stand for their folder."""
 
 _SOURCE_FOLDERS: Final = frozenset({"", "app", "include", "lib", "source", "spec", "src", "test"})
-"""Names of folders in which imports in one word begin; without a name, the root."""
+"""Folder names in which imports of a single word start; the empty name is the root."""
 
 _ROOT_WORDS: Final = frozenset({"self", "super", "~", "@", ""})
-_MAX_MEMBER_PARTS: Final = 2  # last parts of an import that may be names in the file
+_MAX_MEMBER_PARTS: Final = 2  # trailing parts of an import that may be names in the file
 
 
 class ImportResolver:
-    """Finds the files behind import strings by the longest matching end of a path.
+    """Finds the files of import strings by the longest matching path suffix.
 
     Args:
         paths: Path of each file of the repository.
@@ -37,10 +37,12 @@ class ImportResolver:
                 self._by_last_part[module[-1]].append(file)
 
     def resolve(self, file: int, imported: str, *, by_name: bool = False) -> list[int]:
-        """Return the files that an import in `file` may mean: none if it is outside, several if that cannot be told.
+        """Return the files that an import in `file` may refer to: none if it is external, several if it is ambiguous.
 
         Args:
-            by_name: Whether it is the name of a file, as in C, with its extension.
+            file: Number of the importing file.
+            imported: The import as written.
+            by_name: Whether it is a file name with its extension, as in C.
         """
         imported = imported.strip("\"'<>` ;")
         if imported.startswith(("./", "../")) or imported in (".", ".."):
@@ -53,7 +55,7 @@ class ImportResolver:
         return self._find_by_suffix(file, module_parts, is_complete=is_file_name) if module_parts else []
 
     def _resolve_include(self, file: int, imported: str) -> list[int]:
-        """Return the file that a C include means: beside the including one, or one whose path ends so."""
+        """Return the file of a C include: the one beside the including file, else the nearest one with that path suffix."""
         sibling_path = _join_path(self._folders[file], imported)
         if sibling_path in self._by_path:
             return [self._by_path[sibling_path]]
@@ -71,7 +73,7 @@ class ImportResolver:
         return [file for file in candidates if self._module_paths[file] == module][:1]
 
     def _find_by_suffix(self, file: int, parts: tuple[str, ...], *, is_complete: bool) -> list[int]:
-        """Return the files whose path ends like the import; the last parts may be members of it unless `whole`."""
+        """Return the files with the import as path suffix; its last parts may be members unless it `is_complete`."""
         min_length = len(parts) if is_complete else max(min(2, len(parts)), len(parts) - _MAX_MEMBER_PARTS)
         for length in range(len(parts), min_length - 1, -1):
             suffix = parts[:length]
@@ -85,12 +87,12 @@ class ImportResolver:
         return []
 
     def _is_importable(self, file: int, other: int) -> bool:
-        """Return whether a file is where an import in one word leads: in a folder around, or where sources are."""
+        """Return whether an import of a single word may refer to a file: in an enclosing folder or a source folder."""
         folder = self._folders[other]
         return posixpath.basename(folder) in _SOURCE_FOLDERS or f"{self._folders[file]}/".startswith(f"{folder}/")
 
     def _select_nearest(self, file: int, files: Sequence[int]) -> list[int]:
-        """Return those of some files that have most folders in common with the importing one; one beside it comes first."""
+        """Return the files with the most folders in common with the importing one; a single sibling comes first."""
         if len(files) <= 1:
             return list(files)
         siblings = [other for other in files if self._folders[other] == self._folders[file]]
@@ -102,16 +104,16 @@ class ImportResolver:
 
 
 def _split_module_path(path: str) -> tuple[str, ...]:
-    """Return a path's parts without extension; a folder's index file stands for the folder."""
+    """Return the parts of a path without extension; an index file stands for its folder."""
     pure = PurePosixPath(path)
     parts = (*pure.parts[:-1], pure.name.split(".", 1)[0] or pure.name)
     return parts[:-1] if parts[-1] in _INDEX_STEMS else parts
 
 
 def _has_suffix(module: Sequence[str], suffix: Sequence[str]) -> bool:
-    """Whether a module's path ends with the wanted parts, as far as it has that many.
+    """Return whether a module's path ends with a suffix, as far as it has that many parts.
 
-    A file nearer to the root than the import is long (``src/a.kt`` for ``org.src.a``) must match in more than its name.
+    A path shorter than the import (``src/a.kt`` for ``org.src.a``) must match in more than its last part.
     """
     common = min(len(module), len(suffix))
     return tuple(module[-common:]) == tuple(suffix[-common:]) and (common == len(suffix) or common > 1)

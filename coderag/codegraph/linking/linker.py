@@ -1,4 +1,4 @@
-"""The edges that begin in one file."""
+"""Linking of one file: the edges that start in it."""
 
 from collections.abc import Iterator, Sequence, Set
 from itertools import chain
@@ -16,7 +16,7 @@ from coderag.schema.vocabulary import MODULE_OF, RESOLVED, EdgeRelation
 
 _MAX_CANDIDATES: Final = 5
 _CANDIDATE_CONFIDENCE: Final = 0.8 * RESOLVED
-"""How surely one of several candidates is meant."""
+"""Sum of the confidences of several candidates."""
 _TEST_NAME_CONFIDENCE: Final = 0.9
 _TEST_CALL_CONFIDENCE: Final = 0.8
 
@@ -25,15 +25,15 @@ class Link(NamedTuple):
     """An edge from a file.
 
     Attributes:
-        scope: Its source: a definition of the file, or the file itself.
-        file, index: Its target; `index` is `MODULE` for the file itself, `file` -1 for what is external.
-        name: Of the external package.
+        scope: Source: a definition of the file, or the file itself.
+        file, index: Target; ``index`` is `MODULE` for the file itself, ``file`` is -1 for an external package.
+        name: Name of the external package.
     """
 
     relation: EdgeRelation
     scope: int
     file: int
-    index: int  # type: ignore[assignment]  # nobody asks a tuple where something is in it
+    index: int  # type: ignore[assignment]  # hides tuple.index, which is not used
     name: str
     resolver: str
     confidence: float
@@ -41,17 +41,17 @@ class Link(NamedTuple):
 
 
 class LinkedFile(NamedTuple):
-    """The edges of a file, and what they depend on."""
+    """Edges of a file and their dependencies."""
 
     links: Sequence[Link]
     dependencies: Dependencies
 
 
 class Linker:
-    """Links files, one at a time.
+    """Links files one at a time.
 
     Args:
-        resolver: Answers what names mean.
+        resolver: Resolves names.
     """
 
     def __init__(self, resolver: Resolver) -> None:
@@ -63,7 +63,7 @@ class Linker:
         self._declared_names: Set[str] = frozenset()
 
     def link(self, file: int) -> LinkedFile:
-        """Return the edges that begin in a file."""
+        """Return the edges that start in a file."""
         with self._program.track_dependencies() as dependencies:
             body = self._program.read_body(file)
             self._nearby_files = ()
@@ -125,7 +125,7 @@ class Linker:
                     )
 
     def _link_package_imports(self, file: int, imports: Sequence[Import], links: Sequence[Link]) -> Iterator[Link]:
-        """Yield for each package imported as a whole those of its files that are used; one of them if none is known to be."""
+        """Yield an edge to each used file of a package that is imported whole; to one file if none is known to be used."""
         rules = self._resolver.get_rules(file)
         used_files = {link.file for link in links}
         for import_ in imports:
@@ -161,7 +161,7 @@ class Linker:
                     yield self._build_link(kind, source, base, line, file)
 
     def _find_implementing_type(self, file: int, owner: int) -> int:
-        """Return the type that an implementation is of, if it is in the same file; else what is given."""
+        """Return the type of an implementation if it is in the same file; else the implementation."""
         definition = self._program.get_definition(file, owner)
         if definition.kind == "impl":
             for owner_file, index in self._resolver.get_rules(file).find_owner_types(self._resolver, file, definition):
@@ -184,7 +184,7 @@ class Linker:
         for scope, definition in enumerate(definitions):
             is_unnamed = definition.kind == "function" and bool(
                 definition.owner
-            )  # in a body without a name, of the type above
+            )  # in an anonymous class body, whose base is the type
             if (definition.kind != "method" and not is_unnamed) or not rules.can_override(definition):
                 continue
             owner = self._find_owner(file, definition)
@@ -236,9 +236,9 @@ class Linker:
                     yield self._build_link("calls", reference.scope, method, reference.line, file)
 
     def _can_be_declared(self, chain_text: str) -> bool:
-        """Return whether a chain may mean something in the repository: whether its last name is one of a declaration.
+        """Return whether a chain may have a referent in the repository: whether a declaration has its last name.
 
-        Languages of which imports are followed do not lead into one another.
+        Fully linked languages do not refer to one another.
         """
         name = strip_arity(chain_text[chain_text.rfind(".") + 1 :]).rstrip("!")  # Rust's macros
         if name in self._declared_names or name in self._own_names or not name.isidentifier():
@@ -250,7 +250,7 @@ class Linker:
         if (referent.file, referent.index) == (file, reference.scope) and reference.kind != "call":
             return
         if reference.kind == "read" and referent.resolver == "value" and "." not in reference.chain:
-            return  # a variable is mentioned, not what it happens to hold
+            return  # the reference is to the variable, not to its value
         callee = self._find_callee(referent, reference.kind) if reference.kind in ("call", "new", "decorator") else None
         if callee is None:
             yield self._build_link("references", reference.scope, referent, reference.line, file)
@@ -261,7 +261,7 @@ class Linker:
             )
 
     def _find_callee(self, referent: Referent, use: str) -> Referent | None:
-        """Return the type or function that runs where a definition is called: itself, or what a variable holds."""
+        """Return the type or function that a call of a definition runs: itself, or the value of a variable."""
         kind = self._program.get_definition(referent.file, referent.index).kind
         if kind in TYPE_KINDS or kind in CALLABLE_KINDS:
             return referent
@@ -273,7 +273,7 @@ class Linker:
         return self._find_same_named_type(referent) if use == "new" else None
 
     def _find_same_named_type(self, constant: Referent) -> Referent | None:
-        """Return the type that has a constant's name, which is what it makes; None if there is none."""
+        """Return the type with the name of a constant, which is what it instantiates; None if there is none."""
         same_named = (
             to_type_space(self._resolver, constant)
             if self._resolver.get_rules(constant.file).separates_values
@@ -282,9 +282,9 @@ class Linker:
         return same_named if self._resolver.is_type(same_named) else None
 
     def _link_candidates(self, file: int, reference: Reference) -> Iterator[Link]:
-        """Yield what a method call may mean whose receiver is not known: the only method of its name in what is imported.
+        """Yield candidates of a method call with an unknown receiver: the methods of its name in imported files.
 
-        What an object calls of its own that no type above declares is a member of the types below: of a mixin's users.
+        A call on the own object that no ancestor declares refers to members of the subtypes: the users of a mixin.
         """
         owner, _, name = reference.chain.rpartition(".")
         rules = self._resolver.get_rules(file)
@@ -315,7 +315,7 @@ class Linker:
             )
 
     def _find_descendant_methods(self, file: int, scope: int, name: str) -> list[Referent]:
-        """Return the methods of a name that the types below the one around a scope have, or one too many of them."""
+        """Return the methods of a name in the subtypes of the enclosing type, one more than the maximum if there are too many."""
         own_type = self._resolver.find_enclosing_type(file, scope)
         methods: dict[Referent, None] = {}
         for descendant in self._resolver.find_descendants(own_type.file, own_type.index) if own_type else ():
@@ -331,7 +331,7 @@ class Linker:
         return list(methods)
 
     def _get_nearby_files(self, file: int) -> Sequence[int]:
-        """Return the file that is being linked, and those whose declarations it may use."""
+        """Return the file that is being linked and the files whose declarations are visible in it."""
         if not self._nearby_files:
             visible_files = self._resolver.get_rules(file).find_visible_files(file)
             self._nearby_files = list(dict.fromkeys([file, *self._imported_files, *visible_files]))
@@ -340,7 +340,7 @@ class Linker:
     # Tests and documents
 
     def _link_tests(self, file: int, links: Sequence[Link]) -> Iterator[Link]:
-        """Yield what a file's tests test: what they call, and what their names name; all that is in a test file is a test."""
+        """Yield the edges from tests to what they call or are named after; everything in a test file is a test."""
         definitions = self._program.read_interface(file).definitions
         for link in links:
             if link.file < 0 or link.confidence < RESOLVED or not self._is_tested(file, link):
@@ -356,7 +356,7 @@ class Linker:
                     yield link._replace(relation="tests", resolver="name", confidence=_TEST_NAME_CONFIDENCE)
 
     def _is_tested(self, file: int, link: Link) -> bool:
-        """Return whether a link leads from a test to what is none."""
+        """Return whether a link leads from a test to code that is not a test."""
         role = self._program.get_role
         return role(file, link.scope) == "test" and role(link.file, link.index) != "test"
 
@@ -380,7 +380,7 @@ class Linker:
 
 
 def _is_named_after(test_name: str, subject_name: str) -> bool:
-    """Return whether a test is named after something: ``test_login_fails`` and ``TestLogin`` after ``login`` and ``Login``."""
+    """Return whether a test is named after a subject: ``test_login_fails`` and ``TestLogin`` after ``login`` and ``Login``."""
     words = test_name.replace("_", "").replace("-", "").replace(".", "").casefold()
     for affix in ("tests", "test", "spec", "should"):
         words = words.removeprefix(affix).removesuffix(affix)

@@ -1,4 +1,4 @@
-"""What is known of the file that is being linked, and of no other: its local names, and what was found to be meant in it."""
+"""Local names of the file that is being linked, and the memo of their referents."""
 
 from collections.abc import Sequence
 
@@ -11,19 +11,21 @@ from coderag.schema.facts import Binding
 
 
 class LocalNames:
-    """The local names of a file.
+    """Local names of one file.
 
     Args:
-        file: Its number; -1 for none.
-        bindings: Its local ones.
+        file: Number of the file; -1 for none.
+        bindings: Its local bindings.
+        interface: Its interface.
+        rules: The rules of its language.
 
     Attributes:
         bindings: By scope and name.
-        changing: Names whose meaning depends on the line.
-        kept: What values of local names were found to be.
-        names: What first names of chains mean, by scope.
-        steps: What the further steps of chains lead to, by what they begin at.
-        chains: What chains mean, by scope, and whether only a type, or only a value, is meant.
+        line_dependent_names: Names whose referent depends on the line of use.
+        memo: Inferred values of local names.
+        name_memo: Referents of first names of chains, by scope.
+        step_memo: Referents of the further steps of chains, by the referent that they start at.
+        chain_memo: Referents of chains, by scope, and whether the reference is limited to types or values.
     """
 
     def __init__(self, file: int, bindings: Sequence[Binding], interface: FileInterface, rules: LanguageRules) -> None:
@@ -46,7 +48,7 @@ class LocalNames:
         self._enclosing_open_scopes = self._find_open_scopes(interface, rules)
 
     def find_outermost_scope(self, scope: int, name: str) -> int:
-        """Return the outermost scope in which a name means what it does in a scope, so far as that is plain."""
+        """Return the outermost enclosing scope in which a name certainly has the same referent as in a scope."""
         if name in self._receiver_names:
             return scope
         bare_name = strip_arity(name)
@@ -70,7 +72,7 @@ class LocalNames:
         return scope
 
     def _find_open_scopes(self, interface: FileInterface, rules: LanguageRules) -> list[int]:
-        """Return for each scope, the module last, the innermost one around it that may have names which it does not tell."""
+        """Return for each scope, and last for the module, the innermost enclosing scope that may have undeclared names."""
         has_members = rules.has_implicit_receiver or rules.inherits_nested_types
         open_scopes = []
         for scope, definition in enumerate(interface.definitions):

@@ -1,4 +1,4 @@
-"""What a member of a type, a module, a package or a value is."""
+"""Member lookup in types, modules, packages and values."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ class MemberLookup:
     """Finds members.
 
     Args:
-        resolver: Answers all else.
+        resolver: Answers all other queries.
     """
 
     def __init__(self, resolver: "Resolver") -> None:
@@ -23,7 +23,7 @@ class MemberLookup:
         self._program = resolver.program
 
     def find_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return what a member of something is; None if that is not known."""
+        """Return the referent of a member; None if it is unknown."""
         if (value_member := self._find_value_member(owner, name)) is not None:
             return value_member
         value = self._resolver.infer_value(owner)
@@ -47,7 +47,7 @@ class MemberLookup:
             return self._resolve_tuple_item(owner, name)
         kind = self._resolver.get_definition(owner).kind
         if owner.kind == "definition" and kind == "namespace":
-            key = ("inside", owner.file, owner.index, name)  # which may import from itself
+            key = ("inside", owner.file, owner.index, name)  # memoised because it may import from itself
             return self._resolver.memoize(key, lambda: self._find_namespace_member(owner, name))
         return self._find_object_member(owner, name) if kind in TYPE_KINDS else self._find_value_member(owner, name)
 
@@ -56,7 +56,7 @@ class MemberLookup:
         return referent or self._resolver.resolve_star_imports(owner.file, name, owner.index)
 
     def _find_object_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return a member of a type or an instance of it."""
+        """Return a member of a type or of its instance."""
         referent = self.find_type_member(owner.file, owner.index, name)
         if referent is None:
             aliased_type = self._resolver.resolve_alias(owner, self._resolver.get_definition(owner))
@@ -69,7 +69,7 @@ class MemberLookup:
         return referent.replace_resolver(resolver_name, owner.confidence)
 
     def _find_value_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return a member that a variable or function has itself, in languages where they may."""
+        """Return a member that a variable or function has itself, in languages that allow it."""
         if owner.kind in ("definition", "instance") and self._resolver.get_rules(owner.file).has_members(
             definition := self._resolver.get_definition(owner)
         ):
@@ -84,7 +84,7 @@ class MemberLookup:
         return None
 
     def _resolve_tuple_item(self, tuple_referent: Referent, position: str) -> Referent | None:
-        """Return one of the values of a tuple."""
+        """Return one item of a tuple."""
         item_types = split_tuple(tuple_referent.name)
         if not position.isdigit() or int(position) >= len(item_types):
             return None
@@ -92,7 +92,7 @@ class MemberLookup:
         return item and item.replace_resolver(tuple_referent.resolver, tuple_referent.confidence)
 
     def find_type_member(self, file: int, index: int, name: str) -> Referent | None:
-        """Return a member of a type, its own or an inherited one; external if it may be that of a type outside."""
+        """Return an own or inherited member of a type; external if an external base may declare it."""
         return self._resolver.memoize(("member", file, index, name), lambda: self._find_type_member(file, index, name))
 
     def _find_type_member(self, file: int, index: int, name: str) -> Referent | None:
@@ -112,7 +112,7 @@ class MemberLookup:
         return Referent("external", name=name) if has_external_base else None
 
     def find_own_member(self, file: int, index: int, name: str) -> Referent | None:
-        """Return a member that a type declares itself."""
+        """Return a member that a type itself declares."""
         interface = self._program.read_interface(file)
         if name.startswith(CONSTRUCTOR_NAME):
             name = name.replace(CONSTRUCTOR_NAME, interface.definitions[index].name)

@@ -1,4 +1,4 @@
-"""Overloads: which of several methods of one name a call with so many arguments may mean."""
+"""Overload resolution by the number of arguments."""
 
 import re
 from collections.abc import Sequence
@@ -20,11 +20,13 @@ _TYPE_PARAMETER_COUNT = re.compile(r"`(\d+)")
 def select_overloads(
     definitions: Sequence[Definition], indices: Sequence[int], name: str, rules: "LanguageRules"
 ) -> Sequence[int]:
-    """Return which definitions of a name may be meant: one method at most, the first that takes as many arguments.
+    """Return the definitions that a name may refer to: at most one method, the first that accepts the arguments.
 
     Args:
-        declared: Definitions of the name, without its number of arguments, in one scope.
-        name: With ``/`` and the number of arguments if it is called; with ``/`` alone if it is that of a method.
+        definitions: All definitions of the file.
+        indices: Definitions of the bare name in one scope.
+        name: Followed by ``/`` and the number of arguments in a call, or by ``/`` alone in a method reference.
+        rules: The rules of the file's language.
     """
     base_name, is_method, argument_count = name.partition("/")
     methods = [index for index in indices if definitions[index].kind in _FUNCTION_KINDS]
@@ -51,7 +53,7 @@ def select_overloads(
 
 
 def can_take_arguments(definition: Definition, argument_count: int) -> bool:
-    """Return whether a function may be called with so many arguments."""
+    """Return whether a function can be called with a number of arguments."""
     arity = _ARITY.search(definition.modifiers)
     if arity is None:
         return True
@@ -60,18 +62,18 @@ def can_take_arguments(definition: Definition, argument_count: int) -> bool:
 
 
 def strip_arity(name: str) -> str:
-    """Return a name without what it says of arguments."""
+    """Return a name without its numbers of arguments and type arguments."""
     return name.partition("/")[0].partition("`")[0] if "/" in name or "`" in name else name
 
 
 def count_type_parameters(definition: Definition) -> int:
-    """Return how many type parameters a type has."""
+    """Return the number of type parameters of a type."""
     match = _TYPE_PARAMETER_COUNT.search(definition.modifiers)
     return int(match[1]) if match else 0
 
 
 def format_call_name(definition: Definition) -> str:
-    """Return a method's name with its least number of parameters, as a call of it has; the bare name if that is not told."""
+    """Return a method's name with its minimum number of parameters, as in a call; the bare name if that is unknown."""
     arity = _ARITY.search(definition.modifiers)
     return f"{definition.name}/{arity[1]}" if arity else definition.name
 
@@ -82,7 +84,7 @@ def _is_constructor(definitions: Sequence[Definition], index: int) -> bool:
 
 
 def select_primary(definitions: Sequence[Definition], indices: Sequence[int]) -> int:
-    """Return of several definitions of one name that which says most: not a variable, and the last of equals."""
+    """Return the most informative of several definitions of one name: not a variable; the last one among equals."""
     return max(
         indices,
         key=lambda index: (
@@ -93,7 +95,7 @@ def select_primary(definitions: Sequence[Definition], indices: Sequence[int]) ->
 
 
 def select_last_above(definitions: Sequence[Definition], indices: Sequence[int], line: int) -> Sequence[int]:
-    """Return of several definitions of one kind, each in a block of its own, the last one above a line."""
+    """Return the last definition above a line if all definitions are of one kind; each is in a block of its own."""
     preceding = [index for index in indices if definitions[index].start_line <= line]
     return preceding[-1:] if preceding and len({definitions[index].kind for index in indices}) == 1 else indices
 

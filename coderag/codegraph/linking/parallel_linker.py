@@ -1,6 +1,6 @@
-"""Link many files in several processes: each is given all facts, and takes one part of the files after the other.
+"""Linking of many files in several processes: each has all facts and takes one batch of files at a time.
 
-A process that ends early costs time, never edges: what it did not link is linked here.
+A worker that fails costs time, never edges: the files that it did not link are linked here.
 """
 
 import logging
@@ -18,26 +18,26 @@ from coderag.errors import CodeRAGError
 from coderag.system.gc_tuning import collector_paused
 from coderag.system.process_messages import Helpers, Lend, pack_message, read_message, write_message
 
-_MIN_BYTES_PER_PROCESS: Final = 50_000  # bytes of facts; 20 ms of linking
-_MAX_BATCH_BYTES: Final = 150_000  # bytes of facts, at most: so long one process may wait for another at the end
-_MIN_BATCHES_PER_PROCESS: Final = 8  # at least
-_MAX_QUEUED_BATCHES: Final = 2  # parts that a process has to do: it need not wait for the next one
+_MIN_BYTES_PER_PROCESS: Final = 50_000  # of facts; 20 ms of linking
+_MAX_BATCH_BYTES: Final = 150_000  # of facts; bounds the wait for the last worker
+_MIN_BATCHES_PER_PROCESS: Final = 8
+_MAX_QUEUED_BATCHES: Final = 2  # per worker, so that it never waits for the next batch
 _ASSIST_ENTRY_POINT = f"{__name__}:assist"
 
 _logger = logging.getLogger(__name__)
 
 _BatchQueue = deque[list[int]]
 _LinkReply = dict[int, tuple[list[tuple[Any, ...]], set[int], set[str]]]
-"""What a process says of some files: `LinkedFile` by file, as plain values."""
+"""Reply of a worker: `LinkedFile` by file, as plain values."""
 
 
 def link_files(program: Program, files: Sequence[int], helpers: Helpers | None = None) -> dict[int, LinkedFile]:
-    """Return the edges that begin in some files.
+    """Return the edges that start in some files.
 
     Args:
         program: All files.
-        files: Those to link.
-        helpers: Processes that may do it too.
+        files: Files to link.
+        helpers: Worker processes that may share the work.
     """
     sizes = [len(program.rows[file].body) for file in files]
     total_bytes = sum(sizes)
@@ -53,7 +53,7 @@ def link_files(program: Program, files: Sequence[int], helpers: Helpers | None =
 
 
 def assist(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Link for another process: it sends all facts, then one part after the other, and None in the end."""
+    """Link for another process, which sends all facts, then batch after batch, and finally None."""
     program = Program([FactsRow(*row) for row in read_message(requests)])
     with _open_linker(program) as linker:
         while (batch := read_message(requests)) is not None:
@@ -71,7 +71,7 @@ def _open_linker(program: Program) -> Iterator[Linker]:
 
 
 def _link_file(linker: Linker, program: Program, file: int) -> LinkedFile:
-    """Return the edges of a file; none of one whose names lead to each other without end, which others need not suffer from."""
+    """Return the edges of a file; none if its names recurse endlessly, so that other files are not affected."""
     try:
         return linker.link(file)
     except RecursionError:
@@ -84,7 +84,7 @@ def _link_file(linker: Linker, program: Program, file: int) -> LinkedFile:
 def _link_in_parallel(
     linker: Linker, program: Program, batches: _BatchQueue, helpers: Helpers
 ) -> dict[int, LinkedFile]:
-    """Return the edges of the files of some parts, linked here and by other processes; those of some miss if one fails."""
+    """Return the edges of the files in the batches, linked here and by workers; those of a failed worker are missing."""
     linked: dict[int, LinkedFile] = {}
     packed_rows = pack_message([tuple(row) for row in program.rows])
     with ThreadPoolExecutor(helpers.number, "linking") as threads:
@@ -95,14 +95,14 @@ def _link_in_parallel(
             for batch in _take_batches(batches):
                 linked |= {file: _link_file(linker, program, file) for file in batch}
         finally:
-            batches.clear()  # whoever interrupts does not wait for the others to do it all
+            batches.clear()  # after an interrupt the workers stop early
     for future in remote_runs:
         linked |= future.result()
     return linked
 
 
 def _split_batches(files: Sequence[int], sizes: Sequence[int], min_bytes: int) -> _BatchQueue:
-    """Return neighbouring files, which ask for much the same, in parts of at least so many bytes of facts."""
+    """Return batches of neighbouring files, which share most of their queries, of at least `min_bytes` of facts each."""
     batches: _BatchQueue = deque()
     batch_bytes = min_bytes
     for file, file_bytes in zip(files, sizes, strict=True):
@@ -115,14 +115,14 @@ def _split_batches(files: Sequence[int], sizes: Sequence[int], min_bytes: int) -
 
 
 def _take_batches(batches: _BatchQueue, *, from_end: bool = False) -> Iterator[list[int]]:
-    """Yield parts until there are no more; others take some too, the last ones first."""
+    """Yield batches until the queue is empty; workers take from its end."""
     with suppress(IndexError):
         while True:
             yield batches.pop() if from_end else batches.popleft()
 
 
 def _link_remotely(packed_rows: bytes, batches: _BatchQueue, lend: Lend) -> dict[int, LinkedFile]:
-    """Return what another process makes of the parts that it takes; fewer of them if it fails."""
+    """Return the edges of the batches that a worker takes; fewer of them if it fails."""
     linked: dict[int, LinkedFile] = {}
     with suppress(OSError, EOFError, CodeRAGError), lend(_ASSIST_ENTRY_POINT) as (requests, replies):
         requests.write(packed_rows)

@@ -1,7 +1,7 @@
-"""Questions that lead to other questions: each is asked once, and has the same answer whichever is asked first.
+"""Memoised, cycle-safe evaluation of resolution queries.
 
-That is why a question that comes back to itself by way of others has no answer, and neither have those; and why none has one
-that needs too many others to be answered one inside the other.
+A query evaluates other queries. The result of each is independent of the order in which they are evaluated. Therefore every
+query on a cycle has no result, and neither has a query that needs a chain of queries deeper than `_MAX_DEPTH`.
 """
 
 from collections.abc import Callable, Hashable
@@ -11,15 +11,16 @@ from coderag.codegraph.linking.program import Dependencies, Program
 from coderag.codegraph.linking.referents import Referent
 
 _MAX_DEPTH: Final = 40
-"""Questions inside one another."""
+"""Maximum number of nested queries."""
 
 
 class MemoEntry(NamedTuple):
-    """An answer that is kept.
+    """A memoised result.
 
     Attributes:
-        consulted: What it depends on.
-        height: The longest chain of questions inside one another that it took, itself among them.
+        referent: The result; None if there is none.
+        dependencies: Everything that the result depends on.
+        depth: Length of the longest chain of nested queries below it, itself included.
     """
 
     referent: Referent | None
@@ -31,11 +32,11 @@ MemoTable = dict[Hashable, MemoEntry]
 
 
 class _CycleError(Exception):
-    """A question came back to itself.
+    """A query depends on itself.
 
     Attributes:
-        level: How many others waited when it was asked.
-        between: The questions between the two, and where their answers are kept.
+        level: Number of active queries when the repeated query started.
+        cycle_members: Memo tables and keys of the queries between the two occurrences.
     """
 
     def __init__(self, level: int) -> None:
@@ -44,35 +45,35 @@ class _CycleError(Exception):
 
 
 class _DepthExceededError(Exception):
-    """The outermost question that waits needs too many others."""
+    """The outermost active query nests too deeply."""
 
 
 class QueryMemo:
-    """Asks questions, and keeps what they depend on.
+    """Evaluates queries once and records their dependencies.
 
     Args:
-        program: Notes what is asked for.
+        program: Records the dependencies.
 
     Attributes:
-        waiting: Questions without an answer yet, and how many waited before.
+        active_queries: Queries under evaluation, each with the number of queries that were active before it.
     """
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self.active_queries: dict[Hashable, int] = {}
-        self._depth = 0  # of the answers to what the innermost of them asked so far
+        self._depth = 0  # of the queries that the innermost active one has evaluated
 
     def evaluate(self, table: MemoTable, key: Hashable, compute: Callable[[], Referent | None]) -> Referent | None:
-        """Ask a question that has no answer yet, and keep the answer.
+        """Evaluate a query that is not memoised yet, and memoise its result.
 
         Args:
-            kept: Where answers are kept.
-            key: What is asked.
-            ask: Finds the answer, perhaps by way of others.
+            table: Receives the result.
+            key: Identifies the query.
+            compute: Computes the result, possibly through other queries.
         """
         level = len(self.active_queries)
         if (active_level := self.active_queries.get(key)) is not None:
-            if active_level == level - 1:  # a function that calls itself says nothing by that
+            if active_level == level - 1:  # direct recursion adds no information
                 return None
             raise _CycleError(active_level)
         if level >= _MAX_DEPTH:
@@ -87,7 +88,7 @@ class QueryMemo:
         return entry.referent
 
     def reuse(self, entry: MemoEntry) -> Referent | None:
-        """Return an answer that was kept, as if it had been found just now."""
+        """Return a memoised result and record its dependencies, as if it had just been computed."""
         level = len(self.active_queries)
         if level and level + entry.depth > _MAX_DEPTH:
             raise _DepthExceededError
@@ -107,7 +108,7 @@ class QueryMemo:
                 error.cycle_members.append((table, key))
                 raise
             empty_entry = MemoEntry(None, dependencies, self._depth + 1)
-            for member_table, member_key in error.cycle_members:  # they depend on all that this one does
+            for member_table, member_key in error.cycle_members:  # their dependencies are those of this query
                 member_table[member_key] = empty_entry
             return empty_entry
         except _DepthExceededError:

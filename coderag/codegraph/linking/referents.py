@@ -1,4 +1,4 @@
-"""What a name or a chain means, and how surely."""
+"""Referents of names and chains, with their confidence."""
 
 from typing import Final, Literal, NamedTuple
 
@@ -13,34 +13,39 @@ ReferentKind = Literal["definition", "instance", "elements", "tuple", "module", 
 
 
 class Referent(NamedTuple):
-    """What an expression means.
+    """The meaning of an expression.
 
     Attributes:
-        kind: A ``definition`` itself; an ``instance`` of a type; something with ``elements``, which are instances of a type
-            (``index`` is -1 if that is not known); a ``tuple`` of types, which are `name`, written in the scope `index`;
-            a ``module``, that is a file; a ``package`` by its name;
-            something ``external`` to the repository; a ``supplier``, a method of a standard type that gives an instance,
-            or with a `name` more elements.
+        kind: One of
+
+            - ``definition``: the declaration itself;
+            - ``instance``: an instance of a type;
+            - ``elements``: a collection of instances of a type; ``index`` is -1 if the type is unknown;
+            - ``tuple``: a tuple of types, written as ``name`` in the scope ``index``;
+            - ``module``: a file;
+            - ``package``: a package, by its name;
+            - ``external``: outside the repository;
+            - ``supplier``: a method of a standard type that returns an instance, or more elements if it has a ``name``.
         file, index: Of the definition or type; ``index`` is its position in the file's definitions.
-        name: Of a package, or of what is external, dotted.
-        resolver: What told it: ``scope``, ``import``, ``package``, ``self``, ``inherited``, ``annotation``, ``constructor``,
-            ``value``, ``return``, ``methods``, ``unique``.
-        confidence: How surely, 0 to 1.
+        name: Dotted name of a package or of an external referent.
+        resolver: Step that resolved it: ``scope``, ``import``, ``package``, ``self``, ``inherited``, ``annotation``,
+            ``constructor``, ``value``, ``return``, ``methods``, ``unique``.
+        confidence: From 0 to 1.
     """
 
     kind: ReferentKind
     file: int = -1
-    index: int = -1  # type: ignore[assignment]  # nobody asks a tuple where something is in it
+    index: int = -1  # type: ignore[assignment]  # hides tuple.index, which is not used
     name: str = ""
     resolver: str = "scope"
     confidence: float = 1.0
 
     def replace_resolver(self, resolver: str, factor: float = 1.0) -> "Referent":
-        """Return the same, told by something else and so much less surely."""
+        """Return a copy with another resolver and the confidence multiplied by a factor."""
         return Referent(self.kind, self.file, self.index, self.name, resolver, self.confidence * factor)
 
     def replace_kind(self, kind: ReferentKind) -> "Referent":
-        """Return the instance of a type, the type of an instance and so on."""
+        """Return a copy of another kind, such as the instance of a type or the type of an instance."""
         return Referent(kind, self.file, self.index, self.name, self.resolver, self.confidence)
 
 
@@ -59,6 +64,7 @@ RESOLVER_PRECISION: Final = {
     "methods": 0.9,
     "unique": 0.55,
 }
-"""How surely each way of telling is right; what is told in several steps is as sure as their product.
+"""Precision of each resolver; the confidence of a chain of steps is their product.
 
-Source: precision against other tools, by resolver: see ``evals/graph/README.md``."""
+Source: measured against other tools, see ``evals/graph/README.md``.
+"""

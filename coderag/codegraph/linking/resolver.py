@@ -1,10 +1,10 @@
-"""What names, chains and types mean in a program: one set of steps for all languages, which differ in their rules.
+"""Resolution of names, chains and types: one algorithm for all languages, which differ in their rules.
 
-Each part answers one kind of question and asks the others through `Resolver`: bare names (scopes.py), types and what is above
-them (hierarchy.py), members (members.py), values and types as written (values.py), chains (chains.py).
+Each part answers one kind of query and asks the others through `Resolver`: bare names (scopes.py), type names and hierarchies
+(hierarchy.py), members (members.py), values and types as written (type_inference.py), chains (chains.py).
 
-An answer never depends on what was asked before, see `coderag.codegraph.linking.query_memo`. Nor does it depend on which file is
-being linked: only `evaluate` and `lookup` know local names.
+Results depend neither on the order of queries, see `coderag.codegraph.linking.query_memo`, nor on the file that is being
+linked: only `evaluate` and `resolve_name` see local names.
 """
 
 from collections.abc import Callable, Hashable
@@ -23,22 +23,22 @@ from coderag.schema.facts import Definition, FileFacts
 
 
 class Resolver:
-    """Answers what names mean.
+    """Resolves names, chains and types.
 
     Args:
         program: All files.
-        rules: Of each language, by its name.
+        rules: Returns the rules of a language by its name.
 
     Attributes:
         program: All files.
-        locals: Of the file that is being linked.
+        local_names: Of the file that is being linked.
     """
 
     def __init__(self, program: Program, rules: Callable[[str], LanguageRules]) -> None:
         self.program = program
         self._rules_by_file = [rules(row.language) for row in program.rows]
         self.get_rules = self._rules_by_file.__getitem__
-        """Returns the rules of a file's language."""
+        """Return the rules of a file's language."""
         self._no_local_names = LocalNames(-1, (), FileInterface(FileFacts("")), LanguageRules(program))
         self.local_names = self._no_local_names
         self._query_memo = QueryMemo(program)
@@ -74,17 +74,17 @@ class Resolver:
         self.evaluate = chain_evaluator.evaluate
 
     def release(self) -> None:
-        """Forget everything: its parts refer back to it and rules to themselves, so the collector would have to find them."""
+        """Break the reference cycles between its parts and the rules, so that the garbage collector is not needed."""
         for rules in set(self._rules_by_file):
             vars(rules).clear()
         vars(self).clear()
 
     def get_definition(self, referent: Referent) -> Definition:
-        """Return the definition that is meant, or whose instance is."""
+        """Return the definition of a referent, or of its type for an instance."""
         return self.program.get_definition(referent.file, referent.index)
 
     def is_type(self, referent: Referent) -> bool:
-        """Return whether a type itself is meant."""
+        """Return whether a referent is a type itself."""
         return (
             referent.kind == "definition"
             and self.program.get_definition(referent.file, referent.index).kind in TYPE_KINDS
@@ -92,16 +92,16 @@ class Resolver:
 
     @property
     def is_evaluating(self) -> bool:
-        """Whether a question waits for an answer."""
+        """True while a query is being evaluated."""
         return bool(self._query_memo.active_queries)
 
     def memoize(
         self, key: Hashable, compute: Callable[[], Referent | None], *, is_local: bool = False
     ) -> Referent | None:
-        """Return a kept answer, or ask and keep it.
+        """Return the memoised result of a query, or compute and memoise it.
 
         Args:
-            is_local: Whether it may depend on local names; it is then kept as long as these are known.
+            is_local: Whether it may depend on local names; it is then memoised with them.
         """
         table = self.local_names.memo if is_local else self._memo_table
         if (entry := table.get(key)) is not None:

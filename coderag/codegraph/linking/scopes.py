@@ -1,4 +1,4 @@
-"""What a bare name means where it stands: in the scopes around it, in what these import, in the file's package."""
+"""Resolution of bare names: enclosing scopes, their imports, and the file's package."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from coderag.codegraph.linking.rules.base import LanguageRules
 
 _POSSIBLE_SHADOWING_FACTOR: Final = 0.85
-"""How surely a name is what an outer scope declares, where a type outside may have a member of it."""
+"""Confidence factor of a name from an outer scope that a member of an external type may shadow."""
 
 
 class ScopeLookup:
-    """Finds what bare names mean.
+    """Resolves bare names.
 
     Args:
-        resolver: Answers all else.
+        resolver: Answers all other queries.
     """
 
     def __init__(self, resolver: "Resolver") -> None:
@@ -28,16 +28,16 @@ class ScopeLookup:
         self._program = resolver.program
 
     def resolve_name(self, file: int, scope: int, name: str, line: int) -> Referent | None:
-        """Return what a bare name means in a scope.
+        """Return the referent of a bare name in a scope.
 
         Args:
-            line: Where it is used: of several bindings the last one above counts.
+            line: Line of use; of several bindings the last one above it applies.
         """
         rules = self._resolver.get_rules(file)
         interface = self._program.read_interface(file)
-        can_call_values = rules.overloads_by_arity and not rules.separates_methods  # a delegate may be called
+        can_call_values = rules.overloads_by_arity and not rules.separates_methods  # a delegate can be called
         value_name = strip_arity(name) if can_call_values else name
-        external_member: Referent | None = None  # the member that a type outside may have
+        external_member: Referent | None = None  # member that an external type may declare
         is_direct = True  # whether no function lies between
         while scope != MODULE:
             kind = interface.definitions[scope].kind
@@ -66,7 +66,7 @@ class ScopeLookup:
         return _lower_confidence(external_member, referent)
 
     def _find_local_binding(self, file: int, scope: int, name: str, line: int) -> Binding | None:
-        """Return the binding of a local name that counts at a line: the last one above it; else the first."""
+        """Return the binding of a local name that applies at a line: the last one above it, else the first."""
         local_names = self._resolver.local_names
         bindings = local_names.bindings.get((scope, name)) if file == local_names.file else None
         if not bindings:
@@ -78,10 +78,10 @@ class ScopeLookup:
         return preceding[-1] if preceding else next(iter(in_block), None)
 
     def resolve_global_name(self, file: int, name: str, line: int, *, values: bool) -> Referent | None:
-        """Return what a name means outside of all declarations of a file.
+        """Return the referent of a name at the top level of a file.
 
         Args:
-            values: Whether what variables hold is meant, too.
+            values: Whether the values of variables count, too.
         """
         if name in self._program.read_interface(file).redeclared_names:
             return self._resolve_global_name(file, name, line, values=values)
@@ -93,7 +93,7 @@ class ScopeLookup:
         return self.resolve_in_scope(file, MODULE, name, line, values=values) or self._resolve_outside_file(file, name)
 
     def _resolve_implicit_member(self, file: int, scope: int, name: str) -> Referent | None:
-        """Return the member that a bare name may be in a scope: of that type, or of the type that a method is of."""
+        """Return the member that a bare name refers to in a scope: of that type, or of the type of that method."""
         definition = self._program.read_interface(file).definitions[scope]
         if definition.kind in TYPE_KINDS:
             return self._resolver.find_type_member(file, scope, name)
@@ -107,7 +107,7 @@ class ScopeLookup:
         return None
 
     def _resolve_outside_file(self, file: int, name: str) -> Referent | None:
-        """Return what a name means that nothing in a file declares."""
+        """Return the referent of a name that the file does not declare."""
         return self._resolver.memoize(("around", file, name), lambda: self._compute_outside_file(file, name))
 
     def _compute_outside_file(self, file: int, name: str) -> Referent | None:
@@ -123,10 +123,10 @@ class ScopeLookup:
         return referent or (Referent("external", name=name) if name in rules.builtins else None)
 
     def find_scope_declarations(self, file: int, scope: int, name: str, owner: str = "") -> Sequence[int]:
-        """Return the definitions of a name in a scope; of overloads, those that take as many arguments as the name says.
+        """Return the definitions of a name in a scope; of overloads, those that accept the arguments in the name.
 
         Args:
-            owner: Type that they belong to, if they stand outside of one.
+            owner: The type that they belong to, if they are declared out of line.
         """
         interface = self._program.read_interface(file)
         if owner:
@@ -141,11 +141,11 @@ class ScopeLookup:
     def resolve_in_scope(
         self, file: int, scope: int, name: str, line: int = 0, *, values: bool = True
     ) -> Referent | None:
-        """Return what a scope itself declares, imports or binds by a name.
+        """Return the referent that a scope itself declares, imports or binds by a name.
 
         Args:
-            line: Where it is used; 0 if that is not known.
-            values: Whether what variables hold is meant, too.
+            line: Line of use; 0 if unknown.
+            values: Whether the values of variables count, too.
         """
         interface = self._program.read_interface(file)
         scope_names = interface.names_by_scope.get(scope, ())
@@ -175,7 +175,7 @@ class ScopeLookup:
         return None
 
     def _resolve_imports(self, file: int, imports: Sequence[Import], name: str) -> Referent | None:
-        """Return what the first import of a name brings that is known; a module last where it may share its name."""
+        """Return the first known referent of several imports of a name; a module comes last where it may share its name."""
         rules = self._resolver.get_rules(file)
         module: Referent | None = None
         for import_ in imports:
@@ -192,10 +192,10 @@ class ScopeLookup:
     def resolve_star_imports(
         self, file: int, name: str, scope: int = MODULE, *, include_reexports: bool = True
     ) -> Referent | None:
-        """Return what a name means that comes with all that a module has.
+        """Return the referent of a name that star imports bring.
 
         Args:
-            passed_on: Whether what the file only passes on counts.
+            include_reexports: Whether imports count that the file only re-exports.
         """
         for import_ in self._program.read_interface(file).star_imports:
             if import_.scope != scope:
@@ -212,7 +212,7 @@ class ScopeLookup:
         return None
 
     def resolve_export(self, file: int, name: str) -> Referent | None:
-        """Return what a module has by a name: what it declares, imports or passes on."""
+        """Return the referent that a module declares, imports or re-exports by a name."""
         return self._resolver.memoize(("exported", file, name), lambda: self._compute_export(file, name))
 
     def _compute_export(self, file: int, name: str) -> Referent | None:
@@ -239,11 +239,11 @@ def _select_visible(
     rules: "LanguageRules",
     line: int,
 ) -> Sequence[int]:
-    """Return those of the definitions of a name in a scope that a bare name may mean.
+    """Return those definitions of a name in a scope that a bare name may refer to.
 
     Args:
-        imported: What brings the same name.
-        line: As for `Scopes.resolve_in_scope`.
+        imports: Imports of the same name.
+        line: See `ScopeLookup.resolve_in_scope`.
     """
     import_lines = {import_.line for import_ in imports}  # ``const a = require("a")`` declares what it imports
     visible = [
@@ -257,14 +257,14 @@ def _select_visible(
 
 
 def _is_hidden(kind: str, rules: "LanguageRules", *, is_direct: bool) -> bool:
-    """Return whether bare names do not mean what is in a scope of some kind.
+    """Return whether the declarations in a scope of a kind are invisible to bare names.
 
     Args:
-        inner: Whether the names stand in no function inside it.
+        is_direct: Whether no function lies between the names and the scope.
     """
     return kind in TYPE_KINDS and (rules.requires_qualified_members or (rules.hides_class_scope and not is_direct))
 
 
 def _lower_confidence(external_member: Referent | None, referent: Referent) -> Referent:
-    """Return what is meant, less surely if a type outside may have a member of the name."""
+    """Return a referent, with less confidence if a member of an external type may shadow it."""
     return referent.replace_resolver(referent.resolver, _POSSIBLE_SHADOWING_FACTOR) if external_member else referent

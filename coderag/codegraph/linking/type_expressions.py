@@ -1,4 +1,4 @@
-"""Types as written, taken apart: ``Optional[list[Foo]]``, ``Map<String, Foo>``, ``&mut Vec<Foo>``, ``[]*pkg.Foo``."""
+"""Parser of type expressions: ``Optional[list[Foo]]``, ``Map<String, Foo>``, ``&mut Vec<Foo>``, ``[]*pkg.Foo``."""
 
 import re
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ _NULL_TYPES = frozenset({"None", "null", "undefined", "void", "never", "nil"})
 
 
 class TypeExpression(NamedTuple):
-    """A type taken apart.
+    """A parsed type.
 
     Attributes:
-        name: Dotted; empty for an array or slice, whose element is its only argument, and for what is no name; for a tuple,
-            all of it as written: ``(A, B)``.
-        arguments: Its type arguments.
+        name: Dotted name. Empty for an array or slice, whose only argument is its element type, and for anything without a
+            name. For a tuple the source text: ``(A, B)``.
+        arguments: Type arguments.
     """
 
     name: str
@@ -30,12 +30,12 @@ class TypeExpression(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> tuple[TypeExpression, ...]:
-    """Return the alternatives of a type, nothing and null left out."""
+    """Return the alternatives of a union type, without null types."""
     return tuple(_parse_alternatives(text, _MAX_DEPTH))
 
 
 def split_tuple(text: str) -> list[str]:
-    """Return the types in a tuple of types."""
+    """Return the item types of a tuple type."""
     return [part.strip() for part in _split_outside_brackets(text[1:-1], ",")]
 
 
@@ -68,7 +68,7 @@ def _parse_alternative(text: str, depth: int) -> TypeExpression | None:
 
 
 def _find_element_type(text: str) -> str | None:
-    """Return the type of the elements of an array, a slice or a map of Go; None for any other type."""
+    """Return the element type of an array, a slice or a Go map; None for any other type."""
     if text.startswith("[") and "]" in text:  # []T, [n]T, [T], [T; n]
         content, _, element_text = text[1:].partition("]")
         return element_text or content.partition(";")[0]
@@ -79,7 +79,7 @@ def _find_element_type(text: str) -> str | None:
 
 
 def _parse_parenthesized(text: str, depth: int) -> TypeExpression | None:
-    """Return a tuple, or the type that stands alone in brackets."""
+    """Return a tuple type, or the single type in parentheses."""
     content = text[1:-1] if text.startswith("(") and text.endswith(")") else ""
     if len(list(_split_outside_brackets(content, ","))) > 1:
         return TypeExpression(text)
@@ -87,7 +87,7 @@ def _parse_parenthesized(text: str, depth: int) -> TypeExpression | None:
 
 
 def _split_outside_brackets(text: str, separator: str) -> Iterator[str]:
-    """Yield what stands between separators that are in no brackets."""
+    """Yield the parts of a text between separators that are not in brackets."""
     depth = start = 0
     for position, character in enumerate(text):
         if character in _OPENING_BRACKETS:

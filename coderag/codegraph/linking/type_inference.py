@@ -1,4 +1,4 @@
-"""What variables hold, what calls give, and what has a type as written."""
+"""Type inference: values of variables, results of calls, and types as written."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class TypeInference:
-    """Finds what values are.
+    """Infers the values of expressions.
 
     Args:
-        resolver: Answers all else.
+        resolver: Answers all other queries.
     """
 
     def __init__(self, resolver: "Resolver") -> None:
@@ -23,7 +23,7 @@ class TypeInference:
         self._program = resolver.program
 
     def infer_value(self, referent: Referent) -> Referent | None:
-        """Return what a variable, field or property holds; anything else is itself."""
+        """Return the value of a variable, field or property; any other referent is returned as it is."""
         if referent.kind != "definition":
             return referent
         definition = self._resolver.get_definition(referent)
@@ -39,14 +39,14 @@ class TypeInference:
         return referent
 
     def infer_first_binding(self, file: int, bindings: Sequence[Binding]) -> Referent | None:
-        """Return what a name holds that is bound several times: the first that says so, annotations before values."""
+        """Return the value of a name with several bindings: the first known one, annotations before values."""
         for binding in sorted(bindings, key=lambda candidate: not candidate.type):
             if (inferred := self.infer_binding(file, binding)) is not None:
                 return inferred
         return None
 
     def infer_binding(self, file: int, binding: Binding, *, is_local: bool = False) -> Referent | None:
-        """Return what a binding's name means; None if that is not known."""
+        """Return the value of a binding; None if it is unknown."""
         if binding.type:
             inferred = self.resolve_type_text(file, binding.scope, binding.type, binding.line)
             if inferred is not None:
@@ -79,11 +79,11 @@ class TypeInference:
             and referent.kind == "definition"
             and self._resolver.get_definition(referent).kind in DATA_KINDS
         ):
-            return self.infer_value(referent) or referent  # of a variable, what that one holds
+            return self.infer_value(referent) or referent  # the value of the other variable
         return referent
 
     def infer_call(self, function: Referent) -> Referent | None:  # noqa: PLR0911  # one case a kind
-        """Return what a call gives."""
+        """Return the result of a call."""
         if function.kind == "external":
             return function
         if function.kind == "supplier":
@@ -110,7 +110,7 @@ class TypeInference:
         return inferred and inferred.replace_resolver("return", RESOLVER_PRECISION["return"] * function.confidence)
 
     def infer_method_call(self, owner: Referent, name: str) -> Referent | None:
-        """Return what a call of a method gives; None if it has none that is known."""
+        """Return the result of a method call; None if the method is unknown."""
         method = self._resolver.find_member(owner, name)
         return self.infer_call(method) if method is not None and method.kind == "definition" else None
 
@@ -121,7 +121,7 @@ class TypeInference:
         return self.resolve_type_text(function.file, function.index, definition.returns, definition.start_line)
 
     def resolve_type_text(self, file: int, scope: int, text: str, line: int) -> Referent | None:
-        """Return an instance of a type as written; of several alternatives, less surely, one in the repository."""
+        """Return an instance of a type as written; of a union the first type in the repository, with less confidence."""
         alternatives = parse_type(text)
         resolved = [
             referent
@@ -165,7 +165,7 @@ class TypeInference:
         return referent if referent is not None and referent.kind == "external" else self._to_instance(referent)
 
     def _resolve_declared_type(self, file: int, scope: int, expression: TypeExpression, line: int) -> Referent | None:
-        """Return an instance of a type of the repository, where a declared one comes before what the language has."""
+        """Return an instance of a type in the repository; used where it has precedence over built-in types."""
         if not expression.name:
             return None
         is_generic = self._resolver.get_rules(file).overloads_types_by_arity and expression.arguments
@@ -173,7 +173,7 @@ class TypeInference:
         return self._to_instance(self._resolver.resolve_dotted_name(file, scope, name, line))
 
     def _resolve_collection(self, file: int, scope: int, element: Sequence[TypeExpression], line: int) -> Referent:
-        """Return a collection, whose elements are of a type if that is told."""
+        """Return a collection, with the type of its elements if it is known."""
         element_instance = self._resolve_alternative(file, scope, element[0], line) if element else None
         return (
             element_instance.replace_kind("elements")
@@ -182,20 +182,20 @@ class TypeInference:
         )
 
     def _resolve_metatype(self, file: int, scope: int, expression: TypeExpression, line: int) -> Referent | None:
-        """Return the type itself that a value is: of ``type[Foo]``, or of ``typeof foo`` what that means."""
+        """Return the type itself for ``type[Foo]``, or the referent of ``foo`` for ``typeof foo``."""
         instance = self._resolve_alternative(file, scope, expression, line)
         if instance is None:
             return self._resolver.resolve_dotted_name(file, scope, expression.name, line)
         return instance.replace_kind("definition") if instance.kind == "instance" else None
 
     def _to_instance(self, referent: Referent | None) -> Referent | None:
-        """Return an instance of what is meant, if that is a type."""
+        """Return an instance of a referent; None if the referent is not a type."""
         if referent is None or not self._resolver.is_type(referent):
             return None
         return self._expand_alias(referent).replace_kind("instance")
 
     def _expand_alias(self, referent: Referent) -> Referent:
-        """Return the type that a declared alias stands for, if its text says so."""
+        """Return the type that a declared alias stands for, as far as its text shows it."""
         definition = self._resolver.get_definition(referent)
         if definition.kind == "type_alias":
             aliased_type = self.resolve_alias(referent, definition)

@@ -13,14 +13,14 @@ from llama_index.core.graph_stores.types import EntityNode, LabelledNode, Proper
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from coderag.codegraph.property_graph.labelled import LabelledGraph
-from coderag.codegraph.property_graph.schema import EDGE_PROPERTIES, LABELS, NODE_PROPERTIES, TYPES
+from coderag.codegraph.property_graph.schema import EDGE_PROPERTIES, LABELS, NODE_PROPERTIES, RELATIONSHIP_TYPES
 from coderag.errors import InvalidQueryError, StoreError
 
 _BUFFER_BYTES: Final = 2**30
-_MOST_BYTES: Final = 2**36
+_MAX_DATABASE_BYTES: Final = 2**36
 """Address space that is set aside for the database; LadybugDB's own choice, 8 TiB, is refused in some containers."""
 
-_INTERNAL: Final = frozenset({"_ID", "_LABEL", "_SRC", "_DST"})
+_INTERNAL_FIELDS: Final = frozenset({"_ID", "_LABEL", "_SRC", "_DST"})
 
 
 class EmbeddedPropertyGraphStore(PropertyGraphStore):
@@ -39,14 +39,14 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
     supports_vector_queries = False
 
     def __init__(self, path: Path | None = None) -> None:
-        place = ":memory:" if path is None else str(path)
+        location = ":memory:" if path is None else str(path)
         try:
-            self._database = ladybug.Database(place, buffer_pool_size=_BUFFER_BYTES, max_db_size=_MOST_BYTES)
+            self._database = ladybug.Database(location, buffer_pool_size=_BUFFER_BYTES, max_db_size=_MAX_DATABASE_BYTES)
             self._connection = ladybug.Connection(self._database)
         except RuntimeError as error:
-            raise StoreError(f"Cannot open the property graph {place}: {error}") from error
+            raise StoreError(f"Cannot open the property graph {location}: {error}") from error
         self._pairs: set[tuple[str, str, str]] = set()
-        self._make_tables()
+        self._create_tables()
 
     @property
     def client(self) -> ladybug.Connection:
@@ -60,10 +60,10 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
 
     def load(self, graph: LabelledGraph) -> None:
         """Add a whole graph to an empty database; ten times as fast as node by node."""
-        for nodes in graph.nodes():
+        for nodes in graph.group_nodes():
             rows = nodes.rows.select(list(NODE_PROPERTIES))
             self.structured_query(f"COPY {nodes.label} FROM $rows", {"rows": rows})
-        for edges in graph.edges():
+        for edges in graph.group_edges():
             self._allow(edges.type, edges.source_label, edges.target_label)
             rows = edges.rows.select(["source", "target", *EDGE_PROPERTIES])
             ends = f"from='{edges.source_label}', to='{edges.target_label}'"
@@ -75,20 +75,21 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         Raises:
             InvalidQueryError: The query cannot be understood or run.
         """
-        with _query_errors(query):
+        with _map_query_errors(query):
             results = self._connection.execute(query, dict(param_map or {}))
             result = results[-1] if isinstance(results, list) else results
             try:
                 names = result.get_column_names()
-                return [dict(zip(names, map(_plain, row), strict=True)) for row in result.get_all()]
+                return [dict(zip(names, map(_to_plain, row), strict=True)) for row in result.get_all()]
             finally:
                 result.close()
 
     def get(self, properties: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> list[LabelledNode]:
         """Return the nodes with all of some properties, or with one of some ids; all of them if nothing is given."""
-        where, parameters = _conditions("n", properties, ids)
+        where, parameters = _build_conditions("n", properties, ids)
         return [
-            _entity(row["n"]) for row in self._rows(f"MATCH (n) {_where(where)} RETURN n ORDER BY n.id", parameters)
+            _to_entity(row["n"])
+            for row in self._query_rows(f"MATCH (n) {_format_where(where)} RETURN n ORDER BY n.id", parameters)
         ]
 
     def get_triplets(
@@ -108,15 +109,15 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         """
         if not (entity_names or relation_names or properties or ids):
             return []
-        wanted = [*(entity_names or ()), *(ids or ())]
-        source, parameters = _conditions("a", properties, wanted)
-        target, _ = _conditions("b", properties, wanted)
+        node_ids = [*(entity_names or ()), *(ids or ())]
+        source, parameters = _build_conditions("a", properties, node_ids)
+        target, _ = _build_conditions("b", properties, node_ids)
         where = [f"({' AND '.join(source)} OR {' AND '.join(target)})"] if source else []
         if relation_names:
             where.append("label(r) IN $types")
             parameters["types"] = list(relation_names)
-        query = f"MATCH (a)-[r]->(b) {_where(where)} RETURN a, r, b ORDER BY a.id, label(r), b.id, r.line"
-        return [_triplet(row["a"], row["r"], row["b"]) for row in self._rows(query, parameters)]
+        query = f"MATCH (a)-[r]->(b) {_format_where(where)} RETURN a, r, b ORDER BY a.id, label(r), b.id, r.line"
+        return [_to_triplet(row["a"], row["r"], row["b"]) for row in self._query_rows(query, parameters)]
 
     def get_rel_map(
         self,
@@ -127,22 +128,22 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
     ) -> list[Triplet]:
         """Return the relationships within some steps of nodes, in either direction, nearest first."""
         ignored = list(ignore_rels or ())
-        near, seen = {node.id for node in graph_nodes}, set[str]()
-        found: dict[tuple[str, str, str, int], Triplet] = {}
+        frontier, seen = {node.id for node in graph_nodes}, set[str]()
+        triplets: dict[tuple[str, str, str, int], Triplet] = {}
         for _step in range(depth):
             query = (
                 "MATCH (a)-[r]->(b) WHERE (a.id IN $ids OR b.id IN $ids) AND NOT label(r) IN $ignored "
                 "RETURN a, r, b ORDER BY a.id, label(r), b.id, r.line LIMIT $limit"
             )
-            for row in self._rows(query, {"ids": sorted(near), "ignored": ignored, "limit": limit}):
-                triplet = _triplet(row["a"], row["r"], row["b"])
+            for row in self._query_rows(query, {"ids": sorted(frontier), "ignored": ignored, "limit": limit}):
+                triplet = _to_triplet(row["a"], row["r"], row["b"])
                 line = triplet[1].properties.get("line", 0)
-                found.setdefault((triplet[0].id, triplet[1].label, triplet[2].id, line), triplet)
-            seen |= near
-            near = {node.id for source, _, target in found.values() for node in (source, target)} - seen
-            if not near or len(found) >= limit:
+                triplets.setdefault((triplet[0].id, triplet[1].label, triplet[2].id, line), triplet)
+            seen |= frontier
+            frontier = {node.id for source, _, target in triplets.values() for node in (source, target)} - seen
+            if not frontier or len(triplets) >= limit:
                 break
-        return list(found.values())[:limit]
+        return list(triplets.values())[:limit]
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
         """Add nodes, or change those with the same id.
@@ -152,8 +153,8 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         """
         for node in nodes:
             _require(node.label, LABELS, "label")
-            known = {name: value for name, value in node.properties.items() if name != "id"}
-            self._write(f"MERGE (n:{node.label} {{id: $id}})", "n", known, NODE_PROPERTIES, {"id": node.id})
+            properties = {name: value for name, value in node.properties.items() if name != "id"}
+            self._write(f"MERGE (n:{node.label} {{id: $id}})", "n", properties, NODE_PROPERTIES, {"id": node.id})
 
     def upsert_relations(self, relations: Sequence[Relation]) -> None:
         """Add relationships, or change those of the same type between the same nodes.
@@ -162,9 +163,9 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
             InvalidQueryError: A type or property is none of the schema, or a node is not there.
         """
         for relation in relations:
-            _require(relation.label, TYPES, "type of relationship")
+            _require(relation.label, RELATIONSHIP_TYPES, "type of relationship")
             ends = {"source": relation.source_id, "target": relation.target_id}
-            labels = {node.name: node.label for node in self._entities(list(ends.values()))}
+            labels = {node.name: node.label for node in self._find_entities(list(ends.values()))}
             for end in ends.values():
                 if end not in labels:
                     raise InvalidQueryError(f"no node has the id {end!r}", hint="Add the nodes before the relations.")
@@ -186,11 +187,11 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         for names in filter(None, (entity_names, ids)):
             self.structured_query("MATCH (n) WHERE n.id IN $ids DETACH DELETE n", {"ids": list(names)})
         for relation in relation_names or ():
-            _require(relation, TYPES, "type of relationship")
+            _require(relation, RELATIONSHIP_TYPES, "type of relationship")
             self.structured_query(f"MATCH ()-[r:{relation}]->() DELETE r")
         if properties:
-            where, parameters = _conditions("n", properties, None)
-            self.structured_query(f"MATCH (n) {_where(where)} DETACH DELETE n", parameters)
+            where, parameters = _build_conditions("n", properties, None)
+            self.structured_query(f"MATCH (n) {_format_where(where)} DETACH DELETE n", parameters)
 
     def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:  # noqa: ANN401 - the base's
         """Raise: the graph has no vectors.
@@ -202,20 +203,23 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
 
     def get_schema(self, refresh: bool = False) -> str:  # noqa: ARG002 - the base's; it never is out of date
         """Return labels, properties and relationships as text, for a language model that writes Cypher."""
-        nodes = "\n".join(f"(:{label} {{{_typed(NODE_PROPERTIES)}}})" for label in LABELS)
+        nodes = "\n".join(f"(:{label} {{{_format_properties(NODE_PROPERTIES)}}})" for label in LABELS)
         edges = "\n".join(
-            f"(:{a})-[:{type_} {{{_typed(EDGE_PROPERTIES)}}}]->(:{b})" for type_, a, b in sorted(self._pairs)
+            f"(:{a})-[:{type_} {{{_format_properties(EDGE_PROPERTIES)}}}]->(:{b})"
+            for type_, a, b in sorted(self._pairs)
         )
         return f"Nodes:\n{nodes}\nRelationships:\n{edges}"
 
-    def _make_tables(self) -> None:
+    def _create_tables(self) -> None:
         columns = ", ".join(f"{name} {kind}" for name, kind in NODE_PROPERTIES.items())
         for label in LABELS:
             self.structured_query(f"CREATE NODE TABLE IF NOT EXISTS {label}({columns}, PRIMARY KEY (id))")
         columns = ", ".join(f"{name} {kind}" for name, kind in EDGE_PROPERTIES.items())
-        for type_ in TYPES:  # a table of relationships needs one pair of labels; this one is there in most graphs
+        for (
+            type_
+        ) in RELATIONSHIP_TYPES:  # a table of relationships needs one pair of labels; this one is there in most graphs
             self.structured_query(f"CREATE REL TABLE IF NOT EXISTS {type_}(FROM File TO File, {columns})")
-            pairs = self._rows(f"CALL show_connection('{type_}') RETURN *", {})
+            pairs = self._query_rows(f"CALL show_connection('{type_}') RETURN *", {})
             self._pairs |= {(type_, row["source table name"], row["destination table name"]) for row in pairs}
 
     def _allow(self, type_: str, source: str, target: str) -> None:
@@ -224,10 +228,13 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
             self.structured_query(f"ALTER TABLE {type_} ADD FROM {source} TO {target}")
             self._pairs.add((type_, source, target))
 
-    def _entities(self, ids: Sequence[str]) -> list[EntityNode]:
-        return [_entity(row["n"]) for row in self._rows("MATCH (n) WHERE n.id IN $ids RETURN n", {"ids": list(ids)})]
+    def _find_entities(self, ids: Sequence[str]) -> list[EntityNode]:
+        return [
+            _to_entity(row["n"])
+            for row in self._query_rows("MATCH (n) WHERE n.id IN $ids RETURN n", {"ids": list(ids)})
+        ]
 
-    def _rows(self, query: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _query_rows(self, query: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         return self.structured_query(query, parameters)
 
     def _write(
@@ -235,67 +242,69 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         statement: str,
         name: str,
         properties: Mapping[str, Any],
-        known: Mapping[str, str],
+        allowed: Mapping[str, str],
         parameters: Mapping[str, Any],
     ) -> None:
-        for one in properties:
-            _require(one, tuple(known), "property")
-        assigned = ", ".join(f"{name}.{one} = $p_{one}" for one in properties)
-        values = {f"p_{one}": value for one, value in properties.items()}
+        for property_name in properties:
+            _require(property_name, tuple(allowed), "property")
+        assigned = ", ".join(f"{name}.{property_name} = $p_{property_name}" for property_name in properties)
+        values = {f"p_{property_name}": value for property_name, value in properties.items()}
         self.structured_query(f"{statement} SET {assigned}" if assigned else statement, {**parameters, **values})
 
 
 @contextmanager
-def _query_errors(query: str) -> Iterator[None]:
+def _map_query_errors(query: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
         raise InvalidQueryError(f"Cannot run the query {query[:200]!r}: {error}") from error
 
 
-def _require(name: str, known: Sequence[str], what: str) -> None:
+def _require(name: str, allowed: Sequence[str], subject: str) -> None:
     """Refuse a name that would stand in the text of a query and is none of the schema."""
-    if name not in known:
-        raise InvalidQueryError(f"the property graph has no {what} {name!r}", hint=f"It has {', '.join(known)}.")
+    if name not in allowed:
+        raise InvalidQueryError(f"the property graph has no {subject} {name!r}", hint=f"It has {', '.join(allowed)}.")
 
 
-def _conditions(
+def _build_conditions(
     name: str, properties: Mapping[str, Any] | None, ids: Sequence[str] | None
 ) -> tuple[list[str], dict[str, Any]]:
-    for one in properties or ():
-        _require(one, tuple(NODE_PROPERTIES), "property")
-    where = [f"{name}.{one} = $p_{one}" for one in properties or ()]
-    parameters: dict[str, Any] = {f"p_{one}": value for one, value in (properties or {}).items()}
+    for property_name in properties or ():
+        _require(property_name, tuple(NODE_PROPERTIES), "property")
+    where = [f"{name}.{property_name} = $p_{property_name}" for property_name in properties or ()]
+    parameters: dict[str, Any] = {f"p_{property_name}": value for property_name, value in (properties or {}).items()}
     if ids:
         where.append(f"{name}.id IN $ids")
         parameters["ids"] = list(ids)
     return where, parameters
 
 
-def _where(conditions: Sequence[str]) -> str:
+def _format_where(conditions: Sequence[str]) -> str:
     return f"WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a query returns
+def _to_plain(value: Any) -> Any:  # noqa: ANN401 - whatever a query returns
     """Return a node or relationship as its properties with its label, without the database's own numbers."""
     if isinstance(value, dict) and "_LABEL" in value:
-        plain = {name: _plain(one) for name, one in value.items() if name not in _INTERNAL and one is not None}
-        return {"_label": value["_LABEL"], **plain}
+        properties = {
+            name: _to_plain(item) for name, item in value.items() if name not in _INTERNAL_FIELDS and item is not None
+        }
+        return {"_label": value["_LABEL"], **properties}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_to_plain(item) for item in value]
     return value
 
 
-def _entity(node: Mapping[str, Any]) -> EntityNode:
+def _to_entity(node: Mapping[str, Any]) -> EntityNode:
     properties = {name: value for name, value in node.items() if name not in {"_label", "id"}}
     return EntityNode(name=node["id"], label=node["_label"], properties=properties)
 
 
-def _triplet(source: Mapping[str, Any], relation: Mapping[str, Any], target: Mapping[str, Any]) -> Triplet:
+def _to_triplet(source: Mapping[str, Any], relation: Mapping[str, Any], target: Mapping[str, Any]) -> Triplet:
     properties = {name: value for name, value in relation.items() if name != "_label"}
     edge = Relation(label=relation["_label"], source_id=source["id"], target_id=target["id"], properties=properties)
-    return _entity(source), edge, _entity(target)
+    return _to_entity(source), edge, _to_entity(target)
 
 
-def _typed(properties: Mapping[str, str]) -> str:
+def _format_properties(properties: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {kind}" for name, kind in properties.items())

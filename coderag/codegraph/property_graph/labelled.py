@@ -11,11 +11,11 @@ from coderag.codegraph.property_graph.schema import (
     CONTAINS,
     DEFINES,
     DEFINES_METHOD,
-    LABEL_OF_KIND,
+    LABEL_BY_KIND,
     LABELS,
+    RELATIONSHIP_TYPES,
     STRUCTURE_RESOLVER,
-    TYPE_OF_RELATION,
-    TYPES,
+    TYPE_BY_RELATION,
     Label,
 )
 from coderag.codegraph.symbol_graph import SymbolGraph
@@ -57,11 +57,11 @@ class LabelledGraph:
         least: Confidence below which an edge is left out: it is one of several candidates then.
     """
 
-    def __init__(self, tables: GraphTables, project: str, least: float = RESOLVED) -> None:
+    def __init__(self, tables: GraphTables, project: str, min_confidence: float = RESOLVED) -> None:
         self.project = project
         self._tables = tables
         self._graph = SymbolGraph(tables)
-        self._least = least
+        self._min_confidence = min_confidence
 
     @property
     def n_nodes(self) -> int:
@@ -73,14 +73,14 @@ class LabelledGraph:
         """Number of relationships."""
         return len(self._all_edges[0])
 
-    def nodes(self) -> Iterator[LabelledNodes]:
+    def group_nodes(self) -> Iterator[LabelledNodes]:
         """Yield the nodes, label by label."""
         for code, label in enumerate(LABELS):
             chosen = np.flatnonzero(self._labels == code)
             if len(chosen):
                 yield LabelledNodes(label, self._node_rows.take(chosen))
 
-    def edges(self) -> Iterator[LabelledEdges]:
+    def group_edges(self) -> Iterator[LabelledEdges]:
         """Yield the relationships, grouped by type and the labels at both ends."""
         sources, targets, types, columns = self._all_edges
         n = len(LABELS)
@@ -91,18 +91,18 @@ class LabelledGraph:
             first = chosen[0]
             ends = {"source": self._ids.take(sources[chosen]), "target": self._ids.take(targets[chosen])}
             yield LabelledEdges(
-                TYPES[types[first]],
+                RELATIONSHIP_TYPES[types[first]],
                 LABELS[self._labels[sources[first]]],
                 LABELS[self._labels[targets[first]]],
-                _table({**ends, **{name: column.take(chosen) for name, column in columns.items()}}),
+                _build_table({**ends, **{name: column.take(chosen) for name, column in columns.items()}}),
             )
 
     @cached_property
     def _labels(self) -> NDArray[np.int64]:
         """Position in `LABELS` of each node's label; the last one is the project."""
         kinds = self._graph.kinds
-        of_kind = np.array([LABELS.index(LABEL_OF_KIND.get(kind, "Symbol")) for kind in kinds.words], np.int64)
-        return np.append(of_kind[kinds.codes], _PROJECT)
+        label_by_kind = np.array([LABELS.index(LABEL_BY_KIND.get(kind, "Symbol")) for kind in kinds.values], np.int64)
+        return np.append(label_by_kind[kinds.codes], _PROJECT)
 
     @cached_property
     def _ids(self) -> "pa.Array":
@@ -112,27 +112,33 @@ class LabelledGraph:
 
         nodes = self._tables.nodes
         paths = nodes["path"].cast(pa.string())
-        place = pc.binary_join_element_wise(self.project, paths, ":")
-        named = pc.binary_join_element_wise(place, nodes["qualified_name"], "::")
-        ids = pc.if_else(pc.equal(nodes["kind"].cast(pa.string()), "file"), place, named).combine_chunks()
+        location_ids = pc.binary_join_element_wise(self.project, paths, ":")
+        qualified_ids = pc.binary_join_element_wise(location_ids, nodes["qualified_name"], "::")
+        ids = pc.if_else(
+            pc.equal(nodes["kind"].cast(pa.string()), "file"), location_ids, qualified_ids
+        ).combine_chunks()
         # LlamaIndex takes a node's name for its id, without the quotes in it.
-        return _unique(pc.replace_substring(pa.concat_arrays([ids, pa.array([self.project])]), '"', "'"))
+        return _number_duplicates(pc.replace_substring(pa.concat_arrays([ids, pa.array([self.project])]), '"', "'"))
 
     @cached_property
     def _node_rows(self) -> "pa.Table":
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         nodes = self._tables.nodes
-        plain = {name: _plain(nodes[name]) for name in ("name", "qualified_name", "path", "language", "role")}
+        plain_columns = {
+            name: _to_plain_array(nodes[name]) for name in ("name", "qualified_name", "path", "language", "role")
+        }
         project = {"name": self.project, "qualified_name": self.project}
-        texts = {name: _append(column, project.get(name, "")) for name, column in plain.items()}
-        numbers = {name: _append(_plain(nodes[name]), 0) for name in ("start_line", "end_line", "centrality")}
+        texts = {name: _append_value(column, project.get(name, "")) for name, column in plain_columns.items()}
+        numbers = {
+            name: _append_value(_to_plain_array(nodes[name]), 0) for name in ("start_line", "end_line", "centrality")
+        }
         count = nodes.num_rows + 1
-        return _table(
+        return _build_table(
             {
                 "id": self._ids,
                 "project": pa.repeat(pa.scalar(self.project), count),
-                "kind": _append(_plain(nodes["kind"]), "project"),
+                "kind": _append_value(_to_plain_array(nodes["kind"]), "project"),
                 **texts,
                 **numbers,
             }
@@ -144,60 +150,60 @@ class LabelledGraph:
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         graph, edges = self._graph, self._tables.edges
-        chosen = np.flatnonzero(graph.confidences >= np.float32(self._least))
+        chosen = np.flatnonzero(graph.confidences >= np.float32(self._min_confidence))
         table = edges.take(chosen)
-        parents, children, kinds = self._placed()
-        relation_types = [TYPES.index(TYPE_OF_RELATION[word]) for word in graph.relations.words]
+        parents, children, kinds = self._find_containment()
+        relation_types = [RELATIONSHIP_TYPES.index(TYPE_BY_RELATION[word]) for word in graph.relations.values]
         types = np.array(relation_types, np.int64)[graph.relations.codes[chosen]]
-        n_placed = len(children)
+        n_contained = len(children)
         lines = np.append(graph.start_lines, 0)[children].astype(np.int32)
-        placed = {
-            "resolver": pa.repeat(pa.scalar(STRUCTURE_RESOLVER), n_placed),
-            "confidence": pa.repeat(pa.scalar(1.0, pa.float32()), n_placed),
+        containment = {
+            "resolver": pa.repeat(pa.scalar(STRUCTURE_RESOLVER), n_contained),
+            "confidence": pa.repeat(pa.scalar(1.0, pa.float32()), n_contained),
             "line": pa.array(lines),
         }
         return (
             np.concatenate([parents, graph.sources[chosen]]),
             np.concatenate([children, graph.targets[chosen]]),
             np.concatenate([kinds, types]),
-            {name: pa.concat_arrays([column, _plain(table[name])]) for name, column in placed.items()},
+            {name: pa.concat_arrays([column, _to_plain_array(table[name])]) for name, column in containment.items()},
         )
 
-    def _placed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _find_containment(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return what stands in what: parents, children, and the type of relationship as a position in `TYPES`."""
         files, parents, labels = self._graph.files, self._graph.parents, self._labels[:-1]
-        inside = np.flatnonzero(parents >= 0)
-        around = parents[inside]
-        types = np.full(len(inside), TYPES.index(CONTAINS))
-        types[labels[around] == _FILE] = TYPES.index(DEFINES)
-        types[(labels[around] == _CLASS) & (labels[inside] == _METHOD)] = TYPES.index(DEFINES_METHOD)
+        nested = np.flatnonzero(parents >= 0)
+        enclosing = parents[nested]
+        types = np.full(len(nested), RELATIONSHIP_TYPES.index(CONTAINS))
+        types[labels[enclosing] == _FILE] = RELATIONSHIP_TYPES.index(DEFINES)
+        types[(labels[enclosing] == _CLASS) & (labels[nested] == _METHOD)] = RELATIONSHIP_TYPES.index(DEFINES_METHOD)
         return (
-            np.concatenate([np.full(len(files), self._graph.n_nodes), around]),
-            np.concatenate([files, inside]),
-            np.concatenate([np.full(len(files), TYPES.index(CONTAINS)), types]),
+            np.concatenate([np.full(len(files), self._graph.n_nodes), enclosing]),
+            np.concatenate([files, nested]),
+            np.concatenate([np.full(len(files), RELATIONSHIP_TYPES.index(CONTAINS)), types]),
         )
 
 
-def _plain(column: "pa.ChunkedArray") -> "pa.Array":
+def _to_plain_array(column: "pa.ChunkedArray") -> "pa.Array":
     """Return a column as one array without a dictionary."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     return (column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column).combine_chunks()
 
 
-def _append(values: "pa.Array", last: str | int) -> "pa.Array":
+def _append_value(values: "pa.Array", last: str | int) -> "pa.Array":
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     return pa.concat_arrays([values, pa.array([last], values.type)])
 
 
-def _table(columns: dict[str, Any]) -> "pa.Table":
+def _build_table(columns: dict[str, Any]) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     return pa.table(columns)
 
 
-def _unique(ids: "pa.Array") -> "pa.Array":
+def _number_duplicates(ids: "pa.Array") -> "pa.Array":
     """Return ids with ``#2``, ``#3`` … behind those that were there before, in order: overloads, redefinitions."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -205,10 +211,10 @@ def _unique(ids: "pa.Array") -> "pa.Array":
         codes = ids.dictionary_encode().indices.to_numpy(zero_copy_only=False)
         order = np.argsort(codes, kind="stable")
         firsts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        nth = np.empty(len(codes), np.int64)
-        nth[order] = np.arange(len(codes)) - np.repeat(firsts, np.diff(np.append(firsts, len(codes)))) + 1
-        again = np.flatnonzero(nth > 1)
-        if not len(again):
+        occurrence = np.empty(len(codes), np.int64)
+        occurrence[order] = np.arange(len(codes)) - np.repeat(firsts, np.diff(np.append(firsts, len(codes)))) + 1
+        duplicates = np.flatnonzero(occurrence > 1)
+        if not len(duplicates):
             return ids
-        numbered = {int(row): f"{ids[row].as_py()}#{nth[row]}" for row in again.tolist()}
+        numbered = {int(row): f"{ids[row].as_py()}#{occurrence[row]}" for row in duplicates.tolist()}
         ids = pa.array([numbered.get(row, id_) for row, id_ in enumerate(ids.to_pylist())], pa.string())

@@ -9,7 +9,7 @@ Label = Literal["Project", "File", "Class", "Function", "Method", "Symbol", "Imp
 
 LABELS: Final[tuple[Label, ...]] = ("Project", "File", "Class", "Function", "Method", "Symbol", "Import")
 
-LABEL_OF_KIND: Final[Mapping[str, Label]] = {
+LABEL_BY_KIND: Final[Mapping[str, Label]] = {
     FILE_KIND: "File",
     EXTERNAL_KIND: "Import",
     "function": "Function",
@@ -40,7 +40,7 @@ NODE_PROPERTIES: Final[Mapping[str, str]] = {
 EDGE_PROPERTIES: Final[Mapping[str, str]] = {"resolver": "STRING", "confidence": "FLOAT", "line": "INT32"}
 """Properties of every relationship with their types."""
 
-TYPE_OF_RELATION: Final[Mapping[str, str]] = {
+TYPE_BY_RELATION: Final[Mapping[str, str]] = {
     "imports": "IMPORTS",
     "calls": "CALLS",
     "instantiates": "INSTANTIATES",
@@ -57,7 +57,7 @@ CONTAINS, DEFINES, DEFINES_METHOD = "CONTAINS", "DEFINES", "DEFINES_METHOD"
 """What follows from where a declaration stands: a project contains files, a file defines declarations, a class defines
 methods; any other declaration contains what is inside it."""
 
-TYPES: Final = (CONTAINS, DEFINES, DEFINES_METHOD, *TYPE_OF_RELATION.values())
+RELATIONSHIP_TYPES: Final = (CONTAINS, DEFINES, DEFINES_METHOD, *TYPE_BY_RELATION.values())
 
 STRUCTURE_RESOLVER: Final = "syntax"
 """Resolver of the relationships that follow from where a declaration stands."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import neo4j
 from llama_index.core.graph_stores.types import PropertyGraphStore
 
-from coderag.codegraph.export.cypher import Dialect, load_statements, schema_statements
+from coderag.codegraph.export.cypher import Dialect, build_load_statements, build_schema_statements
 from coderag.codegraph.property_graph.labelled import LabelledGraph
 from coderag.codegraph.property_graph.schema import LABELS
 from coderag.errors import ConfigurationError, StoreError
@@ -17,8 +17,8 @@ from coderag.errors import ConfigurationError, StoreError
 _LLAMA_INDEX_LABELS: Final = ("__Node__", "__Entity__")
 """By which LlamaIndex's classes find nodes."""
 
-_ROWS: Final = 2_000
-_DELETED: Final = 5_000
+_LOAD_BATCH_ROWS: Final = 2_000
+_DELETE_BATCH_NODES: Final = 5_000
 
 
 def open_server(
@@ -37,7 +37,7 @@ def open_server(
         ConfigurationError: The address cannot be one.
         StoreError: The server cannot be reached, or refuses.
     """
-    times: dict[str, Any] = dict.fromkeys(
+    timeouts: dict[str, Any] = dict.fromkeys(
         ("connection_timeout", "connection_acquisition_timeout", "max_transaction_retry_time"), timeout_s
     )
     options: dict[str, Any] = {
@@ -46,11 +46,11 @@ def open_server(
         "url": url,
         "database": database or dialect,
         "refresh_schema": False,  # asks Neo4j for APOC, and both for a walk over all that is there
-        **times,
+        **timeouts,
     }
-    with server_errors(dialect, url):
+    with map_server_errors(dialect, url):
         # LlamaIndex's classes leave their drivers open when they fail.
-        with neo4j.GraphDatabase.driver(url, auth=(user, password), **times) as driver:
+        with neo4j.GraphDatabase.driver(url, auth=(user, password), **timeouts) as driver:
             driver.verify_connectivity()
         if dialect == "neo4j":
             from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore  # noqa: PLC0415 - one of two extras
@@ -74,29 +74,29 @@ def load_server(store: PropertyGraphStore, dialect: Dialect, url: str, graph: La
     Raises:
         StoreError: The server cannot be reached any more, or refuses.
     """
-    with server_errors(dialect, url):
-        for statement in schema_statements(dialect):
+    with map_server_errors(dialect, url):
+        for statement in build_schema_statements(dialect):
             store.structured_query(statement)
-        project = {"project": graph.project, "limit": _DELETED}
+        project = {"project": graph.project, "limit": _DELETE_BATCH_NODES}
         for label in LABELS:
             delete = f"MATCH (n:{label} {{project: $project}}) WITH n LIMIT $limit DETACH DELETE n RETURN count(*) AS n"
             while store.structured_query(delete, project)[0]["n"]:
                 pass
-        for statement, rows in load_statements(graph, _ROWS, _LLAMA_INDEX_LABELS):
+        for statement, rows in build_load_statements(graph, _LOAD_BATCH_ROWS, _LLAMA_INDEX_LABELS):
             store.structured_query(f"UNWIND $rows AS row {statement}", {"rows": rows})
 
 
 def close_server(store: PropertyGraphStore) -> None:
     """Close a store of `open_server`."""
     store.client.close()
-    asynchronous = getattr(store, "_async_driver", None)
-    if asynchronous is not None:  # Neo4jPropertyGraphStore.close leaves it open
+    async_driver = getattr(store, "_async_driver", None)
+    if async_driver is not None:  # Neo4jPropertyGraphStore.close leaves it open
         with ThreadPoolExecutor(1) as pool:  # this thread may be running a loop
-            pool.submit(asyncio.run, asynchronous.close()).result()
+            pool.submit(asyncio.run, async_driver.close()).result()
 
 
 @contextmanager
-def server_errors(dialect: Dialect, url: str) -> Iterator[None]:
+def map_server_errors(dialect: Dialect, url: str) -> Iterator[None]:
     """Turn errors of the driver into ours."""
     name = {"neo4j": "Neo4j", "memgraph": "Memgraph"}[dialect]
     try:

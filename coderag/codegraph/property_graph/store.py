@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 ServerKind = Literal["neo4j", "memgraph"]
 
 
-class Loaded(NamedTuple):
+class PropertyGraphCounts(NamedTuple):
     """What a property graph got: its nodes, the project among them, and its relationships."""
 
     nodes: int
     edges: int
 
 
-class Server(NamedTuple):
+class GraphServer(NamedTuple):
     """Where a server is. See `coderag.codegraph.property_graph.servers.open_server`."""
 
     url: str
@@ -35,7 +35,7 @@ class Server(NamedTuple):
     timeout_s: float = 30.0
 
 
-def configured_server(settings: GraphSettings, kind: ServerKind) -> Server:
+def get_server(settings: GraphSettings, kind: ServerKind) -> GraphServer:
     """Return the server that the settings name.
 
     Raises:
@@ -45,11 +45,11 @@ def configured_server(settings: GraphSettings, kind: ServerKind) -> Server:
         hint = f"Say where {kind} is, such as bolt://localhost:7687."
         raise ConfigurationError("graph.url is not set", hint=hint)
     password = settings.password.get_secret_value()
-    return Server(settings.url, settings.user, password, settings.database, settings.timeout_s)
+    return GraphServer(settings.url, settings.user, password, settings.database, settings.timeout_s)
 
 
-def embedded_property_graph(
-    tables: GraphTables, project: str, path: Path | None = None, least: float = RESOLVED
+def open_embedded_graph(
+    tables: GraphTables, project: str, path: Path | None = None, min_confidence: float = RESOLVED
 ) -> "EmbeddedPropertyGraphStore":
     """Return a graph in the embedded database, to be asked in Cypher.
 
@@ -67,11 +67,11 @@ def embedded_property_graph(
     from coderag.codegraph.property_graph.embedded import EmbeddedPropertyGraphStore  # noqa: PLC0415 - 2 s, an extra
 
     store = EmbeddedPropertyGraphStore(path)
-    store.load(LabelledGraph(tables, project, least))
+    store.load(LabelledGraph(tables, project, min_confidence))
     return store
 
 
-def connect(kind: ServerKind, server: Server) -> "PropertyGraphStore":
+def connect(kind: ServerKind, server: GraphServer) -> "PropertyGraphStore":
     """Return LlamaIndex's store for a server. `disconnect` it after use.
 
     Raises:
@@ -92,8 +92,8 @@ def disconnect(store: "PropertyGraphStore") -> None:
 
 
 def send_to_server(
-    tables: GraphTables, project: str, kind: ServerKind, server: Server, least: float = RESOLVED
-) -> Loaded:
+    tables: GraphTables, project: str, kind: ServerKind, server: GraphServer, min_confidence: float = RESOLVED
+) -> PropertyGraphCounts:
     """Replace a project on a server.
 
     Raises:
@@ -103,9 +103,9 @@ def send_to_server(
     store = connect(kind, server)
     from coderag.codegraph.property_graph.servers import load_server  # noqa: PLC0415 - an extra, which is there
 
-    graph = LabelledGraph(tables, project, least)
+    graph = LabelledGraph(tables, project, min_confidence)
     try:
         load_server(store, kind, server.url, graph)
     finally:
         disconnect(store)
-    return Loaded(graph.n_nodes, graph.n_edges)
+    return PropertyGraphCounts(graph.n_nodes, graph.n_edges)

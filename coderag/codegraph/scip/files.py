@@ -6,24 +6,24 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from coderag.codegraph.scip.messages import DEFINITION, Document, Occurrence, descriptor_of
+from coderag.codegraph.scip.messages import DEFINITION, Occurrence, ScipDocument, parse_descriptor
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.schema.facts import MODULE_SCOPE, Base, FileFacts, Reference
 from coderag.stores.facts_codec import unpack_body, unpack_interface
 from coderag.stores.graph_tables import GraphTables
 
-Placed = TypeVar("Placed", Reference, Base)
+LineFactT = TypeVar("LineFactT", Reference, Base)
 
-CALLS: Final = frozenset({"call", "new", "decorator"})
+CALL_KINDS: Final = frozenset({"call", "new", "decorator"})
 """Kinds of reference that call what they name."""
 
-CALLABLE: Final = frozenset({"function", "method", "macro"})
-TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
-INTERFACES: Final = frozenset({"interface", "trait"})
-_NAMED: Final = frozenset({"#", "()", "!"})
+CALLABLE_KINDS: Final = frozenset({"function", "method", "macro"})
+TYPE_KINDS: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
+INTERFACE_KINDS: Final = frozenset({"interface", "trait"})
+_NAMED_SUFFIXES: Final = frozenset({"#", "()", "!"})
 
 
-class Defined(NamedTuple):
+class DefinedSymbols(NamedTuple):
     """The symbols that a document defines, by node.
 
     Attributes:
@@ -48,68 +48,74 @@ class CoveredFile:
         self._graph = graph
         self.path = graph.paths[node]
         self.node = node
-        self.nodes = graph.nodes_of_file(node)
-        self._scopes = len(facts.definitions) == len(self.nodes) - 1
-        self._by_name: dict[str, list[int]] = defaultdict(list)
-        for one in self.nodes[1:]:
-            self._by_name[graph.names[one].as_py()].append(one)
-        self._uses = _by_line(facts.references)
-        self._bases = _by_line(facts.bases)
-        self._aliases = {one.alias: one.name for one in facts.imports if one.alias and one.name}
-        imported = graph.edges_at(graph.positions(list(self.nodes), "out", {"imports"}, 0.0))
-        self.import_lines = {edge.line for edge in imported} | {one.line for one in facts.imports}
+        self.nodes = graph.get_file_nodes(node)
+        self._has_scopes = len(facts.definitions) == len(self.nodes) - 1
+        self._nodes_by_name: dict[str, list[int]] = defaultdict(list)
+        for entry in self.nodes[1:]:
+            self._nodes_by_name[graph.names[entry].as_py()].append(entry)
+        self._references_by_line = _group_by_line(facts.references)
+        self._bases_by_line = _group_by_line(facts.bases)
+        self._aliases = {entry.alias: entry.name for entry in facts.imports if entry.alias and entry.name}
+        existing_imports = graph.read_edges(graph.find_edge_positions(list(self.nodes), "out", {"imports"}, 0.0))
+        self.import_lines = {edge.line for edge in existing_imports} | {entry.line for entry in facts.imports}
         self._owner_bases: dict[int, set[str]] = defaultdict(set)
         for base in facts.bases:
-            if (owner := self._node_of(base.owner)) is not None:
-                self._owner_bases[owner].add(last_name(base.chain))
+            if (owner := self._find_scope_node(base.owner)) is not None:
+                self._owner_bases[owner].add(get_last_name(base.chain))
 
-    def define(self, document: Document) -> Defined:
+    def match_definitions(self, document: ScipDocument) -> DefinedSymbols:
         """Return which nodes the symbols are that a document defines."""
-        found: dict[str, int] = {}
+        nodes_by_symbol: dict[str, int] = {}
         misplaced = 0
-        definitions = [one for one in document.occurrences if one.roles & DEFINITION]
-        for one in definitions:
-            if one.symbol.startswith("local "):
+        definitions = [occurrence for occurrence in document.occurrences if occurrence.roles & DEFINITION]
+        for occurrence in definitions:
+            if occurrence.symbol.startswith("local "):
                 continue
-            name, suffix = descriptor_of(one.symbol)
-            node = self._definition(one, name, suffix)
+            name, suffix = parse_descriptor(occurrence.symbol)
+            node = self._find_definition(occurrence, name, suffix)
             if node is not None:
-                found[one.symbol] = node  # of overloads the last one has the body
-            elif suffix in _NAMED and name in self._by_name:
+                nodes_by_symbol[occurrence.symbol] = node  # of overloads the last one has the body
+            elif suffix in _NAMED_SUFFIXES and name in self._nodes_by_name:
                 misplaced += 1
-        taken = set(found.values())
-        for one in definitions:
-            if one.symbol.startswith("local ") and (node := self._local(one, taken)) is not None:
-                found[one.symbol] = node
-                taken.add(node)
-        return Defined(found, misplaced)
+        used_nodes = set(nodes_by_symbol.values())
+        for occurrence in definitions:
+            if (
+                occurrence.symbol.startswith("local ")
+                and (node := self._find_local(occurrence, used_nodes)) is not None
+            ):
+                nodes_by_symbol[occurrence.symbol] = node
+                used_nodes.add(node)
+        return DefinedSymbols(nodes_by_symbol, misplaced)
 
-    def source(self, line: int) -> int:
+    def find_scope(self, line: int) -> int:
         """Return the innermost declaration around a line, else the file."""
-        found = self._graph.at(self.path, line)
-        return self.node if found is None else found
+        node = self._graph.find_innermost(self.path, line)
+        return self.node if node is None else node
 
-    def uses(self, line: int, names: Collection[str]) -> list[tuple[str, int]]:
+    def find_uses(self, line: int, names: Collection[str]) -> list[tuple[str, int]]:
         """Return how a line uses any of some names: kind of reference, and the node that it stands in."""
-        found = []
-        for one in self._uses.get(line, ()):
-            name = last_name(one.chain)
+        uses = []
+        for reference in self._references_by_line.get(line, ()):
+            name = get_last_name(reference.chain)
             if name in names or self._aliases.get(name) in names:
-                scope = self._node_of(one.scope)
-                found.append((one.kind, self.source(line) if scope is None else scope))
-        return found
+                scope = self._find_scope_node(reference.scope)
+                uses.append((reference.kind, self.find_scope(line) if scope is None else scope))
+        return uses
 
     def may_call(self, line: int) -> bool:
         """Whether a line may call what it does not call by name: nothing is kept of its file, or it calls an expression."""
-        return not self._uses or any(one.kind in CALLS and not last_name(one.chain) for one in self._uses.get(line, ()))
+        return not self._references_by_line or any(
+            reference.kind in CALL_KINDS and not get_last_name(reference.chain)
+            for reference in self._references_by_line.get(line, ())
+        )
 
-    def base(self, line: int, names: Collection[str]) -> tuple[int, str] | None:
+    def find_base(self, line: int, names: Collection[str]) -> tuple[int, str] | None:
         """Return the type that a line says extends one of some names, and the relation if the text tells."""
-        for one in self._bases.get(line, ()):
-            name = last_name(one.chain)
-            owner = self._node_of(one.owner)
+        for base in self._bases_by_line.get(line, ()):
+            name = get_last_name(base.chain)
+            owner = self._find_scope_node(base.owner)
             if owner is not None and (name in names or self._aliases.get(name) in names):
-                return owner, one.relation
+                return owner, base.relation
         return None
 
     def may_extend(self, node: int, name: str) -> bool:
@@ -120,55 +126,61 @@ class CoveredFile:
         bases = {self._aliases.get(base, base) for base in self._owner_bases.get(node, ())}
         return not bases or name in bases
 
-    def _definition(self, occurrence: Occurrence, name: str, suffix: str) -> int | None:
+    def _find_definition(self, occurrence: Occurrence, name: str, suffix: str) -> int | None:
         if suffix in {"/", ":"} and occurrence.length <= 0:
             return self.node
         if suffix == "()" and name.startswith("<"):  # a constructor, which languages name in their own ways
-            node = self.source(occurrence.line)
-            return node if self._graph.kinds[node] in CALLABLE | TYPES else None
-        around = [one for one in self._by_name.get(name, ()) if self._holds(one, occurrence.line)]
-        return max(around, default=None, key=lambda one: (self._graph.start_lines[one], one))
+            node = self.find_scope(occurrence.line)
+            return node if self._graph.kinds[node] in CALLABLE_KINDS | TYPE_KINDS else None
+        enclosing = [
+            candidate for candidate in self._nodes_by_name.get(name, ()) if self._has_line(candidate, occurrence.line)
+        ]
+        return max(enclosing, default=None, key=lambda candidate: (self._graph.start_lines[candidate], candidate))
 
-    def _local(self, occurrence: Occurrence, taken: Collection[int]) -> int | None:
+    def _find_local(self, occurrence: Occurrence, taken: Collection[int]) -> int | None:
         """Return the declaration on a line whose name is as long as a local's: the index does not tell the name."""
-        for one in self.nodes[1:]:
-            starts = int(self._graph.start_lines[one]) == occurrence.line
-            if starts and one not in taken and len(self._graph.names[one].as_py()) == occurrence.length:
-                return one
+        for candidate in self.nodes[1:]:
+            starts_on_line = int(self._graph.start_lines[candidate]) == occurrence.line
+            if (
+                starts_on_line
+                and candidate not in taken
+                and len(self._graph.names[candidate].as_py()) == occurrence.length
+            ):
+                return candidate
         return None
 
-    def _holds(self, node: int, line: int) -> bool:
+    def _has_line(self, node: int, line: int) -> bool:
         return bool(self._graph.start_lines[node] <= line <= self._graph.end_lines[node])
 
-    def _node_of(self, scope: int) -> int | None:
+    def _find_scope_node(self, scope: int) -> int | None:
         if scope == MODULE_SCOPE:
             return self.node
-        return self.node + 1 + scope if self._scopes else None
+        return self.node + 1 + scope if self._has_scopes else None
 
 
 def read_facts(tables: GraphTables, paths: Collection[str]) -> dict[str, FileFacts]:
     """Return the facts of some files."""
     rows = np.flatnonzero([path in paths for path in tables.facts["path"].to_pylist()])
-    found = {}
+    facts_by_path = {}
     for row in tables.facts.select(["path", "interface", "body"]).take(rows).to_pylist():
         interface = unpack_interface(row["interface"])
-        found[row["path"]] = FileFacts(
+        facts_by_path[row["path"]] = FileFacts(
             interface.language,
             definitions=interface.definitions,
             imports=interface.imports,
             bases=interface.bases,
             references=unpack_body(row["body"]).build_references(),
         )
-    return found
+    return facts_by_path
 
 
-def last_name(chain: str) -> str:
+def get_last_name(chain: str) -> str:
     """Return the last name of a chain, see `coderag.schema.facts`; empty if it is none."""
     return chain.rpartition(".")[2].partition("/")[0].rstrip("()[]{}")
 
 
-def _by_line(facts: Iterable[Placed]) -> dict[int, list[Placed]]:
-    found: dict[int, list[Placed]] = defaultdict(list)
-    for one in facts:
-        found[one.line].append(one)
-    return found
+def _group_by_line(facts: Iterable[LineFactT]) -> dict[int, list[LineFactT]]:
+    facts_by_line: dict[int, list[LineFactT]] = defaultdict(list)
+    for fact in facts:
+        facts_by_line[fact.line].append(fact)
+    return facts_by_line

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from coderag.codegraph.scip.edges import HIERARCHY, FoundEdge
+from coderag.codegraph.scip.edges import HIERARCHY_RELATIONS, ScipEdge
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
 from coderag.errors import StoreError
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND, GraphTables, build_edge_schema
@@ -17,16 +17,16 @@ from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND, GraphTables, b
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RESOLVER: Final = "scip"
-_ALONE: Final = frozenset({"calls", "instantiates", "references"})
+SCIP_RESOLVER: Final = "scip"
+_REPLACED_RELATIONS: Final = frozenset({"calls", "instantiates", "references"})
 """Relations of which a covered file has the index's edges only."""
 
-_FORMAT: Final = 1
-_HASHES: Final = b"coderag.files"
-_HINT: Final = "Import the SCIP index again."
+_FORMAT_VERSION: Final = 1
+_METADATA_KEY: Final = b"coderag.files"
+_REIMPORT_HINT: Final = "Import the SCIP index again."
 
 
-class Place(NamedTuple):
+class StableNodeId(NamedTuple):
     """A node by what stays of it.
 
     Attributes:
@@ -55,10 +55,10 @@ class ImportedEdges:
         """Return all of it for a file of the index."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-        told = {_HASHES: orjson.dumps({"format": _FORMAT, "files": dict(self.files)})}
+        metadata = {_METADATA_KEY: orjson.dumps({"format": _FORMAT_VERSION, "files": dict(self.files)})}
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, self.edges.schema.with_metadata(told)) as writer:
-            writer.write_table(self.edges.replace_schema_metadata(told))
+        with pa.ipc.new_file(sink, self.edges.schema.with_metadata(metadata)) as writer:
+            writer.write_table(self.edges.replace_schema_metadata(metadata))
         return bytes(sink.getvalue())
 
     @classmethod
@@ -72,12 +72,12 @@ class ImportedEdges:
 
         try:
             edges = pa.ipc.open_file(stored).read_all()
-            told = orjson.loads(edges.schema.metadata[_HASHES])
-            if told["format"] != _FORMAT or edges.schema.remove_metadata() != _schema():
-                raise StoreError("The imported edges are of another format", hint=_HINT)
-            return cls(edges.replace_schema_metadata(None), told["files"])
+            metadata = orjson.loads(edges.schema.metadata[_METADATA_KEY])
+            if metadata["format"] != _FORMAT_VERSION or edges.schema.remove_metadata() != _build_schema():
+                raise StoreError("The imported edges are of another format", hint=_REIMPORT_HINT)
+            return cls(edges.replace_schema_metadata(None), metadata["files"])
         except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"The imported edges are damaged: {error}", hint=_HINT) from error
+            raise StoreError(f"The imported edges are damaged: {error}", hint=_REIMPORT_HINT) from error
 
 
 class AppliedEdges(NamedTuple):
@@ -94,16 +94,16 @@ class AppliedEdges(NamedTuple):
     lost: int
 
 
-def name_edges(graph: SymbolGraph, edges: Iterable[FoundEdge]) -> "pa.Table":
+def name_edges(graph: SymbolGraph, edges: Iterable[ScipEdge]) -> "pa.Table":
     """Return edges by the names of their ends."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     edges = list(edges)
-    places: dict[int, Place] = {}
+    node_ids: dict[int, StableNodeId] = {}
     for path in {graph.paths[node] for edge in edges for node in (edge.source, edge.target)}:
-        places |= {node: place for place, node in _places(graph, path).items()}
-    rows = [(edge.relation, *places[edge.source], *places[edge.target], edge.line) for edge in edges]
-    schema = _schema()
+        node_ids |= {node: node_id for node_id, node in _index_nodes(graph, path).items()}
+    rows = [(edge.relation, *node_ids[edge.source], *node_ids[edge.target], edge.line) for edge in edges]
+    schema = _build_schema()
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     return pa.Table.from_arrays(
         [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema
@@ -121,90 +121,96 @@ def apply_edges(tables: GraphTables, imported: ImportedEdges, hashes: Mapping[st
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     graph = SymbolGraph(tables)
-    fresh = {
+    unchanged_files = {
         path: node
         for path, digest in imported.files.items()
-        if hashes.get(path) == digest and (node := graph.file_node(path)) is not None
+        if hashes.get(path) == digest and (node := graph.find_file(path)) is not None
     }
-    found, lost = _rows(graph, imported.edges, fresh)
-    kept = _kept(graph, fresh.values(), found)
+    scip_edges, n_lost = _resolve_rows(graph, imported.edges, unchanged_files)
+    is_retained = _mask_retained_edges(graph, unchanged_files.values(), scip_edges)
     columns: dict[str, Any] = {
-        "relation": [edge.relation for edge in found],
-        "source": [edge.source for edge in found],
-        "target": [edge.target for edge in found],
-        "resolver": [RESOLVER] * len(found),
-        "confidence": [1.0] * len(found),
-        "line": [edge.line for edge in found],
+        "relation": [edge.relation for edge in scip_edges],
+        "source": [edge.source for edge in scip_edges],
+        "target": [edge.target for edge in scip_edges],
+        "resolver": [SCIP_RESOLVER] * len(scip_edges),
+        "confidence": [1.0] * len(scip_edges),
+        "line": [edge.line for edge in scip_edges],
     }
     schema = build_edge_schema()
-    parts = [tables.edges.take(np.flatnonzero(kept)).cast(schema), pa.table(columns, schema)]
+    parts = [tables.edges.take(np.flatnonzero(is_retained)).cast(schema), pa.table(columns, schema)]
     edges = pa.concat_tables(parts).unify_dictionaries()
     order = [(name, "ascending") for name in ("source", "relation", "target", "line")]
     plain = edges.set_column(0, "relation", edges["relation"].cast(pa.string()))
-    return AppliedEdges(plain.sort_by(order).cast(schema), tuple(sorted(imported.files.keys() - fresh.keys())), lost)
+    return AppliedEdges(
+        plain.sort_by(order).cast(schema), tuple(sorted(imported.files.keys() - unchanged_files.keys())), n_lost
+    )
 
 
-def _rows(graph: SymbolGraph, edges: "pa.Table", fresh: Collection[str]) -> tuple[list[FoundEdge], int]:
+def _resolve_rows(
+    graph: SymbolGraph, edges: "pa.Table", unchanged_paths: Collection[str]
+) -> tuple[list[ScipEdge], int]:
     """Return the edges of files that did not change, between nodes, and how many have lost an end."""
-    places: dict[Place, int] = {}
-    paths = {*fresh, *edges["target_path"].to_pylist()}
+    nodes_by_id: dict[StableNodeId, int] = {}
+    paths = {*unchanged_paths, *edges["target_path"].to_pylist()}
     for path in paths:
-        places |= _places(graph, path)
-    found, lost = [], 0
+        nodes_by_id |= _index_nodes(graph, path)
+    scip_edges, n_lost = [], 0
     for relation, path, name, nth, *target, line in zip(*(column.to_pylist() for column in edges.columns), strict=True):
-        if path not in fresh:
+        if path not in unchanged_paths:
             continue
-        ends = places.get(Place(path, name, nth)), places.get(Place(*target))
+        ends = nodes_by_id.get(StableNodeId(path, name, nth)), nodes_by_id.get(StableNodeId(*target))
         if ends[0] is None or ends[1] is None:
-            lost += 1
+            n_lost += 1
         else:
-            found.append(FoundEdge(relation, ends[0], ends[1], line))
-    return found, lost
+            scip_edges.append(ScipEdge(relation, ends[0], ends[1], line))
+    return scip_edges, n_lost
 
 
-def _kept(graph: SymbolGraph, fresh: Iterable[int], found: Iterable[FoundEdge]) -> NDArray[np.bool_]:
+def _mask_retained_edges(graph: SymbolGraph, files: Iterable[int], scip_edges: Iterable[ScipEdge]) -> NDArray[np.bool_]:
     """Return for each linked edge whether it stays."""
-    said = {_subject(graph, edge) for edge in found}
-    covered = np.zeros(graph.n_nodes, bool)
-    for file in fresh:
-        nodes = graph.nodes_of_file(file)
-        covered[nodes.start : nodes.stop] = True
-    external = np.zeros(graph.n_nodes, bool)
-    external[graph.of_kind(EXTERNAL_KIND)] = True
-    kept: NDArray[np.bool_] = ~covered[graph.sources] | external[graph.targets]
-    for position in np.flatnonzero(~kept).tolist():
-        [edge] = graph.edges_at(np.array([position]))
-        kept[position] = edge.relation not in _ALONE and _subject(graph, edge) not in said
-    linked = np.array([word != RESOLVER for word in graph.resolvers.words], bool)
-    kept &= linked[graph.resolvers.codes]
-    return kept
+    imported_subjects = {_get_subject(graph, edge) for edge in scip_edges}
+    is_covered = np.zeros(graph.n_nodes, bool)
+    for file in files:
+        nodes = graph.get_file_nodes(file)
+        is_covered[nodes.start : nodes.stop] = True
+    is_external = np.zeros(graph.n_nodes, bool)
+    is_external[graph.find_by_kind(EXTERNAL_KIND)] = True
+    is_retained: NDArray[np.bool_] = ~is_covered[graph.sources] | is_external[graph.targets]
+    for position in np.flatnonzero(~is_retained).tolist():
+        [edge] = graph.read_edges(np.array([position]))
+        is_retained[position] = (
+            edge.relation not in _REPLACED_RELATIONS and _get_subject(graph, edge) not in imported_subjects
+        )
+    is_linked = np.array([word != SCIP_RESOLVER for word in graph.resolvers.values], bool)
+    is_retained &= is_linked[graph.resolvers.codes]
+    return is_retained
 
 
-def _subject(graph: SymbolGraph, edge: GraphEdge | FoundEdge) -> tuple[str, int | None, int]:
+def _get_subject(graph: SymbolGraph, edge: GraphEdge | ScipEdge) -> tuple[str, int | None, int]:
     """Return what an edge is about: of two edges about the same, imported and linked, the imported one stays."""
     if edge.relation == "imports":  # a file and what is taken from it are two things: indexers may tell one only
-        taken = "file" if graph.kinds[edge.target] == FILE_KIND else "declaration"
-        return f"imports {taken}", graph.file_of(edge.source), edge.line
-    return "hierarchy" if edge.relation in HIERARCHY else edge.relation, edge.source, 0
+        target_kind = "file" if graph.kinds[edge.target] == FILE_KIND else "declaration"
+        return f"imports {target_kind}", graph.find_containing_file(edge.source), edge.line
+    return "hierarchy" if edge.relation in HIERARCHY_RELATIONS else edge.relation, edge.source, 0
 
 
-def _places(graph: SymbolGraph, path: str) -> dict[Place, int]:
+def _index_nodes(graph: SymbolGraph, path: str) -> dict[StableNodeId, int]:
     """Return the nodes of a file by place; none for a file that is gone."""
-    file = graph.file_node(path)
+    file = graph.find_file(path)
     if file is None:
         return {}
-    found = {Place(path, "", 0): file}
-    before: Counter[str] = Counter()
-    for node in graph.nodes_of_file(file)[1:]:
+    nodes_by_id = {StableNodeId(path, "", 0): file}
+    counts: Counter[str] = Counter()
+    for node in graph.get_file_nodes(file)[1:]:
         name = graph.qualified_names[node].as_py()
-        found[Place(path, name, before[name])] = node
-        before[name] += 1
-    return found
+        nodes_by_id[StableNodeId(path, name, counts[name])] = node
+        counts[name] += 1
+    return nodes_by_id
 
 
-def _schema() -> "pa.Schema":
+def _build_schema() -> "pa.Schema":
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
-    place = (("path", pa.string()), ("name", pa.string()), ("nth", pa.int32()))
-    ends = [(f"{end}_{name}", kind) for end in ("source", "target") for name, kind in place]
+    id_fields = (("path", pa.string()), ("name", pa.string()), ("nth", pa.int32()))
+    ends = [(f"{end}_{name}", kind) for end in ("source", "target") for name, kind in id_fields]
     return pa.schema([("relation", pa.string()), *ends, ("line", pa.int32())])

@@ -7,17 +7,17 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from coderag.codegraph.scip.edges import FoundEdge, edges_of
+from coderag.codegraph.scip.edges import ScipEdge, extract_edges
 from coderag.codegraph.scip.files import CoveredFile, read_facts
 from coderag.codegraph.scip.imported import ImportedEdges, name_edges
-from coderag.codegraph.scip.messages import Metadata, read_documents, read_metadata
-from coderag.codegraph.scip.wire import DamagedError
+from coderag.codegraph.scip.messages import ScipMetadata, read_documents, read_metadata
+from coderag.codegraph.scip.wire import ProtobufError
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import InvalidQueryError
 from coderag.schema.facts import FileFacts
 from coderag.stores.graph_tables import GraphTables
 
-_MOST_MISPLACED = 0.1
+_MAX_MISPLACED_SHARE = 0.1
 """Share of a document's definitions that may stand elsewhere; more, and it is of another version of the file."""
 
 
@@ -59,77 +59,81 @@ def import_edges(
         StoreError: It cannot be read.
     """
     try:
-        return _import(index, tables, hashes, root)
-    except DamagedError as error:
+        return _import_index(index, tables, hashes, root)
+    except ProtobufError as error:
         hint = "Nothing was changed. Make the index again, such as with scip-typescript, scip-python or scip-java."
         raise InvalidQueryError(f"{index} is damaged, or no SCIP index: {error}", hint=hint) from error
 
 
-def _import(
+def _import_index(
     index: Path, tables: GraphTables, hashes: Mapping[str, str], root: Path | None
 ) -> tuple[ImportedEdges, ScipReport]:
     metadata = read_metadata(index)
-    locate = _locator(metadata, root)
+    locate = _build_locator(metadata, root)
     graph = SymbolGraph(tables)
-    named = {path for document in read_documents(index) if (path := locate(document.path)) is not None}
-    known = {path: node for path in named if path in hashes and (node := graph.file_node(path)) is not None}
-    if not known:
-        where = f"; it was made in {metadata.project_root}" if metadata.project_root else ""
+    document_paths = {path for document in read_documents(index) if (path := locate(document.path)) is not None}
+    file_nodes = {
+        path: node for path in document_paths if path in hashes and (node := graph.find_file(path)) is not None
+    }
+    if not file_nodes:
+        origin = f"; it was made in {metadata.project_root}" if metadata.project_root else ""
         hint = (
             "Nothing was changed. Make the index in this repository's root, and run 'coderag index' before the import."
         )
-        raise InvalidQueryError(f"{index} has none of the files that are indexed here{where}", hint=hint)
-    facts = read_facts(tables, known)
+        raise InvalidQueryError(f"{index} has none of the files that are indexed here{origin}", hint=hint)
+    facts = read_facts(tables, file_nodes)
 
-    def covered_file(path: str) -> CoveredFile:
-        return CoveredFile(graph, known[path], facts.get(path, FileFacts("")))
+    def get_covered_file(path: str) -> CoveredFile:
+        return CoveredFile(graph, file_nodes[path], facts.get(path, FileFacts("")))
 
     symbols: dict[str, int] = {}
-    outdated, covered = set(), set()
+    outdated, covered_paths = set(), set()
     n_documents = 0
     for document in read_documents(index):
         n_documents += 1
         path = locate(document.path)
-        if path is None or path not in known:
+        if path is None or path not in file_nodes:
             continue
-        defined = covered_file(path).define(document)
-        if defined.misplaced > _MOST_MISPLACED * (len(defined.nodes) + defined.misplaced):
+        definitions = get_covered_file(path).match_definitions(document)
+        if definitions.misplaced > _MAX_MISPLACED_SHARE * (len(definitions.nodes) + definitions.misplaced):
             outdated.add(path)
             continue
-        covered.add(path)
-        symbols |= {symbol: node for symbol, node in defined.nodes.items() if not symbol.startswith("local ")}
+        covered_paths.add(path)
+        symbols |= {symbol: node for symbol, node in definitions.nodes.items() if not symbol.startswith("local ")}
 
-    found: set[FoundEdge] = set()
+    edges: set[ScipEdge] = set()
     for document in read_documents(index):
         path = locate(document.path)
-        if path is not None and path in covered:
-            file = covered_file(path)
-            found.update(edges_of(graph, file, document, {**symbols, **file.define(document).nodes}))
+        if path is not None and path in covered_paths:
+            file = get_covered_file(path)
+            edges.update(extract_edges(graph, file, document, {**symbols, **file.match_definitions(document).nodes}))
     report = ScipReport(
         " ".join(filter(None, (metadata.tool, metadata.version))) or "an unknown tool",
         n_documents,
-        len(covered),
-        dict(sorted(Counter(edge.relation for edge in found).items())),
+        len(covered_paths),
+        dict(sorted(Counter(edge.relation for edge in edges).items())),
         tuple(sorted(outdated)),
-        tuple(sorted(named - known.keys())),
+        tuple(sorted(document_paths - file_nodes.keys())),
     )
-    return ImportedEdges(name_edges(graph, sorted(found)), {path: hashes[path] for path in sorted(covered)}), report
+    return ImportedEdges(
+        name_edges(graph, sorted(edges)), {path: hashes[path] for path in sorted(covered_paths)}
+    ), report
 
 
-def _locator(metadata: Metadata, root: Path | None) -> Callable[[str], str | None]:
+def _build_locator(metadata: ScipMetadata, root: Path | None) -> Callable[[str], str | None]:
     """Return what makes a document's path one of the repository; None for what is outside of it."""
-    made_in = urlsplit(metadata.project_root)
-    if root is None or made_in.scheme != "file":
+    project_root = urlsplit(metadata.project_root)
+    if root is None or project_root.scheme != "file":
         return lambda path: path
-    base, top = Path(url2pathname(made_in.path)).resolve(), root.resolve()
+    base, top = Path(url2pathname(project_root.path)).resolve(), root.resolve()
     if base == top or not (base.is_relative_to(top) or top.is_relative_to(base)):
         return lambda path: path  # made on another machine, or in another copy
     if base.is_relative_to(top):
-        before = PurePosixPath(base.relative_to(top).as_posix())
-        return lambda path: str(before / path)
-    above = PurePosixPath(top.relative_to(base).as_posix())
+        prefix = PurePosixPath(base.relative_to(top).as_posix())
+        return lambda path: str(prefix / path)
+    outer = PurePosixPath(top.relative_to(base).as_posix())
 
-    def within(path: str) -> str | None:
-        return str(PurePosixPath(path).relative_to(above)) if PurePosixPath(path).is_relative_to(above) else None
+    def to_relative(path: str) -> str | None:
+        return str(PurePosixPath(path).relative_to(outer)) if PurePosixPath(path).is_relative_to(outer) else None
 
-    return within
+    return to_relative

@@ -8,7 +8,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from coderag.codegraph.scip.wire import DamagedError, Field, data, number, numbers, read_fields, stream_fields, text
+from coderag.codegraph.scip.wire import (
+    ProtobufError,
+    WireField,
+    decode_bytes,
+    decode_number,
+    decode_numbers,
+    decode_text,
+    read_fields,
+    stream_fields,
+)
 
 DEFINITION: Final = 1
 IMPORT: Final = 2
@@ -16,12 +25,12 @@ FORWARD_DEFINITION: Final = 64
 """Bits of `Occurrence.roles`."""
 
 _METADATA, _DOCUMENTS = 1, 2
-_MOST = 2**31
-_TRAILER = re.compile(r"(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w+\-$]+))(?P<suffix>[/#.:!]|\([\w+\-$]*\)\.)$")
+_MAX_COORDINATE = 2**31
+_DESCRIPTOR = re.compile(r"(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w+\-$]+))(?P<suffix>[/#.:!]|\([\w+\-$]*\)\.)$")
 _BRACKETED = re.compile(r"[\])]$")
 
 
-class Metadata(NamedTuple):
+class ScipMetadata(NamedTuple):
     """Who made an index, and of what.
 
     Attributes:
@@ -65,7 +74,7 @@ class SymbolInformation(NamedTuple):
     relationships: Sequence[Relationship] = ()
 
 
-class Document(NamedTuple):
+class ScipDocument(NamedTuple):
     """A file of the index, its occurrences in the order of their places."""
 
     path: str
@@ -85,7 +94,7 @@ class Descriptor(NamedTuple):
     suffix: str
 
 
-def read_metadata(path: Path) -> Metadata:
+def read_metadata(path: Path) -> ScipMetadata:
     """Return who made an index.
 
     Raises:
@@ -93,11 +102,11 @@ def read_metadata(path: Path) -> Metadata:
         StoreError: It cannot be read.
     """
     for field in stream_fields(path, frozenset({_METADATA})):
-        return _metadata(data(field))
-    raise DamagedError("it does not say what made it")
+        return _parse_metadata(decode_bytes(field))
+    raise ProtobufError("it does not say what made it")
 
 
-def read_documents(path: Path) -> Iterator[Document]:
+def read_documents(path: Path) -> Iterator[ScipDocument]:
     """Yield the documents of an index, holding one at a time.
 
     Raises:
@@ -105,89 +114,89 @@ def read_documents(path: Path) -> Iterator[Document]:
         StoreError: It cannot be read.
     """
     for field in stream_fields(path, frozenset({_DOCUMENTS})):
-        yield _document(data(field))
+        yield _parse_document(decode_bytes(field))
 
 
-def descriptor_of(symbol: str) -> Descriptor:
+def parse_descriptor(symbol: str) -> Descriptor:
     """Return the last part of a symbol."""
     if symbol.startswith("local ") or _BRACKETED.search(symbol):
         return Descriptor("", "")
-    found = _TRAILER.search(symbol)
-    if not found:
+    match = _DESCRIPTOR.search(symbol)
+    if not match:
         return Descriptor("", "")
-    name = found["plain"] or found["quoted"].replace("``", "`")
-    return Descriptor(name, "()" if found["suffix"].startswith("(") else found["suffix"])
+    name = match["plain"] or match["quoted"].replace("``", "`")
+    return Descriptor(name, "()" if match["suffix"].startswith("(") else match["suffix"])
 
 
-def _metadata(message: bytes) -> Metadata:
+def _parse_metadata(message: bytes) -> ScipMetadata:
     values = {"tool": "", "version": "", "project_root": ""}
     for field in read_fields(message):
         if field.number == 2:
-            for part in read_fields(data(field)):
+            for part in read_fields(decode_bytes(field)):
                 if part.number in {1, 2}:
-                    values["tool" if part.number == 1 else "version"] = text(part)
+                    values["tool" if part.number == 1 else "version"] = decode_text(part)
         elif field.number == 3:
-            values["project_root"] = text(field)
-    return Metadata(**values)
+            values["project_root"] = decode_text(field)
+    return ScipMetadata(**values)
 
 
-def _document(message: bytes) -> Document:
+def _parse_document(message: bytes) -> ScipDocument:
     path, occurrences, symbols = "", [], []
     for field in read_fields(message):
         if field.number == 1:
-            path = text(field)
+            path = decode_text(field)
         elif field.number == 2:
-            occurrences.append(_occurrence(data(field)))
+            occurrences.append(_parse_occurrence(decode_bytes(field)))
         elif field.number == 3:
-            symbols.append(_symbol(data(field)))
+            symbols.append(_parse_symbol(decode_bytes(field)))
     if not path:
-        raise DamagedError("a document has no path")
-    return Document(path, sorted(occurrences), symbols)
+        raise ProtobufError("a document has no path")
+    return ScipDocument(path, sorted(occurrences), symbols)
 
 
-def _occurrence(message: bytes) -> Occurrence:
-    place: list[int] = []
+def _parse_occurrence(message: bytes) -> Occurrence:
+    span: list[int] = []
     symbol, roles = "", 0
     for field in read_fields(message):
         if field.number == 1:
-            place += numbers(field)  # packed or not, a range may come in pieces
+            span += decode_numbers(field)  # packed or not, a range may come in pieces
         elif field.number == 2:
-            symbol = text(field)
+            symbol = decode_text(field)
         elif field.number == 3:
-            roles = number(field)
+            roles = decode_number(field)
         elif field.number in {8, 9}:
-            place = _typed_range(field)
-    if len(place) not in {3, 4} or max(place) >= _MOST:
-        raise DamagedError("an occurrence has no place")
-    line, start, end = place[0], place[1], place[-1]
-    one_line = len(place) == 3 or place[2] == line
-    return Occurrence(line + 1, start, end - start if one_line else -1, symbol, roles)
+            span = _parse_typed_range(field)
+    if len(span) not in {3, 4} or max(span) >= _MAX_COORDINATE:
+        raise ProtobufError("an occurrence has no place")
+    line, start, end = span[0], span[1], span[-1]
+    is_single_line = len(span) == 3 or span[2] == line
+    return Occurrence(line + 1, start, end - start if is_single_line else -1, symbol, roles)
 
 
-def _typed_range(field: Field) -> list[int]:
+def _parse_typed_range(field: WireField) -> list[int]:
     """Return a place that is a message: a line and two characters, or two lines with a character each."""
-    place = [0, 0, 0] if field.number == 8 else [0, 0, 0, 0]
-    for part in read_fields(data(field)):
-        if part.number <= len(place):
-            place[part.number - 1] = number(part)
-    return place
+    span = [0, 0, 0] if field.number == 8 else [0, 0, 0, 0]
+    for part in read_fields(decode_bytes(field)):
+        if part.number <= len(span):
+            span[part.number - 1] = decode_number(part)
+    return span
 
 
-def _symbol(message: bytes) -> SymbolInformation:
+def _parse_symbol(message: bytes) -> SymbolInformation:
     symbol, relationships = "", []
     for field in read_fields(message):
         if field.number == 1:
-            symbol = text(field)
+            symbol = decode_text(field)
         elif field.number == 4:
-            relationships.append(_relationship(data(field)))
+            relationships.append(_parse_relationship(decode_bytes(field)))
     return SymbolInformation(symbol, relationships)
 
 
-def _relationship(message: bytes) -> Relationship:
+def _parse_relationship(message: bytes) -> Relationship:
     symbol, flags = "", {3: False, 4: False}
     for field in read_fields(message):
         if field.number == 1:
-            symbol = text(field)
+            symbol = decode_text(field)
         elif field.number in flags:
-            flags[field.number] = bool(number(field))
+            flags[field.number] = bool(decode_number(field))
     return Relationship(symbol, flags[3], flags[4])

@@ -11,15 +11,15 @@ from coderag.stores.disk import map_storage_errors
 
 VARINT: Final = 0
 LENGTH_DELIMITED: Final = 2
-_FIXED: Final = {1: 8, 5: 4}
-_LONGEST_VARINT: Final = 10
+_FIXED_SIZES: Final = {1: 8, 5: 4}
+_MAX_VARINT_BYTES: Final = 10
 
 
-class DamagedError(Exception):
+class ProtobufError(Exception):
     """These bytes are no message."""
 
 
-class Field(NamedTuple):
+class WireField(NamedTuple):
     """One field of a message.
 
     Attributes:
@@ -31,7 +31,7 @@ class Field(NamedTuple):
     value: int | bytes
 
 
-def read_fields(message: bytes) -> Iterator[Field]:
+def read_fields(message: bytes) -> Iterator[WireField]:
     """Yield the fields of a message.
 
     Raises:
@@ -39,25 +39,25 @@ def read_fields(message: bytes) -> Iterator[Field]:
     """
     position, end = 0, len(message)
     while position < end:
-        key, position = _varint(message, position)
+        key, position = _decode_varint(message, position)
         number, wire_type = key >> 3, key & 7
         if number == 0:
-            raise DamagedError("a field has the number 0")
+            raise ProtobufError("a field has the number 0")
         if wire_type == VARINT:
-            value, position = _varint(message, position)
-            yield Field(number, wire_type, value)
+            value, position = _decode_varint(message, position)
+            yield WireField(number, wire_type, value)
             continue
         if wire_type == LENGTH_DELIMITED:
-            size, position = _varint(message, position)
+            size, position = _decode_varint(message, position)
         else:
-            size = _fixed_size(wire_type)
+            size = _get_fixed_size(wire_type)
         if size > end - position:
-            raise DamagedError("a field is longer than what is around it")
-        yield Field(number, wire_type, message[position : position + size])
+            raise ProtobufError("a field is longer than what is around it")
+        yield WireField(number, wire_type, message[position : position + size])
         position += size
 
 
-def stream_fields(path: Path, wanted: frozenset[int]) -> Iterator[Field]:
+def stream_fields(path: Path, field_numbers: frozenset[int]) -> Iterator[WireField]:
     """Yield some fields of the message that a file is, holding one at a time.
 
     Args:
@@ -69,34 +69,34 @@ def stream_fields(path: Path, wanted: frozenset[int]) -> Iterator[Field]:
         StoreError: It cannot be read.
     """
     with map_storage_errors(f"read {path}"), path.open("rb") as file:
-        left = path.stat().st_size
-        while left:
-            key, used = _read_varint(file)
-            left -= used
+        remaining = path.stat().st_size
+        while remaining:
+            key, n_read = _read_varint(file)
+            remaining -= n_read
             number, wire_type = key >> 3, key & 7
             if number == 0:
-                raise DamagedError("a field has the number 0")
+                raise ProtobufError("a field has the number 0")
             if wire_type == VARINT:
-                value, used = _read_varint(file)
-                left -= used
-                if number in wanted:
-                    yield Field(number, wire_type, value)
+                value, n_read = _read_varint(file)
+                remaining -= n_read
+                if number in field_numbers:
+                    yield WireField(number, wire_type, value)
                 continue
             if wire_type == LENGTH_DELIMITED:
-                size, used = _read_varint(file)
-                left -= used
+                size, n_read = _read_varint(file)
+                remaining -= n_read
             else:
-                size = _fixed_size(wire_type)
-            if size > left:
-                raise DamagedError("it ends in the middle of a field")
-            if number in wanted:
-                yield Field(number, wire_type, file.read(size))
+                size = _get_fixed_size(wire_type)
+            if size > remaining:
+                raise ProtobufError("it ends in the middle of a field")
+            if number in field_numbers:
+                yield WireField(number, wire_type, file.read(size))
             else:
                 file.seek(size, 1)
-            left -= size
+            remaining -= size
 
 
-def numbers(field: Field) -> list[int]:
+def decode_numbers(field: WireField) -> list[int]:
     """Return the values of a repeated number, packed or one alone, as unsigned numbers.
 
     Raises:
@@ -104,71 +104,71 @@ def numbers(field: Field) -> list[int]:
     """
     if isinstance(field.value, int):
         return [field.value]
-    found, position = [], 0
+    values, position = [], 0
     while position < len(field.value):
-        value, position = _varint(field.value, position)
-        found.append(value)
-    return found
+        value, position = _decode_varint(field.value, position)
+        values.append(value)
+    return values
 
 
-def number(field: Field) -> int:
+def decode_number(field: WireField) -> int:
     """Return the value of a number.
 
     Raises:
         DamagedError: The field is something else.
     """
     if not isinstance(field.value, int):
-        raise DamagedError(f"field {field.number} is not a number")
+        raise ProtobufError(f"field {field.number} is not a number")
     return field.value
 
 
-def data(field: Field) -> bytes:
+def decode_bytes(field: WireField) -> bytes:
     """Return the bytes of a message or text.
 
     Raises:
         DamagedError: The field is something else.
     """
     if isinstance(field.value, int) or field.wire_type != LENGTH_DELIMITED:
-        raise DamagedError(f"field {field.number} is not text or a message")
+        raise ProtobufError(f"field {field.number} is not text or a message")
     return field.value
 
 
-def text(field: Field) -> str:
+def decode_text(field: WireField) -> str:
     """Return a text.
 
     Raises:
         DamagedError: The field is something else, or not UTF-8.
     """
     try:
-        return data(field).decode()
+        return decode_bytes(field).decode()
     except UnicodeDecodeError as error:
-        raise DamagedError(f"field {field.number} is not UTF-8") from error
+        raise ProtobufError(f"field {field.number} is not UTF-8") from error
 
 
-def _fixed_size(wire_type: int) -> int:
-    if wire_type not in _FIXED:
-        raise DamagedError(f"there is no wire type {wire_type}")
-    return _FIXED[wire_type]
+def _get_fixed_size(wire_type: int) -> int:
+    if wire_type not in _FIXED_SIZES:
+        raise ProtobufError(f"there is no wire type {wire_type}")
+    return _FIXED_SIZES[wire_type]
 
 
-def _varint(message: bytes, position: int) -> tuple[int, int]:
+def _decode_varint(message: bytes, position: int) -> tuple[int, int]:
     """Return the number that starts at a position, and the position behind it."""
     value = shift = 0
-    for byte in message[position : position + _LONGEST_VARINT]:
+    for byte in message[position : position + _MAX_VARINT_BYTES]:
         position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, position
         shift += 7
-    raise DamagedError("a number is cut off or too long")
+    raise ProtobufError("a number is cut off or too long")
 
 
 def _read_varint(file: BinaryIO) -> tuple[int, int]:
     """Return the next number of a file, and how many bytes it takes."""
-    read = b""
-    while not read or read[-1] >= 0x80:
+    encoded = b""
+    while not encoded or encoded[-1] >= 0x80:
         byte = file.read(1)
-        if not byte or len(read) == _LONGEST_VARINT:
-            raise DamagedError("a number is cut off or too long")
-        read += byte
-    return _varint(read, 0)
+        if not byte or len(encoded) == _MAX_VARINT_BYTES:
+            raise ProtobufError("a number is cut off or too long")
+        encoded += byte
+    return _decode_varint(encoded, 0)

@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from coderag.codegraph.drawing import MOST_NODES, Drawing, dot, draw_cycles, draw_neighbours, draw_outline, mermaid
+from coderag.codegraph.drawing import (
+    DEFAULT_MAX_NODES,
+    Drawing,
+    draw_cycles,
+    draw_neighbours,
+    draw_outline,
+    to_dot,
+    to_mermaid,
+)
 from coderag.config.repository_root import find_root
 from coderag.errors import AmbiguousNameError, InvalidQueryError
 from coderag.interfaces.cli import _graph_entries as entries
@@ -15,7 +23,7 @@ from coderag.interfaces.cli._graph_questions import Question
 from coderag.interfaces.cli._graph_text import print_entries
 from coderag.interfaces.cli._indexing import ask_indexed, open_warm
 from coderag.interfaces.cli._report import LISTED
-from coderag.schema.graph_queries import ask_graph
+from coderag.schema.graph_queries import query_graph
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
@@ -53,7 +61,7 @@ def answer(question: Question, name: str, view: View, *, depth: int = 0) -> None
         AmbiguousNameError: Several declarations have it.
     """
     _show_with_candidates(
-        lambda graph, candidates: ask_graph(graph, question.name, name, depth, candidates=candidates),
+        lambda graph, candidates: query_graph(graph, question.name, name, depth, candidates=candidates),
         view,
         _Form(
             {"question": question.name, "name": name, **({"depth": depth} if depth else {})},
@@ -152,9 +160,9 @@ def _ask(question: "Callable[[_Graph], Sequence[_Result]]", view: View) -> "tupl
 
 def _show(rag: "Engine", results: Sequence[_Result], view: View, form: _Form[_Result]) -> None:
     if view.diagram and form.draw:
-        drawing = form.draw(results, view.limit or MOST_NODES)
-        view.output.write(mermaid(drawing) if view.diagram == "mermaid" else dot(drawing))
-        left_out = drawing.left_out
+        drawing = form.draw(results, view.limit or DEFAULT_MAX_NODES)
+        view.output.write(to_mermaid(drawing) if view.diagram == "mermaid" else to_dot(drawing))
+        left_out = drawing.n_omitted
     else:
         shown = results[: view.limit]
         left_out = len(results) - len(shown)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from coderag.codegraph.drawing import nearer, points_outwards
+from coderag.codegraph.drawing import find_predecessors, is_outgoing
 from coderag.interfaces.cli._graph_options import Level
 from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
@@ -43,7 +43,7 @@ def neighbour_entries(name: str, neighbours: "Sequence[GraphNeighbour]") -> list
         name: What was asked for; what was reached in another way, as through a method that it overrides, says so.
     """
     asked = _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2])
-    before = nearer(neighbours)
+    before = find_predecessors(neighbours)
     entries = [
         _neighbour_entry(one, via=position is None and (one.depth > 1 or not one.via.endswith(asked)))
         for one, position in zip(neighbours, before, strict=True)
@@ -96,7 +96,7 @@ def outline_entries(path: str, outline: "Sequence[OutlineEntry]") -> list[Entry]
 def _neighbour_entry(one: "GraphNeighbour", *, via: bool = False) -> Entry:
     """Return a neighbour at its line of evidence; if that is elsewhere, say where the neighbour is declared."""
     parts = [one.relation.replace("_", " "), f"{one.resolver} {one.confidence:.2f}"]
-    if one.kind not in (EXTERNAL_KIND, FILE_KIND) and points_outwards(one.relation):
+    if one.kind not in (EXTERNAL_KIND, FILE_KIND) and is_outgoing(one.relation):
         parts.append(f"at {one.path}:{one.start_line}")
     if via:
         parts.append(f"by way of {one.via}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from coderag.schema.graph_queries import GraphQuestion
+from coderag.schema.graph_queries import GraphQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Question:
         depth: Steps to follow by default; 0 if there is only one to follow.
     """
 
-    name: GraphQuestion
+    name: GraphQuery
     help: str
     title: str
     nothing: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from coderag.interfaces.mcp.missing import indexed_paths
-from coderag.schema.graph import Declaration
+from coderag.schema.graph import GraphDeclaration
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
@@ -32,7 +32,7 @@ class ChangedFile:
 
     path: str
     lines: list[tuple[int, int]]
-    declarations: list[Declaration]
+    declarations: list[GraphDeclaration]
     is_new: bool
 
 
@@ -89,12 +89,12 @@ def _differing(before: list[str], now: list[str]) -> Iterator[tuple[int, int]]:
             yield (start + 1, end) if end > start else (max(1, start), max(1, start))
 
 
-def _around(graph: "CodeGraph", path: str, ranges: Iterable[tuple[int, int]]) -> Iterator[Declaration]:
+def _around(graph: "CodeGraph", path: str, ranges: Iterable[tuple[int, int]]) -> Iterator[GraphDeclaration]:
     """Yield the innermost declarations around some lines, each once."""
     listed = set[int]()
     for start, end in ranges:
         for line in range(start, min(end, start + _MOST_LINES) + 1):
-            node = graph.symbols.at(path, line)
+            node = graph.symbols.find_innermost(path, line)
             if node is not None and node not in listed:
                 listed.add(node)
-                yield graph.targets.declaration(node)
+                yield graph.symbol_resolver.to_declaration(node)

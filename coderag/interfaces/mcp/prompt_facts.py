@@ -12,7 +12,7 @@ from coderag.schema.graph import GraphNeighbour
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
-    from coderag.schema.graph import Declaration
+    from coderag.schema.graph import GraphDeclaration
 
 _MOST_DECLARATIONS: Final = 30
 _MOST_NEIGHBOURS: Final = 8
@@ -66,7 +66,7 @@ def _changed(file: ChangedFile, cleaner: Cleaner) -> str:
     return f"- {cleaner.line(file.path)}: {what}{f', in {names}' if names else ''}"
 
 
-def _dependents(graph: "CodeGraph", one: "Declaration", cleaner: Cleaner) -> Iterator[str]:
+def _dependents(graph: "CodeGraph", one: "GraphDeclaration", cleaner: Cleaner) -> Iterator[str]:
     """Yield who calls and who tests a changed declaration."""
     place = location_of(one.path, one.start_line, one.end_line)
     yield f"## {one.kind} {span(cleaner.line(one.qualified_name))} — {cleaner.line(place)}"
@@ -89,6 +89,6 @@ def _path_in(written: str, paths: Iterable[str]) -> str:
     return max((path for path in paths if whole.endswith(f"/{path}") or path.endswith(whole)), key=len, default="")
 
 
-def _around(graph: "CodeGraph", path: str, line: int) -> "Declaration | None":
-    node = graph.symbols.at(path, line)
-    return None if node is None else graph.targets.declaration(node)
+def _around(graph: "CodeGraph", path: str, line: int) -> "GraphDeclaration | None":
+    node = graph.symbols.find_innermost(path, line)
+    return None if node is None else graph.symbol_resolver.to_declaration(node)

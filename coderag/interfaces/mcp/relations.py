@@ -9,13 +9,13 @@ from coderag.interfaces.mcp.places import neighbour_part
 from coderag.interfaces.mcp.replies import Part
 from coderag.schema.chunks import location_of
 from coderag.schema.graph import GraphNeighbour
-from coderag.schema.graph_queries import GraphQuestion, ask_graph
+from coderag.schema.graph_queries import GraphQuery, query_graph
 from coderag.schema.vocabulary import Kind
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.codegraph.graph import CodeGraph
-    from coderag.schema.graph import Declaration
+    from coderag.schema.graph import GraphDeclaration
 
 _FILE: Final = "file"
 _DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
@@ -38,7 +38,7 @@ class Related:
 def related_to(
     graph: "CodeGraph",
     name: str,
-    relations: Iterable[GraphQuestion],
+    relations: Iterable[GraphQuery],
     cleaner: Cleaner,
     *,
     depth: int = 1,
@@ -62,8 +62,8 @@ def related_to(
     """
     told, empty, left_out = Related(), list[str](), list[str]()
     for relation in relations:
-        found = ask_graph(graph, relation, name, depth)
-        if not found and (unsure := ask_graph(graph, relation, name, depth, candidates=True)):
+        found = query_graph(graph, relation, name, depth)
+        if not found and (unsure := query_graph(graph, relation, name, depth, candidates=True)):
             found = unsure
             told.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
         told.counts[relation] = len(found)
@@ -103,13 +103,15 @@ def _inside_first(found: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
     return sorted(found, key=lambda one: not one.path)
 
 
-def declarations_of(graph: "CodeGraph", name: str) -> "list[Declaration]":
+def declarations_of(graph: "CodeGraph", name: str) -> "list[GraphDeclaration]":
     """Return what a name means: one declaration, or its overloads; or a file. Raises as `related_to`."""
-    nodes = graph.targets.one(name, _DECLARED, {_FILE})
-    return [graph.targets.declaration(node) for node in nodes]
+    nodes = graph.symbol_resolver.resolve(name, _DECLARED, {_FILE})
+    return [graph.symbol_resolver.to_declaration(node) for node in nodes]
 
 
-def definition_parts(engine: "CodeRAG", declared: "Sequence[Declaration]", cleaner: Cleaner, budget: int) -> list[Part]:
+def definition_parts(
+    engine: "CodeRAG", declared: "Sequence[GraphDeclaration]", cleaner: Cleaner, budget: int
+) -> list[Part]:
     """Return the code of declarations, elided where it is longer than a budget of tokens."""
     known = [one for one in declared if one.path and one.kind != _FILE]
     if not known:

@@ -9,7 +9,7 @@ from coderag.interfaces.rest.bodies import CyclesBody, HotspotsBody, NeighboursB
 from coderag.interfaces.rest.replies import CyclesReply, HotspotsReply, NeighboursReply, OutlineReply
 from coderag.interfaces.rest.strict import StrictRoute
 from coderag.interfaces.rest.work import Work, WorkOf
-from coderag.schema.graph_queries import GraphQuestion, ask_graph
+from coderag.schema.graph_queries import GraphQuery, query_graph
 
 router = APIRouter(route_class=StrictRoute, tags=["graph"], prefix="/graph")
 
@@ -40,7 +40,7 @@ async def outline(body: OutlineBody, work: WorkOf) -> Response:
 
 @router.post("/{question}", response_model=NeighboursReply, summary="Ask about one declaration")
 async def neighbours(
-    question: Annotated[GraphQuestion, Path(description="What is asked of the declaration.")],
+    question: Annotated[GraphQuery, Path(description="What is asked of the declaration.")],
     body: NeighboursBody,
     work: WorkOf,
 ) -> Response:
@@ -51,9 +51,9 @@ async def neighbours(
     return await work.reply(partial(_neighbours, work, question, body), is_long=question == "impact")
 
 
-def _neighbours(work: Work, question: GraphQuestion, body: NeighboursBody) -> NeighboursReply:
+def _neighbours(work: Work, question: GraphQuery, body: NeighboursBody) -> NeighboursReply:
     with work.using(body.root) as one:
-        found = ask_graph(one.engine.graph, question, body.name, body.depth, candidates=body.candidates)
+        found = query_graph(one.engine.graph, question, body.name, body.depth, candidates=body.candidates)
     return NeighboursReply(question, str(one.root), found[: body.limit], len(found))
 
 

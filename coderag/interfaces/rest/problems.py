@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError
 from coderag.interfaces._errors import row_for
 from coderag.interfaces._plain import json_bytes
-from coderag.schema.graph import Declaration
+from coderag.schema.graph import GraphDeclaration
 
 PROBLEM_TYPE: Final = "application/problem+json"
 
@@ -52,7 +52,7 @@ class Problem:
     hint: str = ""
     next: str = ""
     retryable: bool = False
-    candidates: Sequence[Declaration] = ()
+    candidates: Sequence[GraphDeclaration] = ()
 
 
 def problem_of(error: CodeRAGError) -> Problem:

@@ -37,7 +37,7 @@ class ContextRequest:
         term_idf: IDF of each question term, positive.
         token_budget: Maximum size of the text, in tokens.
         reserve: Further results, for the remaining budget.
-        shown: Keys of earlier contexts.
+        shown_keys: Keys of earlier contexts.
         format: Output format.
     """
 
@@ -50,7 +50,7 @@ class ContextRequest:
     term_idf: Mapping[str, float]
     token_budget: int
     reserve: Sequence[Snippet] = ()
-    shown: Sequence[str] = ()
+    shown_keys: Sequence[str] = ()
     format: ContextFormat = "markdown"
 
 
@@ -69,7 +69,7 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
     def count_parts(context_parts: ContextParts) -> int:
         return sum(map(count_tokens, writer.write(context_parts)))
 
-    shown_lines = ShownLines(request.shown)
+    shown_lines = ShownLines(request.shown_keys)
     packable, shown_before = build_packable_snippets(
         request.results, request.reserve, request.related, request.term_idf, shown_lines
     )
@@ -105,7 +105,7 @@ def assemble_context(request: ContextRequest, count_tokens: TokenCounter) -> Ass
         omitted=listing.omitted,
         evidence=request.evidence,
         format=request.format,
-        shown=merge_keys(request.shown, new_keys),
+        shown=merge_keys(request.shown_keys, new_keys),
         shown_before=[snippet.location for snippet in shown_before],
     )
 

@@ -39,7 +39,7 @@ def pack_context(
         ),
         term_idf=_compute_term_idf(corpus, state["analysis"]),
         token_budget=token_budget,
-        shown=state.get("shown") or (),
+        shown_keys=state.get("shown") or (),
         format=state.get("format") or "markdown",
     )
     return assemble_context(request, _count_tokens)

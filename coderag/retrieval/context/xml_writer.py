@@ -38,10 +38,9 @@ class XmlContextWriter:
             lines += [f"<{name}>\n", *map(self.format_item, section.items), f"</{name}>\n"]
         if parts.omitted:
             lines.append(f"<left_out{_format_attributes({'more': str(parts.unlisted_omitted or '')})}>\n")
-            lines += [
-                f"<omission{_format_attributes({'name': omission.title, 'tokens': str(omission.tokens), 'fetch': omission.fetch})}/>\n"
-                for omission in parts.omitted
-            ]
+            for omission in parts.omitted:
+                values = {"name": omission.title, "tokens": str(omission.tokens), "fetch": omission.fetch}
+                lines.append(f"<omission{_format_attributes(values)}/>\n")
             lines.append("</left_out>\n")
         if parts.shown_before:
             more = _format_attributes({"more": str(parts.unlisted_before or "")})

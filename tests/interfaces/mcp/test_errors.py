@@ -6,7 +6,7 @@ import pytest
 
 from coderag.errors import AmbiguousNameError, IndexNotFoundError, ModelUnavailableError
 from coderag.interfaces.mcp.errors import told_error
-from coderag.schema.graph import Declaration
+from coderag.schema.graph import GraphDeclaration
 from tests.interfaces.mcp.conftest import connected, text_of
 
 WRONG = [
@@ -59,7 +59,7 @@ async def test_fault_is_logged_and_its_text_is_not_shown(shop, caplog, monkeypat
 
 
 def test_all_candidates_of_a_name_are_counted():
-    many = [Declaration(f"a{number}.py::run", "run", "function", f"a{number}.py", 1, 2) for number in range(20)]
+    many = [GraphDeclaration(f"a{number}.py::run", "run", "function", f"a{number}.py", 1, 2) for number in range(20)]
     told = told_error(AmbiguousNameError("'run' is the name of 20 declarations", candidates=many))
     assert "`a0.py::run` (function, a0.py:1-2)" in told
     assert "and 8 more" in told

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coderag.codegraph.build import GraphBuilder
+from coderag.codegraph.build import CodeGraphBuilder
 from coderag.schema.chunks import FileRecord
 from coderag.stores.graph_tables import GraphTables
 from tests.support.programs import assert_same_graph, build, edges_of
@@ -382,7 +382,9 @@ def test_only_files_that_may_have_asked_for_a_changed_name_are_linked_again(
 
 def test_an_unchanged_role_and_language_are_kept_and_changed_ones_seen() -> None:
     facts = build({"a.py": "def f(): pass\n"})
-    again = GraphBuilder().build(facts, [FileRecord("a.py", "indexed", language="python", role="test", lines=1)], {})
+    again = CodeGraphBuilder().build(
+        facts, [FileRecord("a.py", "indexed", language="python", role="test", lines=1)], {}
+    )
     assert {node["role"] for node in again.nodes.to_pylist()} == {"test"}
     assert [node["qualified_name"] for node in again.nodes.to_pylist()] == ["a.py", "f"]
 
@@ -424,7 +426,7 @@ def test_centrality_is_kept_only_while_the_edges_are_the_same() -> None:
 
 def test_files_that_are_not_indexed_have_no_nodes() -> None:
     records = [FileRecord("a.py", "skipped", "binary"), FileRecord("b.py", "failed", "timeout")]
-    graph = GraphBuilder().build(None, records, {})
+    graph = CodeGraphBuilder().build(None, records, {})
     assert [len(table) for table in graph] == [0, 0, 0]
 
 
@@ -435,7 +437,7 @@ def test_linking_all_again_gives_the_same() -> None:
         FileRecord(row["path"], "indexed", language=row["language"], role=row["role"], lines=row["lines"])
         for row in _facts_of(graph)
     ]
-    assert_same_graph(GraphBuilder().build(graph, records, {}, relink=True), graph)
+    assert_same_graph(CodeGraphBuilder().build(graph, records, {}, relink=True), graph)
 
 
 def test_centrality_is_largest_for_what_all_others_use() -> None:

@@ -29,7 +29,7 @@ def test_what_a_constructor_is_called_depends_on_the_language(path: str, text: s
     symbols = SymbolGraph(build({path: text}))
     graph = CodeGraph(symbols)
     types = [node for node in range(symbols.n_nodes) if symbols.names[node].as_py() == "A"]
-    found = [one for node in types for one in graph.kin.constructors(node)]
+    found = [one for node in types for one in graph.declaration_groups.find_constructors(node)]
     assert [symbols.qualified_names[node].as_py() for node in found] == constructors
 
 

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.codegraph.drawing import (
-    MOST_NODES,
+    DEFAULT_MAX_NODES,
     Drawing,
     DrawnEdge,
     DrawnNode,
-    dot,
     draw_cycles,
     draw_neighbours,
     draw_outline,
-    mermaid,
-    nearer,
-    points_outwards,
+    find_predecessors,
+    is_outgoing,
+    to_dot,
+    to_mermaid,
 )
 from coderag.schema.graph import GraphCycle, GraphNeighbour, OutlineEntry
 from coderag.schema.vocabulary import GraphRelation
@@ -86,24 +86,26 @@ def read_dot(text: str) -> list[list[str]]:
 
 @given(st.lists(names.filter(bool), min_size=1, max_size=3))
 def test_every_name_is_shown_as_it_is_and_changes_nothing_else(lines: list[str]) -> None:
-    drawing = Drawing([DrawnNode(tuple(lines), marked=True), DrawnNode(("b",))], [DrawnEdge(0, 1, "calls", sure=False)])
+    drawing = Drawing(
+        [DrawnNode(tuple(lines), is_marked=True), DrawnNode(("b",))], [DrawnEdge(0, 1, "calls", is_resolved=False)]
+    )
     expected = [[visible(line) for line in lines], ["b"]]
-    nodes, edges = read_mermaid(mermaid(drawing))
+    nodes, edges = read_mermaid(to_mermaid(drawing))
     assert [[line.replace("\u200b", "") for line in label] for label in nodes] == expected
     assert edges == [("0", "-.->", "calls", "1")]
-    assert read_dot(dot(drawing)) == expected
+    assert read_dot(to_dot(drawing)) == expected
 
 
 def test_a_very_long_name_is_cut() -> None:
-    [[label]], _ = read_mermaid(mermaid(Drawing([DrawnNode(("x" * 5_000,))], [])))
+    [[label]], _ = read_mermaid(to_mermaid(Drawing([DrawnNode(("x" * 5_000,))], [])))
     assert label == "x" * 97 + "..."
 
 
 def test_sure_edges_are_solid_and_others_dashed() -> None:
     drawing = draw_neighbours("login", [neighbour("a"), neighbour("b", confidence=0.3)])
-    assert [edge.sure for edge in drawing.edges] == [True, False]
-    assert dot(drawing).count("style=dashed") == 1
-    assert mermaid(drawing).count("-.->") == 1
+    assert [edge.is_resolved for edge in drawing.edges] == [True, False]
+    assert to_dot(drawing).count("style=dashed") == 1
+    assert to_mermaid(drawing).count("-.->") == 1
 
 
 @pytest.mark.parametrize(
@@ -129,14 +131,14 @@ def test_arrows_point_as_the_edge_does(relation: GraphRelation, arrow: tuple[str
 def test_every_relation_can_be_drawn(relation: GraphRelation) -> None:
     [(source, label, target)] = drawn(draw_neighbours("login", [neighbour("a", relation)]))
     assert label
-    assert (source == "login") == points_outwards(relation) == (target == "a")
+    assert (source == "login") == is_outgoing(relation) == (target == "a")
 
 
 def test_a_farther_neighbour_is_drawn_from_the_one_it_was_reached_from() -> None:
     far = neighbour("far", depth=2, via="b")
     aside = neighbour("aside", depth=2, via="Base.b")  # a method that b overrides
     found = [neighbour("a"), neighbour("b"), far, aside]
-    assert nearer(found) == [None, None, 1, None]
+    assert find_predecessors(found) == [None, None, 1, None]
     assert drawn(draw_neighbours("login", found)) == {
         ("a", "calls", "login"),
         ("b", "calls", "login"),
@@ -147,18 +149,18 @@ def test_a_farther_neighbour_is_drawn_from_the_one_it_was_reached_from() -> None
 
 def test_what_was_asked_for_is_marked_under_its_qualified_name() -> None:
     drawing = draw_neighbours("login", [neighbour("a", via="Session.login"), neighbour("b", depth=2, via="other")])
-    assert [node.lines[0] for node in drawing.nodes if node.marked] == ["Session.login"]
+    assert [node.lines[0] for node in drawing.nodes if node.is_marked] == ["Session.login"]
 
 
 def test_without_neighbours_only_what_was_asked_for_is_drawn() -> None:
-    assert draw_neighbours("login", []) == Drawing([DrawnNode(("login",), marked=True)], [])
+    assert draw_neighbours("login", []) == Drawing([DrawnNode(("login",), is_marked=True)], [])
 
 
 def test_a_drawing_says_how_many_have_no_room() -> None:
-    drawing = draw_neighbours("login", [neighbour(f"f{number}") for number in range(MOST_NODES + 5)])
-    assert (len(drawing.nodes), drawing.left_out) == (MOST_NODES + 1, 5)
-    assert read_mermaid(mermaid(drawing))[0][-1] == ["... and 5 more"]
-    assert read_dot(dot(drawing))[-1] == ["... and 5 more"]
+    drawing = draw_neighbours("login", [neighbour(f"f{number}") for number in range(DEFAULT_MAX_NODES + 5)])
+    assert (len(drawing.nodes), drawing.n_omitted) == (DEFAULT_MAX_NODES + 1, 5)
+    assert read_mermaid(to_mermaid(drawing))[0][-1] == ["... and 5 more"]
+    assert read_dot(to_dot(drawing))[-1] == ["... and 5 more"]
 
 
 def imports(*paths: str) -> GraphCycle:
@@ -185,14 +187,14 @@ def test_a_limit_is_of_cycles_not_of_the_boxes_in_them() -> None:
     drawing = draw_cycles(cycles, limit=2)
     assert len(drawing.nodes) == 6
     assert {("d", "imports", "a"), ("y", "imports", "x")} <= drawn(drawing)
-    assert drawing.left_out == 1
+    assert drawing.n_omitted == 1
 
 
 def test_without_a_limit_cycles_are_drawn_while_there_is_room_each_as_a_whole() -> None:
     large = imports(*(f"large{number}" for number in range(70)))
     drawing = draw_cycles([large, imports("x", "y")])
     assert len(drawing.edges) == 70
-    assert drawing.left_out == 1
+    assert drawing.n_omitted == 1
 
 
 def test_an_outline_leaves_out_what_is_deepest_first() -> None:
@@ -205,4 +207,4 @@ def test_an_outline_leaves_out_what_is_deepest_first() -> None:
     }
     cut = draw_outline("a.py", outline, limit=2)
     assert drawn(cut) == {("a.py", "", "A"), ("a.py", "", "b")}
-    assert cut.left_out == 2
+    assert cut.n_omitted == 2

@@ -2,14 +2,14 @@
 
 import pytest
 
-from coderag.codegraph.excerpt import Place, graph_excerpt
+from coderag.codegraph.excerpt import CodeSpan, format_excerpt
 from coderag.codegraph.symbol_graph import SymbolGraph
 from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import shop_graph
 
 
-def _lines(*shown: Place) -> list[str]:
-    return graph_excerpt(SymbolGraph(shop_graph()), shown)
+def _lines(*shown: CodeSpan) -> list[str]:
+    return format_excerpt(SymbolGraph(shop_graph()), shown)
 
 
 def test_a_line_tells_the_relations_of_a_declaration_with_their_places() -> None:
@@ -40,7 +40,7 @@ def test_tests_types_and_users_are_told_and_packages_outside_are_not() -> None:
         ("guide.md", "", 1, 5),
     ],
 )
-def test_what_has_no_relations_has_no_line(place: Place) -> None:
+def test_what_has_no_relations_has_no_line(place: CodeSpan) -> None:
     assert _lines(place) == []
 
 
@@ -54,7 +54,7 @@ def test_what_has_no_relations_has_no_line(place: Place) -> None:
         (("shop/cart.py", "", 2, 9), "Cart.total"),
     ],
 )
-def test_a_piece_of_code_is_the_declaration_of_its_name_or_lines(place: Place, name: str) -> None:
+def test_a_piece_of_code_is_the_declaration_of_its_name_or_lines(place: CodeSpan, name: str) -> None:
     found = [line.split("`")[1] for line in _lines(place)]
     assert found == ([name] if place != ("shop/cart.py", "", 2, 9) else [])  # ``Cart.add`` only uses a type
 
@@ -73,17 +73,17 @@ def _star(n_callers: int, names: list[str], **centrality: float) -> SymbolGraph:
 def test_of_many_the_shown_ones_come_first_then_the_most_central_and_the_rest_is_counted() -> None:
     graph = _star(9, ["f"], f7=0.9, f5=0.5)
     [line] = [
-        line for line in graph_excerpt(graph, [("z.py", "core", 1, 2), ("m8.py", "gone", 9, 9)]) if "core" in line[:7]
+        line for line in format_excerpt(graph, [("z.py", "core", 1, 2), ("m8.py", "gone", 9, 9)]) if "core" in line[:7]
     ]
     assert (
         line == "`core` (z.py:1) — called by `f7` (m7.py:1), `f5` (m5.py:1), `f0` (m0.py:1), `f1` (m1.py:1) and 5 more"
     )
-    first = graph_excerpt(graph, [("z.py", "core", 1, 2), ("m8.py", "f8", 1, 2)])[0]
+    first = format_excerpt(graph, [("z.py", "core", 1, 2), ("m8.py", "f8", 1, 2)])[0]
     assert first.startswith("`core` (z.py:1) — called by `f8` (m8.py:1), `f7` (m7.py:1)")
 
 
 def test_what_hundreds_use_is_one_short_line() -> None:
-    [line] = graph_excerpt(_star(400, ["f"]), [("z.py", "core", 1, 2)])
+    [line] = format_excerpt(_star(400, ["f"]), [("z.py", "core", 1, 2)])
     assert len(line) < 300
 
 
@@ -93,7 +93,7 @@ def test_names_cannot_break_out_of_their_line(name: str) -> None:
     tables = make_tables(
         {path: [(name, "function", 1, 2)], "z.py": [("core", "function", 1, 2)]}, [(name, "calls", "core", 1)]
     )
-    lines = graph_excerpt(SymbolGraph(tables), [(path, name, 1, 2), ("z.py", "core", 1, 2)])
+    lines = format_excerpt(SymbolGraph(tables), [(path, name, 1, 2), ("z.py", "core", 1, 2)])
     assert len(lines) == 2
     for line in lines:
         assert line.isprintable()

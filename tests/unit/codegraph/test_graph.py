@@ -498,7 +498,7 @@ def test_an_impl_is_of_the_type_in_its_own_file_before_one_beside_it():
 def test_impls_of_one_type_in_several_files_of_a_folder_count_as_one():
     files = {"lock.rs": [("Lock", "struct", 1, 3), ("Lock", "impl", 5, 9)], "ext.rs": [("Lock", "impl", 1, 9)]}
     targets = make(files).targets
-    assert [len(targets.one(name)) for name in ("Lock", "lock.rs:1", "lock.rs:5", "ext.rs:1")] == [3, 3, 3, 3]
+    assert [len(targets.resolve(name)) for name in ("Lock", "lock.rs:1", "lock.rs:5", "ext.rs:1")] == [3, 3, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -645,7 +645,7 @@ def test_members_of_types_of_one_name_are_told_apart_by_the_types_parameters(str
 
 def test_the_parts_of_a_generic_type_are_one(strategies):
     assert {entry.qualified_name for entry in strategies.callees("Use")} == {"Box.Open", "Box.Shut"}
-    (group,) = {tuple(strategies.targets.one("Box<T>"))}
+    (group,) = {tuple(strategies.symbol_resolver.resolve("Box<T>"))}
     assert [strategies.symbols.paths[node] for node in group] == ["lib/Box.T.Part.cs", "lib/Box.T.cs"]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.lookup import definitions, look_up
+from coderag.codegraph.lookup import find_definitions, look_up
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.question.analysis import analyze
 from tests.support.candidates import names_of, paths_of
@@ -77,11 +77,11 @@ def test_a_place_is_looked_up_as_the_declaration_there(found, query, place):
 
 def test_an_unknown_name_is_not_defined(corpus, found):
     assert found("where is Unheard_of defined").candidates == []
-    assert definitions(corpus, "Unheard_of") == []
+    assert find_definitions(corpus, "Unheard_of") == []
 
 
 def test_definitions_come_best_first(corpus):
-    assert names_of(corpus, definitions(corpus, "Cart.size")) == ["Cart.size", "Basket.size"]
+    assert names_of(corpus, find_definitions(corpus, "Cart.size")) == ["Cart.size", "Basket.size"]
 
 
 def test_usages_are_callers_each_once_and_no_candidates(corpus, found):

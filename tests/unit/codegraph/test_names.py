@@ -28,7 +28,7 @@ def names():
 def found(names, name):
     nodes = names.find(name)
     best = max((named.quality for named in nodes), default=0)
-    shown = [names._graph.node(named.node) for named in nodes if named.quality == best]
+    shown = [names._graph.get_node(named.node) for named in nodes if named.quality == best]
     return {
         f"{node.path}::{node.qualified_name}" if node.kind not in ("file", "external") else node.qualified_name
         for node in shown
@@ -97,14 +97,14 @@ def test_what_is_not_there_is_not_found(names, name):
 
 
 def test_a_folder_has_the_files_right_in_it(names):
-    assert [names._graph.node(file).path for file in names.files_in("app/")] == ["app/sessions.py"]
+    assert [names._graph.get_node(file).path for file in names.find_files_in("app/")] == ["app/sessions.py"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Sesion", "Session"), ("app/session.py", "app/sessions.py")])
 def test_a_misspelt_name_has_similar_ones(names, name, expected):
-    assert expected in names.similar(name)
+    assert expected in names.find_similar(name)
 
 
 def test_an_empty_graph_has_no_names():
     names = NodeNames(SymbolGraph(build_empty_graph()))
-    assert names.find("anything") == names.similar("anything") == names.files_in("") == []
+    assert names.find("anything") == names.find_similar("anything") == names.find_files_in("") == []

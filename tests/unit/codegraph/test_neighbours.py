@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.neighbours import Neighbours
+from coderag.codegraph.neighbours import ChunkNeighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.stores.graph_tables import build_empty_graph
 from tests.support.corpora import make_corpus, row_named
@@ -46,14 +46,14 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def neighbours(corpus):
-    return Neighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["math"]))))
+    return ChunkNeighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["math"]))))
 
 
 def around(corpus, neighbours, row, relevance=None):
     row = row_named(corpus, row) if isinstance(row, str) else row
     best_rows = corpus.file_starts if relevance is None else corpus.find_best_rows(relevance)
     return {
-        (relation, corpus.get_value("qualified_name", near)) for near, relation, _, _ in neighbours.of(row, best_rows)
+        (relation, corpus.get_value("qualified_name", near)) for near, relation, _, _ in neighbours.find(row, best_rows)
     }
 
 
@@ -78,7 +78,7 @@ def test_a_chunk_is_next_to_what_it_calls(corpus, neighbours):
 def test_a_neighbour_comes_with_confidence_and_the_line_of_evidence(corpus, neighbours):
     near = {
         (relation, row): rest
-        for row, relation, *rest in neighbours.of(row_named(corpus, "Cart.third"), corpus.file_starts)
+        for row, relation, *rest in neighbours.find(row_named(corpus, "Cart.third"), corpus.file_starts)
     }
     assert near["callee", row_named(corpus, "Cart.first")] == [0.95, 68]
     assert near["contained_by", row_named(corpus, "Cart")] == [1.0, 0]
@@ -97,7 +97,7 @@ def test_only_the_part_of_a_function_with_the_call_is_next_to_what_it_calls(corp
     assert ("callee", "round_up") not in around(corpus, neighbours, parts[0])
     assert ("contained_by", "main") in around(corpus, neighbours, parts[-1])
     calling = [
-        row for row, relation, *_ in neighbours.of(row_named(corpus, "round_up"), corpus.file_starts) if row in parts
+        row for row, relation, *_ in neighbours.find(row_named(corpus, "round_up"), corpus.file_starts) if row in parts
     ]
     assert calling == parts[-1:]
 
@@ -109,7 +109,7 @@ def test_what_extends_and_what_is_extended_are_neighbours(corpus, neighbours):
 
 
 def test_a_candidate_is_no_neighbour(corpus, neighbours):
-    rows = {row for row, *_ in neighbours.of(row_named(corpus, "round_up"), corpus.file_starts)}
+    rows = {row for row, *_ in neighbours.find(row_named(corpus, "round_up"), corpus.file_starts)}
     assert row_named(corpus, "stray") not in rows
 
 
@@ -126,7 +126,7 @@ def test_importing_files_are_neighbours(corpus, neighbours):
 
 def test_a_chunk_is_not_next_to_itself_and_to_others_once(corpus, neighbours):
     for row in range(corpus.n_chunks):
-        near = [(other, relation) for other, relation, *_ in neighbours.of(row, corpus.file_starts)]
+        near = [(other, relation) for other, relation, *_ in neighbours.find(row, corpus.file_starts)]
         assert row not in {other for other, _ in near}
         assert len(near) == len(set(near))
 
@@ -135,12 +135,12 @@ def test_a_hub_has_a_bounded_number_of_neighbours():
     users = "\n\n".join(f"def use_{number}():\n    return hub({number})\n" for number in range(60))
     corpus = make_corpus({"a.py": f"def hub(x):\n    return x\n\n{users}"})
     edges = [(f"use_{number}", "calls", "hub", 6 + 4 * number, 0.5 + number / 200) for number in range(60)]
-    neighbours = Neighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, edges))))
-    found = list(neighbours.of(row_named(corpus, "hub"), corpus.file_starts))
+    neighbours = ChunkNeighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, edges))))
+    found = list(neighbours.find(row_named(corpus, "hub"), corpus.file_starts))
     assert len(found) == 8
     assert corpus.get_value("qualified_name", found[0][0]) == "use_59"
 
 
 def test_without_a_graph_there_are_no_neighbours(corpus):
-    neighbours = Neighbours(corpus, CodeGraph(SymbolGraph(build_empty_graph())))
-    assert list(neighbours.of(0, corpus.file_starts)) == []
+    neighbours = ChunkNeighbours(corpus, CodeGraph(SymbolGraph(build_empty_graph())))
+    assert list(neighbours.find(0, corpus.file_starts)) == []

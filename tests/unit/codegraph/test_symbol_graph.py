@@ -26,18 +26,18 @@ def graph():
 
 
 def names(graph, nodes):
-    return [graph.node(node).qualified_name for node in nodes]
+    return [graph.get_node(node).qualified_name for node in nodes]
 
 
 def node(graph, name):
-    (found,) = [number for number in range(graph.n_nodes) if graph.node(number).qualified_name == name]
+    (found,) = [number for number in range(graph.n_nodes) if graph.get_node(number).qualified_name == name]
     return found
 
 
 def test_a_node_is_known_by_its_row(graph):
-    total = graph.node(node(graph, "Cart.total"))
+    total = graph.get_node(node(graph, "Cart.total"))
     assert total[1:] == ("method", "total", "Cart.total", "shop/cart.py", 5, 9, total.parent, "python", "source", 0.0)
-    assert graph.node(total.parent).qualified_name == "Cart"
+    assert graph.get_node(total.parent).qualified_name == "Cart"
 
 
 def test_tables_are_not_read_before_something_is_asked():
@@ -55,17 +55,17 @@ def test_tables_are_read_once():
         return make_tables(FILES, EDGES, ["requests"])
 
     graph = SymbolGraph(read)
-    assert (graph.n_nodes, graph.n_edges, len(graph.edges(1, "out"))) == (8, 4, 0)
+    assert (graph.n_nodes, graph.n_edges, len(graph.find_edges(1, "out"))) == (8, 4, 0)
     assert len(reads) == 1
 
 
 def test_an_empty_graph_has_nothing():
     graph = SymbolGraph(build_empty_graph())
     assert (graph.n_nodes, graph.n_edges) == (0, 0)
-    assert graph.file_node("a.py") is None
-    assert graph.at("a.py", 1) is None
+    assert graph.find_file("a.py") is None
+    assert graph.find_innermost("a.py", 1) is None
     assert graph.files.tolist() == []
-    assert graph.positions([], "in").tolist() == []
+    assert graph.find_edge_positions([], "in").tolist() == []
 
 
 def test_edges_go_out_of_their_source_and_into_their_target(graph):
@@ -93,32 +93,36 @@ def test_edges_can_be_chosen_by_relation(graph):
 
 
 def test_children_are_those_right_inside(graph):
-    assert names(graph, graph.children(node(graph, "shop/cart.py"))) == ["Cart"]
-    assert names(graph, graph.children(node(graph, "Cart"))) == ["Cart.total"]
-    assert graph.children(node(graph, "requests")) == []
+    assert names(graph, graph.find_children(node(graph, "shop/cart.py"))) == ["Cart"]
+    assert names(graph, graph.find_children(node(graph, "Cart"))) == ["Cart.total"]
+    assert graph.find_children(node(graph, "requests")) == []
 
 
 def test_descendants_are_all_inside(graph):
-    assert names(graph, graph.descendants(node(graph, "shop/cart.py"))) == ["Cart", "Cart.total", "Cart.total.inner"]
-    assert graph.descendants(node(graph, "round_up")) == []
-    assert graph.descendants(node(graph, "requests")) == []
+    assert names(graph, graph.find_descendants(node(graph, "shop/cart.py"))) == [
+        "Cart",
+        "Cart.total",
+        "Cart.total.inner",
+    ]
+    assert graph.find_descendants(node(graph, "round_up")) == []
+    assert graph.find_descendants(node(graph, "requests")) == []
 
 
 def test_around_a_declaration_are_those_that_it_is_inside_of(graph):
-    assert names(graph, graph.around(node(graph, "Cart.total.inner"))) == ["Cart.total", "Cart"]
-    assert graph.around(node(graph, "shop/cart.py")) == []
-    assert graph.around(node(graph, "requests")) == []
+    assert names(graph, graph.find_ancestors(node(graph, "Cart.total.inner"))) == ["Cart.total", "Cart"]
+    assert graph.find_ancestors(node(graph, "shop/cart.py")) == []
+    assert graph.find_ancestors(node(graph, "requests")) == []
 
 
 def test_a_node_is_in_its_file(graph):
-    assert graph.file_of(node(graph, "Cart.total.inner")) == graph.file_node("shop/cart.py")
-    assert graph.file_of(graph.file_node("shop/empty.py")) == graph.file_node("shop/empty.py")
-    assert graph.file_of(node(graph, "requests")) is None
+    assert graph.find_containing_file(node(graph, "Cart.total.inner")) == graph.find_file("shop/cart.py")
+    assert graph.find_containing_file(graph.find_file("shop/empty.py")) == graph.find_file("shop/empty.py")
+    assert graph.find_containing_file(node(graph, "requests")) is None
 
 
 def test_the_nodes_of_a_file_are_its_own_and_no_packages(graph):
-    assert names(graph, graph.nodes_of_file(graph.file_node("shop/money.py"))) == ["shop/money.py", "round_up"]
-    assert names(graph, graph.nodes_of_file(graph.file_node("shop/empty.py"))) == ["shop/empty.py"]
+    assert names(graph, graph.get_file_nodes(graph.find_file("shop/money.py"))) == ["shop/money.py", "round_up"]
+    assert names(graph, graph.get_file_nodes(graph.find_file("shop/empty.py"))) == ["shop/empty.py"]
 
 
 @pytest.mark.parametrize(
@@ -133,12 +137,12 @@ def test_the_nodes_of_a_file_are_its_own_and_no_packages(graph):
     ],
 )
 def test_a_line_belongs_to_the_innermost_declaration(graph, line, name):
-    assert graph.node(graph.at("shop/cart.py", line)).qualified_name == name
+    assert graph.get_node(graph.find_innermost("shop/cart.py", line)).qualified_name == name
 
 
 def test_of_two_declarations_on_one_line_the_later_is_inside():
     graph = SymbolGraph(make_tables({"a.ts": [("A", "class", 1, 1), ("A.m", "method", 1, 1)]}))
-    assert graph.node(graph.at("a.ts", 1)).qualified_name == "A.m"
+    assert graph.get_node(graph.find_innermost("a.ts", 1)).qualified_name == "A.m"
 
 
 def test_a_table_of_several_batches_is_read_as_one():
@@ -146,7 +150,9 @@ def test_a_table_of_several_batches_is_read_as_one():
     parts = [pa.Table.from_pylist([row], tables.nodes.schema) for row in tables.nodes.to_pylist()]
     graph = SymbolGraph(tables._replace(nodes=pa.concat_tables(parts)))
     whole = SymbolGraph(tables)
-    assert [graph.node(row) for row in range(graph.n_nodes)] == [whole.node(row) for row in range(whole.n_nodes)]
+    assert [graph.get_node(row) for row in range(graph.n_nodes)] == [
+        whole.get_node(row) for row in range(whole.n_nodes)
+    ]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=60))
@@ -155,8 +161,8 @@ def test_edges_of_several_nodes_are_those_of_each(pairs):
     edges = [(f"f{source}", "calls" if call else "references", f"f{target}") for source, target, call in pairs]
     graph = SymbolGraph(make_tables(files, edges))
     for direction, end in (("out", "source"), ("in", "target")):
-        found = graph.edges_at(graph.positions([3, 1, 4], direction, {"calls"}))
-        assert found == [edge for node in (3, 1, 4) for edge in graph.edges(node, direction, {"calls"})]
+        found = graph.read_edges(graph.find_edge_positions([3, 1, 4], direction, {"calls"}))
+        assert found == [edge for node in (3, 1, 4) for edge in graph.find_edges(node, direction, {"calls"})]
         expected = sum(
             call and (source if end == "source" else target) + 1 in (3, 1, 4) for source, target, call in pairs
         )
@@ -179,5 +185,5 @@ def hub(n_edges):
 
 def test_a_node_may_have_very_many_edges():
     graph = SymbolGraph(hub(100_000))
-    assert len(graph.edges(1, "in")) == 100_000
-    assert graph.edges(1, "out") == []
+    assert len(graph.find_edges(1, "in")) == 100_000
+    assert graph.find_edges(1, "out") == []

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.codegraph.cycles import cycles
+from coderag.codegraph.cycles import find_cycles
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.codegraph.walks import breadth_first, centrality, shortest_path
+from coderag.codegraph.walks import compute_pagerank, find_shortest_path, walk_breadth_first
 from coderag.stores.graph_tables import build_empty_graph
 from tests.support.graph_tables import make_tables
 
@@ -54,15 +54,15 @@ def naive_distances(edges, starts, direction, least):
 @given(EDGES, st.sets(st.integers(0, N - 1), min_size=1, max_size=3), st.sampled_from(["out", "in"]), st.integers(1, 4))
 def test_a_breadth_first_walk_reaches_what_a_naive_one_does(edges, starts, direction, depth):
     graph = make(edges)
-    steps = breadth_first(graph, [start + 1 for start in starts], {direction: {"calls"}}, depth)
+    steps = walk_breadth_first(graph, [start + 1 for start in starts], {direction: {"calls"}}, depth)
     expected = naive_distances(edges, sorted(starts), direction, 0.5)
-    assert {step.far - 1: step.depth for step in steps} == {
+    assert {step.far_node - 1: step.depth for step in steps} == {
         node: distance for node, distance in expected.items() if distance <= depth
     }
     assert [(step.depth, -step.confidence) for step in steps] == sorted(
         (step.depth, -step.confidence) for step in steps
     )
-    assert len(steps) == len({step.far for step in steps})
+    assert len(steps) == len({step.far_node for step in steps})
 
 
 @given(EDGES, st.integers(0, N - 1), st.integers(0, N - 1))
@@ -73,13 +73,13 @@ def test_a_shortest_path_is_as_long_as_networkx_finds_it(edges, start, end):
     other.add_edges_from(
         (source, target) for source, target, relation, sure in edges if relation == "calls" and sure > 0.5
     )
-    steps = shortest_path(graph, [start + 1], [end + 1], {"out": {"calls"}})
+    steps = find_shortest_path(graph, [start + 1], [end + 1], {"out": {"calls"}})
     if not nx.has_path(other, start, end):
         assert steps is None
         return
     assert len(steps) == nx.shortest_path_length(other, start, end)
-    ends = [start + 1, *(step.far for step in steps)]
-    assert ends[:-1] == [step.near for step in steps]
+    ends = [start + 1, *(step.far_node for step in steps)]
+    assert ends[:-1] == [step.near_node for step in steps]
     assert ends[-1] == end + 1
 
 
@@ -89,7 +89,7 @@ def test_cycles_are_the_strongly_connected_components(edges):
     other.add_edges_from(
         (source + 1, target + 1) for source, target, relation, sure in edges if relation == "calls" and sure > 0.5
     )
-    found = cycles(make(edges), {"calls"}, "symbols")
+    found = find_cycles(make(edges), {"calls"}, "symbols")
     components = sorted(sorted(nodes) for nodes in nx.strongly_connected_components(other) if len(nodes) > 1)
     assert [cycle.nodes for cycle in found] == components
     for cycle in found:
@@ -105,50 +105,54 @@ def test_cycles_are_the_strongly_connected_components(edges):
 
 def test_the_surest_way_to_a_node_is_taken():
     graph = make([(0, 2, "calls", 0.6), (1, 2, "calls", 0.9)])
-    (step,) = breadth_first(graph, [1, 2], {"out": {"calls"}})
-    assert (step.near, step.confidence) == (2, 0.9)
+    (step,) = walk_breadth_first(graph, [1, 2], {"out": {"calls"}})
+    assert (step.near_node, step.confidence) == (2, 0.9)
 
 
 def test_a_chain_is_as_sure_as_its_least_sure_step():
     graph = make([(0, 1, "calls", 0.6), (1, 2, "calls", 0.9)])
-    steps = breadth_first(graph, [1], {"out": {"calls"}}, 2)
-    assert [(step.far, step.confidence) for step in steps] == [(2, 0.6), (3, 0.6)]
+    steps = walk_breadth_first(graph, [1], {"out": {"calls"}}, 2)
+    assert [(step.far_node, step.confidence) for step in steps] == [(2, 0.6), (3, 0.6)]
 
 
 def test_a_walk_stops_at_its_limit_with_the_nearest():
-    steps = breadth_first(calls((0, 1), (0, 2), (1, 3)), [1], {"out": {"calls"}}, 5, limit=2)
-    assert [step.far for step in steps] == [2, 3]
+    steps = walk_breadth_first(calls((0, 1), (0, 2), (1, 3)), [1], {"out": {"calls"}}, 5, limit=2)
+    assert [step.far_node for step in steps] == [2, 3]
 
 
 def test_a_walk_in_a_circle_ends():
-    assert [step.far for step in breadth_first(calls((0, 1), (1, 0)), [1], {"out": {"calls"}}, 9)] == [2]
+    assert [step.far_node for step in walk_breadth_first(calls((0, 1), (1, 0)), [1], {"out": {"calls"}}, 9)] == [2]
 
 
 def test_a_walk_goes_on_from_what_stands_for_a_node():
     graph = calls((2, 0), (2, 1), (3, 2))
-    steps = breadth_first(graph, [1], {"in": {"calls"}}, 1, stand_ins=lambda node: [(3, 0.6)] if node == 1 else [])
-    assert [(step.far, step.near, step.confidence) for step in steps] == [(3, 1, 0.9), (4, 3, 0.6)]
+    steps = walk_breadth_first(
+        graph, [1], {"in": {"calls"}}, 1, equivalents=lambda node: [(3, 0.6)] if node == 1 else []
+    )
+    assert [(step.far_node, step.near_node, step.confidence) for step in steps] == [(3, 1, 0.9), (4, 3, 0.6)]
 
 
 def test_a_path_goes_on_from_what_stands_for_a_node_without_a_step():
     graph = calls((0, 1), (2, 3))
-    steps = shortest_path(graph, [1], [4], {"out": {"calls"}}, stand_ins=lambda node: [(3, 1.0)] if node == 2 else [])
-    assert [(step.near, step.far, step.depth) for step in steps] == [(1, 2, 1), (3, 4, 2)]
+    steps = find_shortest_path(
+        graph, [1], [4], {"out": {"calls"}}, equivalents=lambda node: [(3, 1.0)] if node == 2 else []
+    )
+    assert [(step.near_node, step.far_node, step.depth) for step in steps] == [(1, 2, 1), (3, 4, 2)]
 
 
 def test_a_path_may_follow_some_relations_backwards():
     graph = make([(0, 1, "calls", 0.9), (2, 1, "references", 0.9)])
-    assert shortest_path(graph, [1], [3], {"out": {"calls", "references"}}) is None
-    steps = shortest_path(graph, [1], [3], {"out": {"calls"}, "in": {"references"}})
-    assert [(step.direction, step.far) for step in steps] == [("out", 2), ("in", 3)]
+    assert find_shortest_path(graph, [1], [3], {"out": {"calls", "references"}}) is None
+    steps = find_shortest_path(graph, [1], [3], {"out": {"calls"}, "in": {"references"}})
+    assert [(step.direction, step.far_node) for step in steps] == [("out", 2), ("in", 3)]
 
 
 def test_walks_of_an_empty_graph_find_nothing():
     graph = SymbolGraph(build_empty_graph())
-    assert breadth_first(graph, [], {"out": {"calls"}}, 3) == []
-    assert shortest_path(graph, [], [], {"out": {"calls"}}) is None
-    assert cycles(graph, {"calls"}, "symbols") == cycles(graph, {"imports"}, "files") == []
-    assert centrality(0, np.zeros(0, int), np.zeros(0, int), np.zeros(0, np.float32)).shape == (0,)
+    assert walk_breadth_first(graph, [], {"out": {"calls"}}, 3) == []
+    assert find_shortest_path(graph, [], [], {"out": {"calls"}}) is None
+    assert find_cycles(graph, {"calls"}, "symbols") == find_cycles(graph, {"imports"}, "files") == []
+    assert compute_pagerank(0, np.zeros(0, int), np.zeros(0, int), np.zeros(0, np.float32)).shape == (0,)
 
 
 def test_files_are_in_a_cycle_by_what_is_in_them():
@@ -160,9 +164,12 @@ def test_files_are_in_a_cycle_by_what_is_in_them():
         ("a.py", "imports", "os"),
     ]
     graph = SymbolGraph(make_tables(files, edges, ["os"]))
-    (cycle,) = cycles(graph, {"imports"}, "files")
-    assert [graph.node(node).path for node in cycle.nodes] == ["a.py", "b.py"]
-    assert [(graph.node(edge.target).qualified_name, edge.line) for edge in cycle.edges] == [("b.py", 3), ("a.py", 7)]
+    (cycle,) = find_cycles(graph, {"imports"}, "files")
+    assert [graph.get_node(node).path for node in cycle.nodes] == ["a.py", "b.py"]
+    assert [(graph.get_node(edge.target).qualified_name, edge.line) for edge in cycle.edges] == [
+        ("b.py", 3),
+        ("a.py", 7),
+    ]
 
 
 WEIGHTED = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1), st.floats(0.1, 1.0)), max_size=40)
@@ -176,7 +183,7 @@ def test_centrality_is_the_pagerank_of_networkx(edges):
     expected = nx.pagerank(other, alpha=0.85, tol=1e-10, max_iter=500)
     largest = max(expected.values())
     columns = list(zip(*edges, strict=True)) or [(), (), ()]
-    ranks = centrality(N, np.array(columns[0], int), np.array(columns[1], int), np.array(columns[2], np.float32))
+    ranks = compute_pagerank(N, np.array(columns[0], int), np.array(columns[1], int), np.array(columns[2], np.float32))
     assert ranks.dtype == np.float32
     assert ranks.max() == pytest.approx(1.0)
     np.testing.assert_allclose(ranks, [expected[node] / largest for node in range(N)], atol=1e-4)

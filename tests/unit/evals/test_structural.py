@@ -9,12 +9,12 @@ import pytest
 from coderag.schema.search import SearchHit
 from evals.graph.ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 from evals.structural.__main__ import main
-from evals.structural.answers import Answer
-from evals.structural.measure import Asked, ask, figures, is_answer
-from evals.structural.outline import Declared, Outline, typescript_outline
-from evals.structural.python_outline import python_outline
-from evals.structural.questions import Question, make_questions
-from evals.structural.relations import Relations
+from evals.structural.answers import ExpectedAnswer
+from evals.structural.measure import QuestionOutcome, ask, is_answer, summarize_outcomes
+from evals.structural.outline import CompilerDeclaration, Outline, read_typescript_outline
+from evals.structural.python_outline import read_python_outline
+from evals.structural.questions import StructuralQuestion, make_questions
+from evals.structural.relations import KnownRelations
 
 TOOLS = os.environ.get("GRAPH_EVAL_TOOLS", "")
 """Folder in which npm installed typescript; set, the compiler is asked."""
@@ -62,12 +62,12 @@ def repository(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outline(repository):
-    return python_outline(repository)
+    return read_python_outline(repository)
 
 
 @pytest.fixture(scope="module")
 def relations(outline):
-    return Relations(TRUTH, outline)
+    return KnownRelations(TRUTH, outline)
 
 
 def places(answers):
@@ -90,7 +90,7 @@ def test_an_outline_has_classes_and_functions_and_which_are_local(outline):
 
 
 def test_an_import_of_a_module_runs_its_package_too(outline):
-    imports = {(row.path, row.imported) for row in outline.imports}
+    imports = {(row.path, row.imported_path) for row in outline.imports}
     assert imports == {
         ("src/shop/__init__.py", "src/shop/money.py"),
         ("src/shop/cart.py", "src/shop/__init__.py"),
@@ -100,45 +100,48 @@ def test_an_import_of_a_module_runs_its_package_too(outline):
 
 
 def test_a_name_is_as_long_as_it_must_be(outline):
-    assert outline.spelling(outline.at(ROUND_UP)) == "round_up"
-    assert outline.spelling(outline.at(TOTAL)) == "Cart.total"
-    twice = [Declared(path, "run", "function", 1, 1, 2, local=False) for path in ("a.py", "b.py")]
-    assert Outline(twice, []).spelling(twice[1]) == "b.py::run"
+    assert outline.find_shortest_name(outline.find_at(ROUND_UP)) == "round_up"
+    assert outline.find_shortest_name(outline.find_at(TOTAL)) == "Cart.total"
+    twice = [CompilerDeclaration(path, "run", "function", 1, 1, 2, local=False) for path in ("a.py", "b.py")]
+    assert Outline(twice, []).find_shortest_name(twice[1]) == "b.py::run"
 
 
 def test_callers_are_functions_or_the_rest_of_a_file(relations, outline):
-    assert places(relations.callers(outline.at(ROUND_UP))) == {("src/shop/cart.py", 11)}
-    (made,) = relations.callers(outline.at(CART))
+    assert places(relations.find_callers(outline.find_at(ROUND_UP))) == {("src/shop/cart.py", 11)}
+    (made,) = relations.find_callers(outline.find_at(CART))
     assert (made.first, made.lines) == (1, {14})
 
 
 def test_a_call_of_what_a_variable_holds_names_nobody(relations, outline):
-    assert ("tests/test_cart.py", 8) not in places(relations.callers(outline.at(ROUND_UP)))
+    assert ("tests/test_cart.py", 8) not in places(relations.find_callers(outline.find_at(ROUND_UP)))
 
 
 def test_of_a_called_method_the_one_that_it_overrides_is_as_good_and_a_local_class_is_no_answer(relations, outline):
-    (called,) = relations.callees(outline.at(DeclarationSite("tests/test_cart.py", 4, "test_total")))
+    (called,) = relations.find_callees(outline.find_at(DeclarationSite("tests/test_cart.py", 4, "test_total")))
     assert called.lines == {TOTAL.line}
     assert places(called.also) == {("src/shop/cart.py", BASE_TOTAL.line)}
 
 
 def test_types_and_methods_below_are_found_however_far(relations, outline):
-    assert places(relations.subtypes(outline.at(BASKET))) == {CART[:2], BOX[:2]}
-    assert places(relations.overrides(outline.at(BASE_TOTAL))) == {TOTAL[:2]}
+    assert places(relations.find_subtypes(outline.find_at(BASKET))) == {CART[:2], BOX[:2]}
+    assert places(relations.find_overrides(outline.find_at(BASE_TOTAL))) == {TOTAL[:2]}
 
 
 def test_tests_of_a_class_are_those_of_its_methods(relations, outline):
-    assert places(relations.tests(outline.at(CART))) == {("tests/test_cart.py", 8)}
-    assert relations.tests(outline.at(ROUND_UP)) == []
+    assert places(relations.find_tests(outline.find_at(CART))) == {("tests/test_cart.py", 8)}
+    assert relations.find_tests(outline.find_at(ROUND_UP)) == []
 
 
 def test_what_a_change_breaks_is_two_steps_away_at_most(relations, outline):
-    affected = places(relations.impact(outline.at(ROUND_UP)))
+    affected = places(relations.find_impact(outline.find_at(ROUND_UP)))
     assert affected == {("src/shop/cart.py", 11), ("tests/test_cart.py", 8)}
 
 
 def test_importers_are_files_by_their_lines(relations):
-    assert places(relations.importers("src/shop/money.py")) == {("src/shop/__init__.py", 1), ("src/shop/cart.py", 1)}
+    assert places(relations.find_importers("src/shop/money.py")) == {
+        ("src/shop/__init__.py", 1),
+        ("src/shop/cart.py", 1),
+    }
 
 
 @pytest.mark.parametrize(
@@ -155,36 +158,38 @@ def test_importers_are_files_by_their_lines(relations):
     ],
 )
 def test_a_result_is_an_answer_if_it_shows_the_use_and_no_more_than_the_function(result, found):
-    assert is_answer(result, Answer("a.py", 4, 10, frozenset({5}), "run")) is found
+    assert is_answer(result, ExpectedAnswer("a.py", 4, 10, frozenset({5}), "run")) is found
 
 
 def test_another_place_may_be_as_good():
-    answer = Answer("a.py", 4, 10, frozenset({5}), also=(Answer("b.py", 1, 3, frozenset({2})),))
+    answer = ExpectedAnswer("a.py", 4, 10, frozenset({5}), alternatives=(ExpectedAnswer("b.py", 1, 3, frozenset({2})),))
     assert is_answer(hit("b.py", 1, 3), answer)
 
 
 def test_recall_counts_ten_answers_at_most_and_precision_what_the_graph_says_in_judged_files():
-    answers = [Answer("a.py", line, line, frozenset({line})) for line in range(1, 13)]
+    answers = [ExpectedAnswer("a.py", line, line, frozenset({line})) for line in range(1, 13)]
     hits = [hit(start=line, end=line) for line in range(1, 9)]
     hits += [hit(start=99, end=99), hit(start=98, end=98, known=0.0), hit("b.py", 1, 1), hit(start=9, end=9)]
-    asked = ask("shop", lambda text: hits, Question("callers", "who calls it", answers, (), frozenset({"a.py"})))
+    asked = ask(
+        "shop", lambda text: hits, StructuralQuestion("callers", "who calls it", answers, (), frozenset({"a.py"}))
+    )
     assert asked.recall == 0.8
-    assert (asked.right, asked.stated) == (8, 9)
-    assert [min(answer.lines) for answer in asked.missed] == [9, 10, 11, 12]
+    assert (asked.n_right, asked.n_stated) == (8, 9)
+    assert [min(answer.lines) for answer in asked.missed_answers] == [9, 10, 11, 12]
 
 
 def test_places_taken_by_what_is_right_too_are_not_missed():
-    answers = [Answer("a.py", line, line, frozenset({line})) for line in range(1, 11)]
-    right = [Answer("b.py", 1, 9, frozenset({1}))]
+    answers = [ExpectedAnswer("a.py", line, line, frozenset({line})) for line in range(1, 11)]
+    right = [ExpectedAnswer("b.py", 1, 9, frozenset({1}))]
     hits = [hit("b.py", 1, 2), hit("c.py", 1, 2), *(hit(start=line, end=line) for line in range(1, 9))]
-    asked = ask("shop", lambda text: hits, Question("callers", "who calls it", answers, right))
+    asked = ask("shop", lambda text: hits, StructuralQuestion("callers", "who calls it", answers, right))
     assert asked.recall == 8 / 9
 
 
 def test_figures_have_intervals_and_precision_only_where_it_is_judged():
-    question = Question("callers", "who calls it", [Answer("a.py", 1, 9, frozenset({5}))])
-    asked = [Asked("shop", question, found, 10, 0, 0, (), 0.001) for found in (1, 1, 0, 1)]
-    row = figures(asked, 0)["questions"]["callers"]
+    question = StructuralQuestion("callers", "who calls it", [ExpectedAnswer("a.py", 1, 9, frozenset({5}))])
+    asked = [QuestionOutcome("shop", question, found, 10, 0, 0, (), 0.001) for found in (1, 1, 0, 1)]
+    row = summarize_outcomes(asked, 0)["questions"]["callers"]
     low, high = row["recall"]["interval"]
     assert row["recall"]["mean"] == 0.75
     assert 0.0 <= low < 0.75 < high <= 1.0
@@ -232,7 +237,7 @@ def test_what_is_missing_is_said_in_one_line(given, repository, capsys):
 
 def test_without_typescript_the_outline_says_how_to_get_it(tmp_path):
     with pytest.raises(EvaluationError, match="npm install"):
-        typescript_outline(tmp_path, tmp_path)
+        read_typescript_outline(tmp_path, tmp_path)
 
 
 @pytest.mark.skipif(not TOOLS, reason="GRAPH_EVAL_TOOLS names no folder with typescript")
@@ -243,12 +248,12 @@ def test_the_compiler_tells_what_typescript_declares_and_imports(tmp_path):
         encoding="utf-8",
     )
     (tmp_path / "b.ts").write_text('import { say } from "./a"\nsay()\n', encoding="utf-8")
-    outline = typescript_outline(tmp_path, Path(TOOLS))
+    outline = read_typescript_outline(tmp_path, Path(TOOLS))
     assert outline.files["a.ts"] == [
-        Declared("a.ts", "say", "function", 2, 1, 5, local=False),
-        Declared("a.ts", "say.inner", "function", 3, 3, 3, local=True),
-        Declared("a.ts", "Dog", "class", 6, 6, 9, local=False),
-        Declared("a.ts", "Dog.name", "field", 7, 7, 7, local=False),
-        Declared("a.ts", "Dog.bark", "function", 8, 8, 8, local=False),
+        CompilerDeclaration("a.ts", "say", "function", 2, 1, 5, local=False),
+        CompilerDeclaration("a.ts", "say.inner", "function", 3, 3, 3, local=True),
+        CompilerDeclaration("a.ts", "Dog", "class", 6, 6, 9, local=False),
+        CompilerDeclaration("a.ts", "Dog.name", "field", 7, 7, 7, local=False),
+        CompilerDeclaration("a.ts", "Dog.bark", "function", 8, 8, 8, local=False),
     ]
     assert [tuple(row) for row in outline.imports] == [("b.ts", 1, "a.ts")]

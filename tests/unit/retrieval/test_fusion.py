@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coderag.retrieval.channels import Channel
-from coderag.retrieval.fusion import fuse_ranks, fuse_scores, normalise
+from coderag.retrieval.fusion import fuse_ranks, fuse_scores, normalize_scores
 from tests.support.corpora import make_corpus
 
 
@@ -70,7 +70,7 @@ def test_no_channels_score_nothing(corpus):
 
 
 def test_negative_cosines_are_not_found():
-    assert normalise(np.array([-1, 0, 2], np.float32)).tolist() == [0, 0, 1]
+    assert normalize_scores(np.array([-1, 0, 2], np.float32)).tolist() == [0, 0, 1]
 
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda value: value / 8), min_size=4, max_size=4)
@@ -90,8 +90,8 @@ def test_the_scale_of_a_channel_changes_nothing(corpus, fuse, lexical, dense, fa
 def test_a_channel_that_found_nothing_leaves_the_proportions(corpus, fuse, lexical, dense):
     channels = [channel("lexical", lexical), channel("dense", dense)]
     without, with_zeros = fuse(corpus, channels), fuse(corpus, [*channels, channel("names", [0, 0, 0, 0])])
-    np.testing.assert_allclose(normalise(with_zeros.files), normalise(without.files), rtol=1e-5)
-    np.testing.assert_allclose(normalise(with_zeros.chunks), normalise(without.chunks), rtol=1e-5)
+    np.testing.assert_allclose(normalize_scores(with_zeros.files), normalize_scores(without.files), rtol=1e-5)
+    np.testing.assert_allclose(normalize_scores(with_zeros.chunks), normalize_scores(without.chunks), rtol=1e-5)
 
 
 @given(SCORES, SCORES)

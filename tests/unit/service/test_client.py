@@ -18,7 +18,7 @@ from coderag.errors import (
 )
 from coderag.interfaces._plain import json_bytes
 from coderag.interfaces.rest.problems import problem_of
-from coderag.schema.graph import Declaration
+from coderag.schema.graph import GraphDeclaration
 from coderag.service.client import ServiceClient, error_of
 from coderag.service.service_address import ServiceAddress
 from tests.unit.service.answering import Answering
@@ -83,7 +83,7 @@ def test_a_request_carries_the_token_and_its_body(replying: Replying) -> None:
         IndexNotFoundError("not indexed", hint="Run it."),
         IndexLockedError("locked"),
         ServiceBusyError("busy", hint="Wait."),
-        AmbiguousNameError("two", candidates=[Declaration("a", "m.a", "function", "m.py", 1, 2)]),
+        AmbiguousNameError("two", candidates=[GraphDeclaration("a", "m.a", "function", "m.py", 1, 2)]),
     ],
     ids=lambda error: type(error).__name__,
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.text.mermaid import label, printable
+from coderag.text.mermaid import escape_label, to_printable
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,9 @@ from coderag.text.mermaid import label, printable
     ],
 )
 def test_what_means_something_to_mermaid_is_an_entity(text, expected):
-    assert label(text, 100) == expected
+    assert escape_label(text, 100) == expected
 
 
 def test_a_long_text_is_cut_before_it_is_escaped():
-    assert label("$" * 50, 10) == "#36;#8203;" * 7 + "..."
-    assert printable("x" * 10, 10) == "x" * 10
+    assert escape_label("$" * 50, 10) == "#36;#8203;" * 7 + "..."
+    assert to_printable("x" * 10, 10) == "x" * 10

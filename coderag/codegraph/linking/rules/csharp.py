@@ -297,7 +297,7 @@ class CSharpRules(LanguageRules):
         namespace = self._find_namespace(file, index)
         return namespace, definition.qualified_name.removeprefix(f"{namespace}."), count_type_parameters(definition)
 
-    def _iter_declarations(self, name: str) -> Iterator[tuple[int, int, Definition]]:
+    def _iterate_declarations(self, name: str) -> Iterator[tuple[int, int, Definition]]:
         for file, index in self.program.find_declarations(name, self.languages):
             yield file, index, self.program.peek(file).definitions[index]
 
@@ -311,7 +311,7 @@ class CSharpRules(LanguageRules):
         """Return the types that are in no other one, by their namespace."""
         base_name, _, parameter_count = name.partition("`")
         types_by_namespace: dict[str, list[tuple[int, int]]] = {}
-        for file, index, definition in self._iter_declarations(base_name):
+        for file, index, definition in self._iterate_declarations(base_name):
             if definition.kind not in TYPE_KINDS or count_type_parameters(definition) != int(parameter_count or 0):
                 continue
             if (
@@ -331,7 +331,7 @@ class CSharpRules(LanguageRules):
         if key not in self._parts_by_key:
             self._parts_by_key[key] = [
                 (part_file, part)
-                for part_file, part, definition in self._iter_declarations(
+                for part_file, part, definition in self._iterate_declarations(
                     self.program.peek(file).definitions[index].name
                 )
                 if definition.kind in TYPE_KINDS
@@ -348,7 +348,7 @@ class CSharpRules(LanguageRules):
         """Return the extension methods of a name."""
         return [
             (file, index)
-            for file, index, definition in self._iter_declarations(name)
+            for file, index, definition in self._iterate_declarations(name)
             if definition.kind == "method" and definition.parameters
         ]
 

@@ -68,7 +68,7 @@ class EcmaScriptModules:
             return self._resolve_package_import(folder, name)
         for config in _CONFIG_FILES:
             self._program.record_key(f"module:{config.partition('.')[0]}")
-        for path in self._iter_config_paths(folder, name):
+        for path in self._iterate_config_paths(folder, name):
             if (match := self._resolve_path(path)) is not None:
                 return match
         return self._resolve_package(name)
@@ -81,7 +81,7 @@ class EcmaScriptModules:
         if not is_folder and (match := self._find_file(path)) is not None:
             return match
         if (package := self._program.settings.get(_join_folder(path, "package.json"))) is not None and path:
-            for entry in _iter_entry_points(package):
+            for entry in _iterate_entry_points(package):
                 if (match := self._find_source(path, entry)) is not None:
                     return match
         return self._find_file(_join_folder(path, "index"))
@@ -104,7 +104,7 @@ class EcmaScriptModules:
 
     # tsconfig.json
 
-    def _iter_config_paths(self, folder: str, name: str) -> Iterator[str]:
+    def _iterate_config_paths(self, folder: str, name: str) -> Iterator[str]:
         """Yield the paths that the configuration nearest to a folder gives a name."""
         config = self._find_config(folder)
         if config is None:
@@ -124,7 +124,7 @@ class EcmaScriptModules:
         """Return the base, the paths and what they are relative to, of the configuration for a folder."""
         if folder not in self._configs:
             config = None
-            for ancestor in _iter_ancestors(folder):
+            for ancestor in _iterate_ancestors(folder):
                 path = next(
                     (
                         path
@@ -194,11 +194,11 @@ class EcmaScriptModules:
             return None
         settings = self._program.settings[_join_folder(folder, "package.json")]
         exports = settings.get("exports")
-        for target in _iter_export_targets(exports, f"./{subpath}" if subpath else "."):
+        for target in _iterate_export_targets(exports, f"./{subpath}" if subpath else "."):
             if (match := self._find_source(folder, target)) is not None:
                 return match
         if not subpath:
-            for entry in _iter_entry_points(settings):
+            for entry in _iterate_entry_points(settings):
                 if (match := self._find_source(folder, entry)) is not None:
                     return match
             return self._resolve_path(_join_folder(folder, "src"), is_folder=True) or self._resolve_path(
@@ -208,10 +208,10 @@ class EcmaScriptModules:
 
     def _resolve_package_import(self, folder: str, name: str) -> int | None:
         """Return the file that a name with ``#`` means in the package around a folder."""
-        for ancestor in _iter_ancestors(folder):
+        for ancestor in _iterate_ancestors(folder):
             settings = self._program.settings.get(_join_folder(ancestor, "package.json"))
             if settings is not None:
-                for target in _iter_export_targets(settings.get("imports"), name):
+                for target in _iterate_export_targets(settings.get("imports"), name):
                     match = (
                         self._find_source(ancestor, target) if target.startswith(".") else self._resolve_package(target)
                     )
@@ -274,7 +274,7 @@ def _join_folder(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder and name else folder or name
 
 
-def _iter_ancestors(folder: str) -> Iterator[str]:
+def _iterate_ancestors(folder: str) -> Iterator[str]:
     """Yield a folder and those around it."""
     while folder:
         yield folder
@@ -290,9 +290,9 @@ def _to_strings(value: object) -> list[str]:
     return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
 
 
-def _iter_entry_points(package: Mapping[str, Any]) -> Iterator[str]:
+def _iterate_entry_points(package: Mapping[str, Any]) -> Iterator[str]:
     """Yield the files that a package itself may mean."""
-    yield from _iter_export_targets(package.get("exports"), ".")
+    yield from _iterate_export_targets(package.get("exports"), ".")
     for key in _MAIN_FIELDS:
         yield from _to_strings(package.get(key))
 
@@ -310,7 +310,7 @@ def _match_pattern(patterns: Mapping[str, Any], name: str) -> str | None:
     return best
 
 
-def _iter_export_targets(exports: object, name: str) -> Iterator[str]:
+def _iterate_export_targets(exports: object, name: str) -> Iterator[str]:
     """Yield the paths that ``exports`` or ``imports`` of a package give a name."""
     if not isinstance(exports, dict) or not any(key.startswith((".", "#")) for key in exports):
         exports = {".": exports}
@@ -318,18 +318,18 @@ def _iter_export_targets(exports: object, name: str) -> Iterator[str]:
     if pattern is not None:
         prefix, _, suffix = pattern.partition("*")
         wildcard = name[len(prefix) : len(name) - len(suffix)] if "*" in pattern else ""
-        for target in _iter_condition_targets(exports[pattern]):
+        for target in _iterate_condition_targets(exports[pattern]):
             yield target.replace("*", wildcard)
 
 
-def _iter_condition_targets(value: object) -> Iterator[str]:
+def _iterate_condition_targets(value: object) -> Iterator[str]:
     """Yield the paths in conditions, those of sources first."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
-            yield from _iter_condition_targets(item)
+            yield from _iterate_condition_targets(item)
     elif isinstance(value, dict):
         conditions = [key for key in _EXPORT_CONDITIONS if key in value]
         for key in (*conditions, *(key for key in value if key not in conditions)):
-            yield from _iter_condition_targets(value[key])
+            yield from _iterate_condition_targets(value[key])

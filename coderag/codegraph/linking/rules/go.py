@@ -75,13 +75,13 @@ class GoRules(LanguageRules):
         return self.program.memoize("go modules", (folder, module), lambda: self._resolve_module(folder, module))
 
     def _resolve_module(self, importing: str, module: str) -> Referent:
-        for folder in self._iter_module_folders(importing, module):
+        for folder in self._iterate_module_folders(importing, module):
             self.program.record_key(f"folder:{folder}")
             if (package := self._find_folder_package(folder)) is not None:
                 return package
         return Referent("external", name=module)
 
-    def _iter_module_folders(self, importing: str, module: str) -> Iterator[str]:
+    def _iterate_module_folders(self, importing: str, module: str) -> Iterator[str]:
         """Yield the folders that an import path may mean, the likeliest first."""
         parts = importing.split("/") if importing else []
         ancestors = ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]

@@ -42,12 +42,12 @@ class GoInterfaces:
         for name in own_methods:
             self._program.record_key(f"name:go:{name}")
         implemented: dict[tuple[int, int], None] = {}
-        pending = sorted({declaration for name in own_methods for declaration in self._iter_by_first_method(name)})
+        pending = sorted({declaration for name in own_methods for declaration in self._iterate_by_first_method(name)})
         while pending:
             interface = pending.pop()
             if interface not in implemented and self._has_all_methods(resolver, own_methods, interface):
                 implemented[interface] = None
-                pending += self._iter_embedding_interfaces(self._program.get_definition(*interface).name)
+                pending += self._iterate_embedding_interfaces(self._program.get_definition(*interface).name)
         return [
             Referent("definition", *declaration, resolver="methods", confidence=RESOLVER_PRECISION["methods"])
             for declaration in sorted(implemented)
@@ -93,7 +93,7 @@ class GoInterfaces:
     def _get_folder(self, file: int) -> str:
         return self._program.rows[file].path.rpartition("/")[0]
 
-    def _iter_by_first_method(self, name: str) -> Iterator[tuple[int, int]]:
+    def _iterate_by_first_method(self, name: str) -> Iterator[tuple[int, int]]:
         """Yield the interfaces whose first own method has a name."""
         for file, index in self._program.find_declarations(name, _LANGUAGES):
             interface = self._program.peek(file)
@@ -102,7 +102,7 @@ class GoInterfaces:
             if is_inside and next(iter(interface.children.get(parent, ())), "") == name:
                 yield file, parent
 
-    def _iter_embedding_interfaces(self, name: str) -> Iterator[tuple[int, int]]:
+    def _iterate_embedding_interfaces(self, name: str) -> Iterator[tuple[int, int]]:
         """Yield the interfaces without methods of their own that embed one of a name."""
         for file, index in self._program.find_extending_types(_LANGUAGES, name):
             interface = self._program.peek(file)

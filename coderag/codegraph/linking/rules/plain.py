@@ -45,7 +45,7 @@ class PlainRules(LanguageRules):
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
         """Return the file that an import means by its path, or something external."""
-        for part in _iter_name_parts(module):
+        for part in _iterate_name_parts(module):
             self.program.record_key(f"module:{part}")
         language = self.program.rows[file].language
         if language == "php" and (autoloaded_file := self._find_autoloaded_file(module)) is not None:
@@ -97,7 +97,7 @@ class PlainRules(LanguageRules):
         type_name = self.program.get_definition(file, index).name
         return [
             (other_file, member)
-            for other_file in (file, *self._iter_counterparts(file))
+            for other_file in (file, *self._iterate_counterparts(file))
             for owner, members in self.program.read_interface(other_file).members_by_owner.items()
             if owner.replace("::", ".").rpartition(".")[2] == type_name
             for member in members.get(name, ())
@@ -121,12 +121,12 @@ class PlainRules(LanguageRules):
         for import_ in self.program.read_interface(file).facts.imports:
             target = self.resolve_module(file, import_.module)
             if target is not None and target.kind == "module":
-                files.update(dict.fromkeys((target.file, *self._iter_counterparts(target.file))))
-        files.update(dict.fromkeys(self._iter_counterparts(file)))
+                files.update(dict.fromkeys((target.file, *self._iterate_counterparts(target.file))))
+        files.update(dict.fromkeys(self._iterate_counterparts(file)))
         files.pop(file, None)
         return list(files)
 
-    def _iter_counterparts(self, file: int) -> Iterator[int]:
+    def _iterate_counterparts(self, file: int) -> Iterator[int]:
         """Yield the files of a C-like language that have a file's name and another extension: a header and its source."""
         row = self.program.rows[file]
         if row.language in _HEADER_LANGUAGES:
@@ -197,7 +197,7 @@ def _get_stem(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
 
 
-def _iter_name_parts(module: str) -> Iterator[str]:
+def _iterate_name_parts(module: str) -> Iterator[str]:
     """Yield the names in an import, without extensions."""
     for part in module.replace("::", "/").replace("\\", "/").split("/"):
         yield from filter(None, part.split("."))

@@ -191,7 +191,7 @@ class RustRules(LanguageRules):
         """Return a type's member from its implementations: its own, else that of a trait, if it is one only."""
         inherent_members: list[tuple[int, int]] = []
         trait_members: list[tuple[int, int]] = []
-        for impl_file, impl in self._iter_implementations(resolver, file, index, name):
+        for impl_file, impl in self._iterate_implementations(resolver, file, index, name):
             interface = self.program.read_interface(impl_file)
             member_index = interface.children[impl][name][0]
             (trait_members if impl in interface.bases else inherent_members).append((impl_file, member_index))
@@ -203,7 +203,7 @@ class RustRules(LanguageRules):
         """Yield the traits that a type implements."""
         if self.program.get_definition(file, index).kind == "trait":
             return
-        for impl_file, impl in self._iter_implementations(resolver, file, index):
+        for impl_file, impl in self._iterate_implementations(resolver, file, index):
             yield from resolver.resolve_bases(impl_file, impl)
 
     def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
@@ -219,7 +219,7 @@ class RustRules(LanguageRules):
             return Referent("supplier", owner.file, owner.index)
         return Referent("supplier", owner.file, owner.index, "elements") if name in _COLLECTION_METHODS else None
 
-    def _iter_implementations(
+    def _iterate_implementations(
         self, resolver: "Resolver", file: int, index: int, member: str = ""
     ) -> Iterator[tuple[int, int]]:
         """Yield a type's implementations, as (file, index); only those that have a member, if one is given."""

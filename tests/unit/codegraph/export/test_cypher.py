@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.codegraph.export.cypher import cypher_chunks, literal, schema_statements
+from coderag.codegraph.export.cypher import build_schema_statements, format_literal, stream_cypher
 from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import HOSTILE, shop_graph
 
 
 def statements(tables, dialect="neo4j"):
-    return b"".join(cypher_chunks(tables, "shop", dialect)).decode()
+    return b"".join(stream_cypher(tables, "shop", dialect)).decode()
 
 
 @given(st.text(max_size=40))
 def test_a_text_is_one_literal_or_a_sum_of_them_and_means_the_text(text):
-    written = literal(text)
+    written = format_literal(text)
     parts = re.findall(r"'(?:[^'\\]|\\.)*'", written)
     assert "+".join(parts) == written  # nothing stands outside of quotes
     # What is escaped here, Python escapes alike.
@@ -27,11 +27,11 @@ def test_a_text_is_one_literal_or_a_sum_of_them_and_means_the_text(text):
 @pytest.mark.parametrize("text", ["\\u0027", "\\U00000027", "a\\\\u0027 b", "\\\\\\u0027", "\\", "'", HOSTILE])
 def test_a_backslash_of_the_text_never_stands_before_a_u(text):
     # Neo4j may replace \uXXXX before it reads quotes: a name must not be able to end its literal.
-    assert not re.search(r"\\[uU]", literal(text))
+    assert not re.search(r"\\[uU]", format_literal(text))
 
 
 def test_a_row_is_a_map_of_literals():
-    assert literal({"id": "a", "line": 3, "confidence": 0.5}) == "{id: 'a', line: 3, confidence: 0.5}"
+    assert format_literal({"id": "a", "line": 3, "confidence": 0.5}) == "{id: 'a', line: 3, confidence: 0.5}"
 
 
 def test_the_file_makes_indexes_empties_the_project_and_fills_it():
@@ -46,9 +46,9 @@ def test_the_file_makes_indexes_empties_the_project_and_fills_it():
 
 
 def test_memgraph_gets_its_own_way_to_make_indexes():
-    assert "CREATE INDEX ON :Function(id)" in schema_statements("memgraph")
-    assert "CREATE CONSTRAINT ON (n:Function) ASSERT n.id IS UNIQUE" in schema_statements("memgraph")
-    assert not any(" FOR " in statement for statement in schema_statements("memgraph"))
+    assert "CREATE INDEX ON :Function(id)" in build_schema_statements("memgraph")
+    assert "CREATE CONSTRAINT ON (n:Function) ASSERT n.id IS UNIQUE" in build_schema_statements("memgraph")
+    assert not any(" FOR " in statement for statement in build_schema_statements("memgraph"))
 
 
 def test_no_statement_has_more_rows_than_a_batch():
@@ -59,4 +59,4 @@ def test_no_statement_has_more_rows_than_a_batch():
 
 
 def test_a_project_cannot_break_out_of_the_comment():
-    assert b"".join(cypher_chunks(make_tables({}), "x\nMATCH (n) DELETE n")).decode().splitlines()[0].startswith("// ")
+    assert b"".join(stream_cypher(make_tables({}), "x\nMATCH (n) DELETE n")).decode().splitlines()[0].startswith("// ")

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.codegraph.export.graphml import graphml_chunks
+from coderag.codegraph.export.graphml import stream_graphml
 from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import HOSTILE, shop_graph
 
 
 def read(tables):
-    return nx.read_graphml(io.BytesIO(b"".join(graphml_chunks(tables))), force_multigraph=True)
+    return nx.read_graphml(io.BytesIO(b"".join(stream_graphml(tables))), force_multigraph=True)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_networkx_reads_edges_and_what_stands_in_what(shop):
 def test_any_name_is_valid_xml_and_comes_back_but_for_what_xml_cannot_hold(name):
     tables = make_tables({"a.py": [("f", "function", 1, 1)]})
     nodes = tables.nodes.set_column(1, "name", [["a.py", name]])
-    text = b"".join(graphml_chunks(tables._replace(nodes=nodes)))
+    text = b"".join(stream_graphml(tables._replace(nodes=nodes)))
     root = ET.fromstring(text)
     space = "{http://graphml.graphdrawing.org/xmlns}"
     found = [data.text for data in root.iter(f"{space}data") if data.get("key") == "node_name"]

@@ -1,13 +1,13 @@
 import orjson
 
-from coderag.codegraph.export.json_format import json_chunks
+from coderag.codegraph.export.json_format import stream_json
 from coderag.stores.disk import write_chunks
 from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import HOSTILE, shop_graph
 
 
 def test_json_has_every_node_and_edge_by_its_row():
-    graph = orjson.loads(b"".join(json_chunks(shop_graph())))
+    graph = orjson.loads(b"".join(stream_json(shop_graph())))
     assert graph["format"] == 1
     assert [node["id"] for node in graph["nodes"]] == list(range(20))
     names = [node["qualified_name"] for node in graph["nodes"]]
@@ -24,12 +24,12 @@ def test_json_has_every_node_and_edge_by_its_row():
 
 
 def test_an_empty_graph_is_json_too():
-    assert orjson.loads(b"".join(json_chunks(make_tables({})))) == {"format": 1, "nodes": [], "edges": []}
+    assert orjson.loads(b"".join(stream_json(make_tables({})))) == {"format": 1, "nodes": [], "edges": []}
 
 
 def test_a_large_graph_comes_in_pieces_of_bounded_size():
     files = {"a.py": [(f"f{n}", "function", n, n) for n in range(1, 12_000)]}
-    pieces = list(json_chunks(make_tables(files)))
+    pieces = list(stream_json(make_tables(files)))
     assert len(orjson.loads(b"".join(pieces))["nodes"]) == 12_000
     assert max(map(len, pieces)) < 1_000_000
 
@@ -37,7 +37,7 @@ def test_a_large_graph_comes_in_pieces_of_bounded_size():
 def test_a_file_is_replaced_whole(tmp_path):
     path = tmp_path / "graph.json"
     path.write_text("old")
-    size = write_chunks(path, json_chunks(shop_graph()))
+    size = write_chunks(path, stream_json(shop_graph()))
     assert path.stat().st_size == size
     assert len(orjson.loads(path.read_bytes())["edges"]) == 19
     assert list(tmp_path.iterdir()) == [path]

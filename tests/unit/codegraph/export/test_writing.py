@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.codegraph.export.writing import graph_chunks
+from coderag.codegraph.export.writing import stream_graph
 from coderag.errors import StoreError
 from coderag.stores.disk import write_chunks
 from tests.support.shop_graph import shop_graph
@@ -36,4 +36,4 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
     ],
 )
 def test_every_format_has_its_text(to, start):
-    assert b"".join(graph_chunks(shop_graph(), to, "shop")).startswith(start)
+    assert b"".join(stream_graph(shop_graph(), to, "shop")).startswith(start)

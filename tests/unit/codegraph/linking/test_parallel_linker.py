@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from coderag.codegraph.build import GraphBuilder
+from coderag.codegraph.build import CodeGraphBuilder
 from coderag.codegraph.linking import parallel_linker
 from coderag.codegraph.linking.linker import Linker
 from coderag.codegraph.linking.program import Program
@@ -66,9 +66,9 @@ def pack_rows(program: Program) -> bytes:
 
 def test_parallel_build_equals_serial_build(small_batches, pool):
     records, facts = facts_of(PROGRAM)
-    alone = GraphBuilder().build(None, records, facts)
+    alone = CodeGraphBuilder().build(None, records, facts)
     assert len(alone.edges) > 8
-    assert_same_graph(GraphBuilder(None, Helpers(2, pool.lend)).build(None, records, facts), alone)
+    assert_same_graph(CodeGraphBuilder(None, Helpers(2, pool.lend)).build(None, records, facts), alone)
 
 
 def test_worker_links_all_remaining_batches(program, pool):
@@ -114,7 +114,7 @@ def test_few_files_are_linked_without_workers():
         raise AssertionError(function)
 
     records, facts = facts_of(PROGRAM)
-    assert len(GraphBuilder(None, Helpers(8, lend)).build(None, records, facts).edges) > 8
+    assert len(CodeGraphBuilder(None, Helpers(8, lend)).build(None, records, facts).edges) > 8
 
 
 def test_linking_leaves_no_reference_cycles():
@@ -122,7 +122,7 @@ def test_linking_leaves_no_reference_cycles():
     gc.collect()
     gc.disable()
     try:
-        GraphBuilder().build(None, records, facts)
+        CodeGraphBuilder().build(None, records, facts)
         left = [one for one in gc.get_objects() if isinstance(one, (Program, Resolver))]
     finally:
         gc.enable()

@@ -1,7 +1,7 @@
 import pytest
 
 from coderag.codegraph.property_graph.labelled import LabelledGraph
-from coderag.codegraph.property_graph.schema import LABEL_OF_KIND, TYPE_OF_RELATION
+from coderag.codegraph.property_graph.schema import LABEL_BY_KIND, TYPE_BY_RELATION
 from coderag.schema.vocabulary import EdgeRelation, Kind
 from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import shop_graph
@@ -40,13 +40,13 @@ def test_nodes_have_the_label_of_their_kind():
     }
 
 
-@pytest.mark.parametrize("kind", LABEL_OF_KIND)
+@pytest.mark.parametrize("kind", LABEL_BY_KIND)
 def test_the_kinds_with_a_label_are_kinds(kind):
     assert kind in (*Kind.__args__, "file", "external")
 
 
 def test_every_relation_has_a_type():
-    assert set(TYPE_OF_RELATION) == set(EdgeRelation.__args__)
+    assert set(TYPE_BY_RELATION) == set(EdgeRelation.__args__)
 
 
 def test_ids_are_unique_and_say_what_they_are():
@@ -86,15 +86,15 @@ def test_an_edge_keeps_its_evidence_and_a_candidate_is_left_out():
     graph = LabelledGraph(shop_graph(), "shop")
     [calls] = [
         group.rows.to_pylist()
-        for group in graph.edges()
+        for group in graph.group_edges()
         if (group.type, group.source_label, group.target_label) == ("CALLS", "Method", "Method")
     ]
     assert [(row["line"], row["resolver"], round(row["confidence"], 3)) for row in calls] == [
         (5, "scope", 0.9),
         (7, "scope", 0.9),
     ]
-    assert graph.n_edges == sum(group.rows.num_rows for group in graph.edges()) == 18 + 13 + 5
-    assert LabelledGraph(shop_graph(), "shop", least=0.0).n_edges == graph.n_edges + 1
+    assert graph.n_edges == sum(group.rows.num_rows for group in graph.group_edges()) == 18 + 13 + 5
+    assert LabelledGraph(shop_graph(), "shop", min_confidence=0.0).n_edges == graph.n_edges + 1
     assert graph.n_nodes == 21
 
 

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from coderag.codegraph.property_graph.store import Server, connect, disconnect, send_to_server
+from coderag.codegraph.property_graph.store import GraphServer, connect, disconnect, send_to_server
 from coderag.errors import ConfigurationError, StoreError
 from tests.loopback.bolt_server import BoltServer, Refusal
 from tests.support.graph_tables import make_tables
@@ -48,7 +48,7 @@ def asked(server):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_project_is_replaced_on_the_server(bolt, kind):
-    loaded = send_to_server(shop_graph(), "shop", kind, Server(bolt.url, "me", "secret"))
+    loaded = send_to_server(shop_graph(), "shop", kind, GraphServer(bolt.url, "me", "secret"))
     assert loaded == (21, 36)
     assert ("me", "secret") in bolt.users
     sent = [(query, parameters) for query, parameters in bolt.queries if query.startswith("UNWIND $rows")]
@@ -68,7 +68,7 @@ def test_a_project_is_replaced_on_the_server(bolt, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_there_of_the_project_is_deleted_in_parts_before_anything_is_made(bolt, kind):
-    send_to_server(make_tables({"a.py": []}), "shop", kind, Server(bolt.url, "me", "secret"))
+    send_to_server(make_tables({"a.py": []}), "shop", kind, GraphServer(bolt.url, "me", "secret"))
     deletions = [
         (n, parameters) for n, (query, parameters) in enumerate(bolt.queries) if "(n:Function {project" in query
     ]
@@ -82,7 +82,7 @@ def test_what_was_there_of_the_project_is_deleted_in_parts_before_anything_is_ma
     [("neo4j", "CREATE CONSTRAINT coderag_file_id IF NOT EXISTS"), ("memgraph", "CREATE INDEX ON :File(id)")],
 )
 def test_indexes_are_made_as_the_server_wants_them_and_nothing_asks_for_apoc(bolt, kind, index):
-    send_to_server(make_tables({"a.py": []}), "shop", kind, Server(bolt.url, "me", "secret"))
+    send_to_server(make_tables({"a.py": []}), "shop", kind, GraphServer(bolt.url, "me", "secret"))
     assert any(query.startswith(index) for query in asked(bolt))
     assert not any("apoc" in query for query in asked(bolt))
 
@@ -91,7 +91,7 @@ def test_indexes_are_made_as_the_server_wants_them_and_nothing_asks_for_apoc(bol
     ("kind", "name"), [("neo4j", "Neo4jPropertyGraphStore"), ("memgraph", "MemgraphPropertyGraphStore")]
 )
 def test_a_connection_is_the_store_of_llamaindex(bolt, kind, name):
-    store = connect(kind, Server(bolt.url, "me", "secret"))
+    store = connect(kind, GraphServer(bolt.url, "me", "secret"))
     assert type(store).__name__ == name
     store.structured_query("MATCH (n) RETURN n")
     assert bolt.queries[-1] == ("MATCH (n) RETURN n", {})
@@ -104,14 +104,14 @@ def test_a_server_that_is_not_there_is_an_error_that_names_it(kind):
         free.bind(("127.0.0.1", 0))
         url = f"bolt://127.0.0.1:{free.getsockname()[1]}"
     with pytest.raises(StoreError, match=f"(Neo4j|Memgraph) at {url} cannot be reached") as caught:
-        send_to_server(shop_graph(), "shop", kind, Server(url, timeout_s=1.0))
+        send_to_server(shop_graph(), "shop", kind, GraphServer(url, timeout_s=1.0))
     assert "check graph.url" in caught.value.hint
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_wrong_password_is_told(bolt, kind):
     with pytest.raises(StoreError, match="refuses the user or password") as caught:
-        send_to_server(shop_graph(), "shop", kind, Server(bolt.url, "me", "guess"))
+        send_to_server(shop_graph(), "shop", kind, GraphServer(bolt.url, "me", "guess"))
     assert "graph.password" in caught.value.hint
     assert "guess" not in str(caught.value)
 
@@ -120,7 +120,7 @@ def test_a_wrong_password_is_told(bolt, kind):
 @pytest.mark.parametrize("url", ["", "localhost", "http://localhost:7687"])
 def test_an_address_that_is_none_is_told(kind, url):
     with pytest.raises(ConfigurationError, match=r"graph\.url: .* is no address"):
-        send_to_server(shop_graph(), "shop", kind, Server(url))
+        send_to_server(shop_graph(), "shop", kind, GraphServer(url))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,4 +133,4 @@ def test_a_statement_that_the_server_refuses_is_told(kind):
         return database(query, parameters)
 
     with BoltServer(answer) as server, pytest.raises(StoreError, match="No write operations are allowed"):
-        send_to_server(shop_graph(), "shop", kind, Server(server.url, "me", "secret"))
+        send_to_server(shop_graph(), "shop", kind, GraphServer(server.url, "me", "secret"))

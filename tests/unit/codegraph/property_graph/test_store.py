@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from coderag.codegraph.property_graph.store import Server, connect, embedded_property_graph
+from coderag.codegraph.property_graph.store import GraphServer, connect, open_embedded_graph
 from coderag.errors import ConfigurationError
 from tests.support.shop_graph import shop_graph
 
@@ -10,7 +10,7 @@ from tests.support.shop_graph import shop_graph
 def test_without_the_extra_the_embedded_graph_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ladybug", None)
     with pytest.raises(ConfigurationError, match="the embedded property graph is an extra") as caught:
-        embedded_property_graph(shop_graph(), "shop")
+        open_embedded_graph(shop_graph(), "shop")
     assert 'pip install ".[graph-cypher]"' in caught.value.hint
 
 
@@ -19,5 +19,5 @@ def test_without_the_extra_a_server_names_it(monkeypatch, kind):
     monkeypatch.setitem(sys.modules, f"llama_index.graph_stores.{kind}", None)
     monkeypatch.setitem(sys.modules, "llama_index.graph_stores", None)
     with pytest.raises(ConfigurationError, match=f"the graph store '{kind}' is an extra") as caught:
-        connect(kind, Server("bolt://localhost:7687"))
+        connect(kind, GraphServer("bolt://localhost:7687"))
     assert f'pip install ".[{kind}]"' in caught.value.hint

@@ -9,11 +9,11 @@ from coderag.codegraph.scip.messages import (
     Descriptor,
     Occurrence,
     Relationship,
-    descriptor_of,
+    parse_descriptor,
     read_documents,
     read_metadata,
 )
-from coderag.codegraph.scip.wire import DamagedError, stream_fields
+from coderag.codegraph.scip.wire import ProtobufError, stream_fields
 from coderag.errors import StoreError
 from tests.support.scip_index import DEFINITION, ScipDocument, ScipIndex, message, packed, symbol, varint
 
@@ -108,7 +108,7 @@ def test_fields_of_later_versions_are_passed_over(write):
     ],
 )
 def test_the_last_part_of_a_symbol_is_its_name_and_what_it_is(name, descriptor):
-    assert descriptor_of(name) == Descriptor(*descriptor)
+    assert parse_descriptor(name) == Descriptor(*descriptor)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_last_part_of_a_symbol_is_its_name_and_what_it_is(name, descriptor):
     ids=["empty", "zero", "text", "JSON", "ones", "no metadata", "number as metadata", "not UTF-8"],
 )
 def test_a_file_that_is_no_index_is_told(write, content):
-    with pytest.raises(DamagedError):
+    with pytest.raises(ProtobufError):
         read_metadata(write(content))
 
 
@@ -143,7 +143,7 @@ def test_a_file_that_is_no_index_is_told(write, content):
     ids=["no path", "no range", "half a range", "negative line", "text as roles", "number as occurrence"],
 )
 def test_a_document_without_what_it_must_have_is_told(write, document):
-    with pytest.raises(DamagedError):
+    with pytest.raises(ProtobufError):
         list(read_documents(write(message((2, document)))))
 
 
@@ -154,7 +154,7 @@ def test_an_index_that_is_cut_off_is_told_or_has_whole_documents(write, size):
     path = write(INDEX.to_bytes()[:size])
     try:
         read = list(read_documents(path))
-    except DamagedError:
+    except ProtobufError:
         return
     assert read == whole[: len(read)]
 
@@ -166,7 +166,7 @@ def test_no_bytes_do_worse_than_being_refused(tmp_path_factory, content):
     try:
         read_metadata(path)
         list(read_documents(path))
-    except DamagedError as error:
+    except ProtobufError as error:
         assert re.search(r"\w", str(error))
 
 
@@ -181,8 +181,8 @@ def test_an_index_with_wrong_bytes_is_read_or_refused(tmp_path_factory, data):
         for document in read_documents(path):
             assert all(one.line >= 1 for one in document.occurrences)
             for one in document.occurrences:
-                descriptor_of(one.symbol)
-    except DamagedError:
+                parse_descriptor(one.symbol)
+    except ProtobufError:
         pass
 
 

@@ -314,7 +314,7 @@ def test_the_call_of_an_omission_names_exactly_its_lines():
 def test_a_second_context_brings_what_the_first_did_not_show():
     results = [piece(number) for number in range(6)]
     first = packed(results, budget=1_500)
-    second = packed(results, budget=1_500, shown=first.shown)
+    second = packed(results, budget=1_500, shown_keys=first.shown)
     whole = {item.chunk_id for item in section(first, "primary").items if item.detail == "full"}
     assert whole
     assert not whole & {item.chunk_id for item in section(second, "primary").items}
@@ -326,7 +326,7 @@ def test_a_second_context_brings_what_the_first_did_not_show():
 def test_code_that_was_edited_since_is_shown_again():
     first = packed([short_piece(1), short_piece(2)])
     edited = short_piece(2, text="def short_2():\n    return 3")
-    second = packed([short_piece(1), edited], shown=first.shown)
+    second = packed([short_piece(1), edited], shown_keys=first.shown)
     assert [item.chunk_id for item in section(second, "primary").items] == ["c2"]
 
 
