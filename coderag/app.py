@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from coderag.answering.chat.state import ChatContext, ChatInput, ChatOutput, ChatState
-    from coderag.codegraph.export.writing import ExportFormat
+    from coderag.codegraph.export.formats import ExportFormat
     from coderag.codegraph.graph import CodeGraph
     from coderag.codegraph.property_graph.store import PropertyGraphCounts, ServerKind
-    from coderag.codegraph.scip.importing import ScipReport
+    from coderag.codegraph.scip.importer import ScipReport
     from coderag.engine.chat import Chat, ChatThreads
     from coderag.engine.enrichment import Summaries
     from coderag.ingestion.indexer import Indexer
@@ -154,7 +154,7 @@ class CodeRAG:
 
     def indexer(self, progress: Progress | None = None) -> "Indexer":
         """Return what makes one run of indexing, for who wants to say what has changed, as a watch can. Raises as `index`."""
-        from coderag.codegraph.build import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only writers need it
+        from coderag.codegraph.code_graph_builder import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only writers need it
         from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
         from coderag.ingestion.workers.worker_pool import helpers_of  # noqa: PLC0415
 
@@ -512,7 +512,7 @@ class CodeRAG:
         Args:
             to: ``json``, ``graphml``, or Cypher as Neo4j (``cypher``, ``neo4j``) or ``memgraph`` read it.
         """
-        from coderag.codegraph.export.writing import stream_graph  # noqa: PLC0415  # only this verb needs it
+        from coderag.codegraph.export.formats import stream_graph  # noqa: PLC0415  # only this verb needs it
 
         return stream_graph(self._store.open().read_graph(), to, self._project)
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from coderag.codegraph.cycles import CycleLevel
 from coderag.codegraph.cycles import find_cycles as find_cycles
-from coderag.codegraph.kin import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS, DeclarationGroups
-from coderag.codegraph.names import NodeNames
+from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS, DeclarationGroups
+from coderag.codegraph.node_names import NodeNames
 from coderag.codegraph.relations import BASE_RELATIONS, CALL_RELATIONS, NEIGHBOUR_RELATIONS, USE_RELATIONS
 from coderag.codegraph.symbol_graph import Direction, SymbolGraph
-from coderag.codegraph.targets import MODULE_KINDS, SymbolResolver
-from coderag.codegraph.walks import Equivalents, Routes, TraversalStep, find_shortest_path, walk_breadth_first
+from coderag.codegraph.symbol_resolver import MODULE_KINDS, SymbolResolver
+from coderag.codegraph.traversal import Equivalents, Routes, TraversalStep, find_shortest_path, walk_breadth_first
 from coderag.errors import InvalidQueryError, UnknownNameError
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.vocabulary import RESOLVED, Kind

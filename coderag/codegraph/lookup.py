@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.kin import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS
 from coderag.codegraph.questions import answer
 from coderag.codegraph.relations import NEIGHBOUR_RELATIONS
 from coderag.codegraph.symbol_graph import SymbolGraph

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.kin import DISPATCH_CONFIDENCE
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import Analysis
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coderag.codegraph.interface_change import InterfaceDiff, diff_interfaces
+from coderag.codegraph.interface_diff import InterfaceDiff, diff_interfaces
 from coderag.codegraph.linking.overloads import strip_arity
 from coderag.codegraph.linking.program import FactsRow, Program
 from coderag.schema.facts import Base, Definition

@@ -48,7 +48,7 @@ def build_query_context(
     Raises:
         IndexModelError: The index was built with another embedding model.
     """
-    from coderag.codegraph.neighbours import ChunkNeighbours  # noqa: PLC0415  # only queries need it
+    from coderag.codegraph.chunk_neighbours import ChunkNeighbours  # noqa: PLC0415  # only queries need it
     from coderag.stores.corpus import Corpus  # noqa: PLC0415
 
     corpus = Corpus(_match_embedding_model(model, stored))
@@ -79,7 +79,7 @@ def build_overlay_context(base: QueryContext, snapshot: "OverlaySnapshot", graph
         snapshot: The overlay.
         graph: Code graph of the overlay.
     """
-    from coderag.codegraph.neighbours import ChunkNeighbours  # noqa: PLC0415  # only queries need it
+    from coderag.codegraph.chunk_neighbours import ChunkNeighbours  # noqa: PLC0415  # only queries need it
     from coderag.stores.overlay_corpus import OverlayCorpus  # noqa: PLC0415
 
     corpus = OverlayCorpus(snapshot, base.corpus)

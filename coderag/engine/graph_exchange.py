@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coderag.codegraph.build import save_imported_edges
+from coderag.codegraph.code_graph_builder import save_imported_edges
 from coderag.codegraph.property_graph import store as property_graphs
-from coderag.codegraph.scip.importing import ScipReport, import_edges
+from coderag.codegraph.scip.importer import ScipReport, import_edges
 from coderag.config.sections import GraphSettings
 from coderag.stores.index_store import IndexStore
 

@@ -281,7 +281,7 @@ class OpenIndex:
             return self._overlay_parts
 
     def _build_graph_builder(self) -> "GraphBuilder":
-        from coderag.codegraph.build import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only edited files need it
+        from coderag.codegraph.code_graph_builder import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only edited files need it
 
         return CodeGraphBuilder(load_imported_edges(self._store.directory))
 

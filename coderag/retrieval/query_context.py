@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from coderag.codegraph.chunk_neighbours import ChunkNeighbours
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.neighbours import ChunkNeighbours
 from coderag.config.sections import SearchSettings
 from coderag.models.protocols import LanguageModel, QueryEmbedder, Reranker
 from coderag.prompting import PACKAGED, Prompts

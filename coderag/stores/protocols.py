@@ -68,7 +68,7 @@ class IndexSnapshot(Protocol):
 
 
 class GraphBuilder(Protocol):
-    """Builder of a generation's code graph, implemented in `coderag.codegraph.build`."""
+    """Builder of a generation's code graph, implemented in `coderag.codegraph.code_graph_builder`."""
 
     @property
     def version(self) -> str:

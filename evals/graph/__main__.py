@@ -8,9 +8,9 @@ from pathlib import Path
 
 from .comparison import sample_edges
 from .exported_graph import ExportedGraph
+from .ground_truth import EvaluationError
 from .recorders import RECORDERS, MeasurementOptions, find_covered_files, find_judge_sites, record_truth
 from .report import format_text, measure_graph
-from .ground_truth import EvaluationError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

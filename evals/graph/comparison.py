@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .exported_graph import BASE_RELATIONS, CALL_RELATIONS, DeclarationKey, ExportedEdge, ExportedGraph
-from .proportions import Proportion
 from .ground_truth import SEPARATE_CALL_KINDS, CallSite, CallTarget, ClassBases, DeclarationSite
+from .proportions import Proportion
 
 _CALL_METHODS = frozenset({"__call__"})
 

@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from .ground_truth import CallSite, CallTarget, DeclarationSite, EvaluationError, read_json
 from .language_server import LanguageServer
 from .python_source import CallExpression, PythonFile
-from .ground_truth import CallSite, CallTarget, DeclarationSite, EvaluationError, read_json
 
 _JEDI = Path(__file__).with_name("python_jedi.py")
 _PYRIGHT = Path("node_modules", "pyright")

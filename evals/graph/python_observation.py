@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .python_source import PythonFile
 from .ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
+from .python_source import PythonFile
 
 _SCRIPT = Path(__file__).with_name("python_trace.py")
 

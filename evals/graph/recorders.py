@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .exported_graph import ExportedEdge, ExportedGraph
-from .python_observation import observe_calls
-from .python_definitions import PythonDefinitionFinder
 from .ground_truth import CallSite, EvaluationError, GroundTruth
+from .python_definitions import PythonDefinitionFinder
+from .python_observation import observe_calls
 
 _SCRIPT_FOLDER = Path(__file__).parent
 

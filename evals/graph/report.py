@@ -14,8 +14,8 @@ from .comparison import (
     measure_bases,
 )
 from .exported_graph import ExportedEdge, ExportedGraph
-from .proportions import Proportion
 from .ground_truth import CallSite, GroundTruth
+from .proportions import Proportion
 
 
 def measure_graph(

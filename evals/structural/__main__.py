@@ -12,7 +12,7 @@ from coderag import CodeRAG
 from coderag.errors import CodeRAGError
 from evals.graph.ground_truth import EvaluationError, GroundTruth
 
-from .measure import TOP_K, QuestionOutcome, ask, summarize_outcomes
+from .measurement import TOP_K, QuestionOutcome, ask, summarize_outcomes
 from .outline import read_typescript_outline
 from .python_outline import read_python_outline
 from .questions import StructuralQuestion, make_questions

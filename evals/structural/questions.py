@@ -6,7 +6,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
-from .answers import ExpectedAnswer, is_test_path
+from .expected_answers import ExpectedAnswer, is_test_path
 from .outline import CompilerDeclaration, Outline
 from .relations import KnownRelations, RelationLookup
 

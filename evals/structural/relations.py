@@ -6,7 +6,7 @@ from itertools import chain
 
 from evals.graph.ground_truth import SEPARATE_CALL_KINDS, CallTarget, GroundTruth
 
-from .answers import ExpectedAnswer, Usage, group_usages, is_test, to_answer
+from .expected_answers import ExpectedAnswer, Usage, group_usages, is_test, to_answer
 from .outline import CompilerDeclaration, Outline
 
 _OPAQUE_CALL_KINDS = SEPARATE_CALL_KINDS | {"value"}  # calls that do not name what they reach

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from coderag import CodeRAG
-from coderag.codegraph import build
+from coderag.codegraph import code_graph_builder
 from coderag.errors import StoreError
 from coderag.ingestion.files import changes
 from coderag.stores.pointer import write_pointer
@@ -105,7 +105,7 @@ def test_an_index_of_an_earlier_version_has_no_graph_until_it_is_indexed_again(r
 def test_other_rules_link_again_without_parsing(root, monkeypatch):
     rag = open_repository(root)
     before = rag.index()
-    monkeypatch.setattr(build, "LINKING_VERSION", 99)
+    monkeypatch.setattr(code_graph_builder, "LINKING_VERSION", 99)
     steps = []
     report = rag.index(progress=steps.append)
     assert report.generation == before.generation + 1

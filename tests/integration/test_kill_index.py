@@ -25,7 +25,7 @@ FUNCTIONS = 8  # a file
 NURSERY = """
 import os, sys
 import coderag.app, coderag.graphs.query, coderag.ingestion.indexer, coderag.interfaces.cli._indexing
-import coderag.codegraph.assembly, coderag.codegraph.build, coderag.codegraph.linking.linker
+import coderag.codegraph.graph_table_builder, coderag.codegraph.code_graph_builder, coderag.codegraph.linking.linker
 import coderag.interfaces.cli._report, filelock, lance, lance.fragment, pyarrow.compute, tree_sitter_language_pack
 from coderag.interfaces.cli.main import run
 for line in sys.stdin:

@@ -13,7 +13,7 @@ pytest.importorskip("ladybug", reason="the extra graph-cypher is not installed")
 from llama_index.core.graph_stores.types import EntityNode, Relation
 
 from coderag.codegraph.export.cypher import stream_cypher
-from coderag.codegraph.property_graph.embedded import EmbeddedPropertyGraphStore
+from coderag.codegraph.property_graph.embedded_store import EmbeddedPropertyGraphStore
 from coderag.codegraph.property_graph.store import open_embedded_graph
 
 PAGE = Path(__file__).parents[2] / "docs" / "graph-export.md"

@@ -23,7 +23,7 @@ from coderag.schema.search import Filters, SearchHit, SearchHits
 from tests.interfaces.fake_graph import FakeGraph
 
 if TYPE_CHECKING:
-    from coderag.codegraph.scip.importing import ScipReport
+    from coderag.codegraph.scip.importer import ScipReport
 
 CODE = '''def login(user: str, password: str) -> Session:
     """Open a session for a user whose password is right."""
@@ -195,7 +195,7 @@ class FakeCodeRAG:
         return SimpleNamespace(nodes=1_234, edges=5)
 
     def import_scip(self, path: Path) -> "ScipReport":
-        from coderag.codegraph.scip.importing import ScipReport
+        from coderag.codegraph.scip.importer import ScipReport
 
         self._begin("import_scip", path)
         return ScipReport("scip-python 0.6", 3, 1, {"calls": 1_207, "inherits": 0}, ("src/a.py",), ("lib/b.py",))

@@ -20,7 +20,8 @@ FINDING = frozenset({"pandas", "langgraph", "langchain_core", "tree_sitter", "ll
 """What looking for something needs nothing of."""
 
 NEVER = {
-    "index": READING | {"lance", "coderag.codegraph.rebuild", "coderag.ingestion.workers.jobs"},  # nothing has changed
+    "index": READING
+    | {"lance", "coderag.codegraph.incremental_build", "coderag.ingestion.workers.jobs"},  # nothing has changed
     "status": READING | {"coderag.ingestion.indexer"},
     "graph callers session": READING,
     "search login": FINDING | {"scipy.linalg", "coderag.answering.answers"},

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from llama_index.core.schema import Document
 
-from coderag.codegraph.build import CodeGraphBuilder
+from coderag.codegraph.chunk_neighbours import ChunkNeighbours
+from coderag.codegraph.code_graph_builder import CodeGraphBuilder
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.neighbours import ChunkNeighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.config.sections import ChunkSettings, IngestionSettings, SearchSettings
 from coderag.ingestion.files.roles import role_of

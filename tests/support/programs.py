@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from coderag.codegraph.build import CodeGraphBuilder
+from coderag.codegraph.code_graph_builder import CodeGraphBuilder
 from coderag.ingestion.files.roles import role_of
 from coderag.ingestion.parsing.chunking import parse_file
 from coderag.ingestion.parsing.languages import detect_language

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from coderag.codegraph.export.rows import iterate_batches
-from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.codegraph.export.row_batches import iterate_batches
+from coderag.codegraph.property_graph.labelled_graph import LabelledGraph
 from coderag.codegraph.property_graph.schema import EDGE_PROPERTIES, LABELS, NODE_PROPERTIES
 from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables

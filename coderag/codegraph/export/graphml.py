@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from coderag.codegraph.export.json_format import NODE_FIELDS
-from coderag.codegraph.export.rows import iterate_batches
+from coderag.codegraph.export.row_batches import iterate_batches
 from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from coderag.codegraph.export.rows import iterate_batches
+from coderag.codegraph.export.row_batches import iterate_batches
 from coderag.stores.graph_tables import GraphTables
 
 JSON_FORMAT: Final = 1

@@ -10,7 +10,7 @@ import neo4j
 from llama_index.core.graph_stores.types import PropertyGraphStore
 
 from coderag.codegraph.export.cypher import Dialect, build_load_statements, build_schema_statements
-from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.codegraph.property_graph.labelled_graph import LabelledGraph
 from coderag.codegraph.property_graph.schema import LABELS
 from coderag.errors import ConfigurationError, StoreError
 

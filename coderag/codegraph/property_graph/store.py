@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.codegraph.property_graph.labelled_graph import LabelledGraph
 from coderag.config.sections import GraphSettings
 from coderag.errors import ConfigurationError
 from coderag.models.extras import require_extra
@@ -13,7 +13,7 @@ from coderag.stores.graph_tables import GraphTables
 if TYPE_CHECKING:
     from llama_index.core.graph_stores.types import PropertyGraphStore
 
-    from coderag.codegraph.property_graph.embedded import EmbeddedPropertyGraphStore
+    from coderag.codegraph.property_graph.embedded_store import EmbeddedPropertyGraphStore
 
 ServerKind = Literal["neo4j", "memgraph"]
 
@@ -64,7 +64,7 @@ def open_embedded_graph(
         StoreError: The database cannot be opened.
     """
     require_extra("ladybug", "graph-cypher", "the embedded property graph")
-    from coderag.codegraph.property_graph.embedded import EmbeddedPropertyGraphStore  # noqa: PLC0415 - 2 s, an extra
+    from coderag.codegraph.property_graph.embedded_store import EmbeddedPropertyGraphStore  # noqa: PLC0415 - 2 s, an extra
 
     store = EmbeddedPropertyGraphStore(path)
     store.load(LabelledGraph(tables, project, min_confidence))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from coderag.codegraph.constructors import is_constructor
-from coderag.codegraph.scip.files import CALL_KINDS, CALLABLE_KINDS, INTERFACE_KINDS, TYPE_KINDS, CoveredFile
+from coderag.codegraph.scip.covered_file import CALL_KINDS, CALLABLE_KINDS, INTERFACE_KINDS, TYPE_KINDS, CoveredFile
 from coderag.codegraph.scip.messages import (
     DEFINITION,
     FORWARD_DEFINITION,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from coderag.codegraph.scip.wire import (
+from coderag.codegraph.scip.protobuf import (
     ProtobufError,
     WireField,
     decode_bytes,

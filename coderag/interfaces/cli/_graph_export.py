@@ -11,7 +11,7 @@ from coderag.interfaces.cli._options import DebugOption, JsonOption, NoIndexOpti
 from coderag.interfaces.cli._streams import Output, OutputError, visible
 
 if TYPE_CHECKING:
-    from coderag.codegraph.scip.importing import ScipReport
+    from coderag.codegraph.scip.importer import ScipReport
     from coderag.interfaces.cli._report import Row
 
 Target = Literal["json", "graphml", "cypher", "memgraph", "neo4j"]

@@ -9,8 +9,8 @@ import pytest
 from coderag.schema.search import SearchHit
 from evals.graph.ground_truth import CallSite, CallTarget, ClassBases, DeclarationSite, EvaluationError, GroundTruth
 from evals.structural.__main__ import main
-from evals.structural.answers import ExpectedAnswer
-from evals.structural.measure import QuestionOutcome, ask, is_answer, summarize_outcomes
+from evals.structural.expected_answers import ExpectedAnswer
+from evals.structural.measurement import QuestionOutcome, ask, is_answer, summarize_outcomes
 from evals.structural.outline import CompilerDeclaration, Outline, read_typescript_outline
 from evals.structural.python_outline import read_python_outline
 from evals.structural.questions import StructuralQuestion, make_questions

@@ -6,12 +6,12 @@ from collections import deque
 
 import pytest
 
-from coderag.codegraph.build import CodeGraphBuilder
+from coderag.codegraph.code_graph_builder import CodeGraphBuilder
+from coderag.codegraph.incremental_build import _read_row
 from coderag.codegraph.linking import parallel_linker
 from coderag.codegraph.linking.linker import Linker
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.resolver import Resolver
-from coderag.codegraph.rebuild import _read_row
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_pool import WorkerPool
 from coderag.stores.facts_codec import unpack_interface

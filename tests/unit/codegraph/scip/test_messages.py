@@ -13,7 +13,7 @@ from coderag.codegraph.scip.messages import (
     read_documents,
     read_metadata,
 )
-from coderag.codegraph.scip.wire import ProtobufError, stream_fields
+from coderag.codegraph.scip.protobuf import ProtobufError, stream_fields
 from coderag.errors import StoreError
 from tests.support.scip_index import DEFINITION, ScipDocument, ScipIndex, message, packed, symbol, varint
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from coderag.codegraph.cycles import find_cycles
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.codegraph.walks import compute_pagerank, find_shortest_path, walk_breadth_first
+from coderag.codegraph.traversal import compute_pagerank, find_shortest_path, walk_breadth_first
 from coderag.stores.graph_tables import build_empty_graph
 from tests.support.graph_tables import make_tables
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from coderag.codegraph.assembly import GraphTableBuilder, add_centrality
+from coderag.codegraph.graph_table_builder import GraphTableBuilder, add_centrality
 from coderag.codegraph.linking.parallel_linker import link_files
 from coderag.codegraph.linking.program import (
     FactsRow,
@@ -11,7 +11,7 @@ from coderag.codegraph.linking.program import (
     collect_declared_names,
     collect_namespace_names,
 )
-from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
+from coderag.codegraph.scip.imported_edges import ImportedEdges, apply_edges
 from coderag.codegraph.staleness import StaleFiles, find_stale_files
 from coderag.schema.chunks import FileRecord
 from coderag.schema.facts import FileFacts
@@ -29,7 +29,7 @@ def build_graph(
     relink: bool,
     helpers: Helpers | None,
 ) -> GraphTables:
-    """Return the code graph of all indexed files; arguments as for `coderag.codegraph.build.CodeGraphBuilder`."""
+    """Return the code graph of all indexed files; arguments as for `coderag.codegraph.code_graph_builder.CodeGraphBuilder`."""
     old_rows = _load_rows(last)
     old_rows_by_path = {row.path: row for row in old_rows}
     empty_facts = pack_facts(FileFacts(""))

@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from coderag.codegraph.scip.imported import ImportedEdges, apply_edges
-from coderag.codegraph.scip.importing import import_edges
+from coderag.codegraph.scip.imported_edges import ImportedEdges, apply_edges
+from coderag.codegraph.scip.importer import import_edges
 from coderag.errors import StoreError
 from coderag.stores.graph_tables import build_edge_schema
 from tests.support.graph_tables import make_tables

@@ -12,7 +12,7 @@ import numpy as np
 from coderag.codegraph.columns import IntArray
 from coderag.codegraph.constructors import is_constructor
 from coderag.codegraph.symbol_graph import Direction, SymbolGraph
-from coderag.codegraph.walks import walk_breadth_first
+from coderag.codegraph.traversal import walk_breadth_first
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 
 TYPE_KINDS = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias", "impl"})

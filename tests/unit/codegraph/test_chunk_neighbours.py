@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from coderag.codegraph.chunk_neighbours import ChunkNeighbours
 from coderag.codegraph.graph import CodeGraph
-from coderag.codegraph.neighbours import ChunkNeighbours
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.stores.graph_tables import build_empty_graph
 from tests.support.corpora import make_corpus, row_named

@@ -12,7 +12,7 @@ import ladybug
 from llama_index.core.graph_stores.types import EntityNode, LabelledNode, PropertyGraphStore, Relation, Triplet
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
-from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.codegraph.property_graph.labelled_graph import LabelledGraph
 from coderag.codegraph.property_graph.schema import EDGE_PROPERTIES, LABELS, NODE_PROPERTIES, RELATIONSHIP_TYPES
 from coderag.errors import InvalidQueryError, StoreError
 

@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.codegraph.names import NodeNames
+from coderag.codegraph.node_names import NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import UnknownNameError
 from coderag.stores.graph_tables import build_empty_graph

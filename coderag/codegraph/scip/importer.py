@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from coderag.codegraph.scip.covered_file import CoveredFile, read_facts
 from coderag.codegraph.scip.edges import ScipEdge, extract_edges
-from coderag.codegraph.scip.files import CoveredFile, read_facts
-from coderag.codegraph.scip.imported import ImportedEdges, name_edges
+from coderag.codegraph.scip.imported_edges import ImportedEdges, name_edges
 from coderag.codegraph.scip.messages import ScipMetadata, read_documents, read_metadata
-from coderag.codegraph.scip.wire import ProtobufError
+from coderag.codegraph.scip.protobuf import ProtobufError
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import InvalidQueryError
 from coderag.schema.facts import FileFacts

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple, NoReturn
 
-from coderag.codegraph.kin import TYPE_KINDS, DeclarationGroups
-from coderag.codegraph.names import NodeMatch, NodeNames
+from coderag.codegraph.declaration_groups import TYPE_KINDS, DeclarationGroups
+from coderag.codegraph.node_names import NodeMatch, NodeNames
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.codegraph.walks import walk_breadth_first
+from coderag.codegraph.traversal import walk_breadth_first
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
 from coderag.schema.graph import GraphDeclaration
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coderag.codegraph.build import CodeGraphBuilder
+from coderag.codegraph.code_graph_builder import CodeGraphBuilder
 from coderag.schema.chunks import FileRecord
 from coderag.stores.graph_tables import GraphTables
 from tests.support.programs import assert_same_graph, build, edges_of
@@ -365,7 +365,7 @@ _SHAPE = "package p\ntype Shape interface {\n\tArea() int\n%s}\n"
 def test_only_files_that_may_have_asked_for_a_changed_name_are_linked_again(
     monkeypatch: pytest.MonkeyPatch, before: Program, path: str, text: str, wanted: list[str]
 ) -> None:
-    from coderag.codegraph import rebuild as building
+    from coderag.codegraph import incremental_build as building
 
     linked: list[list[str]] = []
     link_files = building.link_files

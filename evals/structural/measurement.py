@@ -13,7 +13,7 @@ import numpy as np
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import RESOLVED
 
-from .answers import ExpectedAnswer
+from .expected_answers import ExpectedAnswer
 from .questions import StructuralQuestion
 
 TOP_K = 10

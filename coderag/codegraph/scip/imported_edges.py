@@ -115,7 +115,7 @@ def apply_edges(tables: GraphTables, imported: ImportedEdges, hashes: Mapping[st
 
     Args:
         tables: Nodes and edges as linked. The edges of an earlier import in them are replaced.
-        imported: From `coderag.codegraph.scip.importing.import_edges`.
+        imported: From `coderag.codegraph.scip.importer.import_edges`.
         hashes: Hash of each indexed file's content, by path.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from coderag.codegraph.scip.importing import import_edges
+from coderag.codegraph.scip.importer import import_edges
 from coderag.errors import InvalidQueryError, StoreError
 from coderag.schema.facts import Base, Definition, FileFacts, Import, Reference
 from coderag.stores.facts_codec import pack_facts

@@ -13,7 +13,7 @@ from coderag.system.gc_tuning import collector_paused
 from coderag.system.process_messages import Helpers
 
 if TYPE_CHECKING:
-    from coderag.codegraph.scip.imported import ImportedEdges
+    from coderag.codegraph.scip.imported_edges import ImportedEdges
 
 LINKING_VERSION = 6
 """Raised when the same facts would give other edges, or other keys of what edges depend on; all files are then linked again."""
@@ -52,7 +52,7 @@ class CodeGraphBuilder:
             facts: Of the files that were read since; of the others, those of `last` hold.
             relink: Whether to link all files.
         """
-        from coderag.codegraph.rebuild import build_graph  # noqa: PLC0415  # a run without changes need not load it
+        from coderag.codegraph.incremental_build import build_graph  # noqa: PLC0415  # a run without changes need not load it
 
         with collector_paused():
             return build_graph(last, files, facts, self._imported, relink=relink, helpers=self._helpers)
@@ -67,7 +67,7 @@ def load_imported_edges(directory: Path) -> "ImportedEdges | None":
     path = directory / _IMPORTED_FILE
     if not path.exists():
         return None
-    from coderag.codegraph.scip.imported import ImportedEdges  # noqa: PLC0415  # seldom there
+    from coderag.codegraph.scip.imported_edges import ImportedEdges  # noqa: PLC0415  # seldom there
 
     with map_storage_errors(f"read {path}"):
         return ImportedEdges.from_bytes(path.read_bytes())

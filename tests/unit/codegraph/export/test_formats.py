@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.codegraph.export.writing import stream_graph
+from coderag.codegraph.export.formats import stream_graph
 from coderag.errors import StoreError
 from coderag.stores.disk import write_chunks
 from tests.support.shop_graph import shop_graph

@@ -1,6 +1,6 @@
 import pytest
 
-from coderag.codegraph.property_graph.labelled import LabelledGraph
+from coderag.codegraph.property_graph.labelled_graph import LabelledGraph
 from coderag.codegraph.property_graph.schema import LABEL_BY_KIND, TYPE_BY_RELATION
 from coderag.schema.vocabulary import EdgeRelation, Kind
 from tests.support.graph_tables import make_tables

@@ -17,7 +17,7 @@ from coderag.codegraph.linking.linker import Link, LinkedFile
 from coderag.codegraph.linking.overloads import count_type_parameters
 from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.linking.referents import TYPE_KINDS
-from coderag.codegraph.walks import compute_pagerank
+from coderag.codegraph.traversal import compute_pagerank
 from coderag.schema.facts import Definition
 from coderag.schema.vocabulary import RESOLVED, EdgeRelation, Kind, Role
 from coderag.stores.graph_tables import (
