@@ -1,1 +1,1 @@
-"""Who defines, calls and imports what."""
+"""Symbols, references and relations of a repository."""

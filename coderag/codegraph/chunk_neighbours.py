@@ -1,4 +1,4 @@
-"""The chunks next to a chunk: around it and inside, what it calls, imports and extends, and what does so to it."""
+"""Neighbours of a chunk: enclosing and contained declarations, siblings, and both ends of code graph edges."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _CHUNK_RELATIONS: Final[Mapping[GraphRelation, Relation]] = MappingProxyType(
         "test_for": "test_for",
     }
 )
-"""Of all that the code graph knows, what helps to understand a chunk, and what it is called there."""
+"""Relations of the code graph that help to understand a chunk, with their names in results."""
 
 _EDGE_RELATIONS: Final = frozenset(
     relation for (relation, _), noun in NEIGHBOUR_RELATIONS.items() if noun in _CHUNK_RELATIONS
@@ -44,12 +44,12 @@ _EDGE_RELATIONS: Final = frozenset(
 _MAX_NEIGHBOURS_BY_RELATION: Final[Mapping[Relation, int]] = MappingProxyType(
     {"contains": 12, "imports": 12, "imported_by": 12}
 )
-_MAX_NEIGHBOURS = 8  # of any other relation
-_MAX_EDGES = 200  # looked at, the surest first
+_MAX_NEIGHBOURS = 8  # for any other relation
+_MAX_EDGES = 200  # considered, highest confidence first
 
 
 class ChunkNeighbours:
-    """Walks between chunks.
+    """Finds the neighbours of chunks.
 
     Args:
         corpus: The open index.
@@ -61,11 +61,11 @@ class ChunkNeighbours:
         self._symbols = graph.symbols
 
     def find(self, row: int, best_rows: NDArray[np.integer]) -> Iterator[NeighbourTuple]:
-        """Yield the neighbours of a chunk, those of one relation the surest first, each once.
+        """Yield the neighbours of a chunk, each once; within a relation, highest confidence first.
 
         Args:
-            row: The chunk.
-            best_rows: int (n_files,), the chunk that stands for a file which is imported or imports as a whole.
+            row: Row of the chunk.
+            best_rows: int (n_files,), the chunk that represents a file which is imported, or imports, as a whole.
         """
         file = self._symbols.find_file(self._corpus.get_value("path", row))
         if file is None:
@@ -84,7 +84,7 @@ class ChunkNeighbours:
                 counts[relation] += 1
                 yield neighbour
 
-    # Declarations around and inside
+    # Enclosing and contained declarations
 
     def _find_declarations(self, row: int, file: int) -> list[int]:
         """Return the declarations that begin in a chunk."""
@@ -95,7 +95,7 @@ class ChunkNeighbours:
         return declarations
 
     def _find_structural_neighbours(self, row: int, declarations: Sequence[int]) -> Iterator[NeighbourTuple]:
-        """Yield the chunks of what a chunk is a part of, of its members, and beside it."""
+        """Yield the chunks of parents, siblings and members of the declarations in a chunk."""
         corpus, symbols, node_rows = self._corpus, self._symbols, self._chunk_rows
         if not declarations:
             enclosing = symbols.find_innermost(corpus.get_value("path", row), int(corpus.start_lines[row]))
@@ -129,12 +129,12 @@ class ChunkNeighbours:
     def _find_edge_neighbours(
         self, row: int, file: int, declarations: Sequence[int], best_rows: NDArray[np.integer]
     ) -> Iterator[NeighbourTuple]:
-        """Yield the chunks at the far ends of the edges from what is in a chunk and to it, the surest first."""
+        """Yield the chunks at the far ends of a chunk's edges, highest confidence first."""
         symbols = self._symbols
         for direction, positions in self._find_edges(row, file, declarations):
             surest = positions[np.lexsort((positions, -symbols.confidences[positions]))[:_MAX_EDGES]]
             far_nodes = (symbols.targets if direction == "out" else symbols.sources)[surest]
-            is_indexed = self._file_numbers[far_nodes] >= 0  # what is external, or in no chunk, is not shown
+            is_indexed = self._file_numbers[far_nodes] >= 0  # external nodes and files without chunks are not shown
             surest, far_nodes = surest[is_indexed], far_nodes[is_indexed]
             files, lines = self._file_numbers[far_nodes], symbols.lines[surest]
             rows = self._chunk_rows[far_nodes] if direction == "out" else self._find_rows(files, lines)
@@ -157,15 +157,13 @@ class ChunkNeighbours:
                     )
 
     def _find_edges(self, row: int, file: int, declarations: Sequence[int]) -> Iterator[tuple[Direction, IntArray]]:
-        """Yield the positions of the edges from what is in a chunk and of those to it, as far as they say something."""
+        """Yield the positions of the relevant edges from a chunk, then of those to it."""
         symbols, corpus = self._symbols, self._corpus
         file_nodes = symbols.get_file_nodes(file)
         outgoing = symbols.find_edge_positions(np.arange(file_nodes.start, file_nodes.stop), "out", _EDGE_RELATIONS)
         lines = symbols.lines[outgoing]
         is_in_chunk = (corpus.start_lines[row] <= lines) & (lines <= corpus.end_lines[row])
-        is_in_chunk |= symbols.match_edges(
-            outgoing, ("imports",), 0.0
-        )  # what a file imports, all of its chunks may use
+        is_in_chunk |= symbols.match_edges(outgoing, ("imports",), 0.0)  # any chunk of a file may use its imports
         yield "out", outgoing[is_in_chunk]
         yield "in", symbols.find_edge_positions([file, *declarations], "in", _EDGE_RELATIONS)
 
@@ -173,27 +171,27 @@ class ChunkNeighbours:
 
     @cached_property
     def _file_numbers(self) -> IntArray:
-        """int64 (n_nodes,): the number of each node's file; -1 for what is external, or in no chunk."""
+        """int64 (n_nodes,): number of each node's file; -1 for external nodes and files without chunks."""
         numbers = {path: file for file, path in enumerate(self._corpus.paths)}
         paths = self._symbols.paths
         return np.array([numbers.get(path, -1) for path in paths.values], np.int64)[paths.codes]
 
     @cached_property
     def _chunk_rows(self) -> IntArray:
-        """int64 (n_nodes,): the chunk in which each node begins."""
+        """int64 (n_nodes,): chunk in which each node begins."""
         return self._find_rows(self._file_numbers, self._symbols.start_lines)
 
     @cached_property
     def _chunk_keys(self) -> IntArray:
-        """int64 (n_chunks,), ascending: where each chunk begins."""
+        """int64 (n_chunks,), ascending: location where each chunk begins."""
         return _encode_locations(self._corpus.chunk_files, self._corpus.start_lines)
 
     def _find_rows(self, files: IntArray, lines: IntArray) -> IntArray:
-        """Return the chunks with some lines; of two with a line, the one that accounts for it."""
+        """Return the chunks of some lines; where two chunks share a line, the one that begins last."""
         rows = np.searchsorted(self._chunk_keys, _encode_locations(files, lines), side="right") - 1
         return np.maximum(rows, self._corpus.file_starts[files])
 
 
 def _encode_locations(files: NDArray[np.integer], lines: NDArray[np.integer]) -> IntArray:
-    """Return files and lines as one number each, in the order of both."""
+    """Return file and line packed into one number each, ordered by file, then line."""
     return (files.astype(np.int64) << 32) | lines

@@ -1,4 +1,4 @@
-"""What makes the code graph of a generation, when one is to be made; until then nothing of it is loaded."""
+"""Builder of a generation's code graph. Imports the linker only when a graph is built."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from coderag.codegraph.scip.imported_edges import ImportedEdges
 
 LINKING_VERSION = 6
-"""Raised when the same facts would give other edges, or other keys of what edges depend on; all files are then linked again."""
+"""Incremented when the same facts give other edges or dependency keys; all files are then linked again."""
 
 _IMPORTED_FILE = "scip-edges.arrow"
 
 
 class CodeGraphBuilder:
-    """Makes the code graph of each generation of an index.
+    """Builds the code graph of each generation of an index.
 
     Args:
-        imported: Edges of a SCIP index, which replace those that are linked.
-        helpers: Processes that may link too.
+        imported: Edges of a SCIP index, which replace linked edges of the files that it covers.
+        helpers: Worker processes that share the linking.
     """
 
     def __init__(self, imported: "ImportedEdges | None" = None, helpers: Helpers | None = None) -> None:
@@ -34,7 +34,7 @@ class CodeGraphBuilder:
         self._helpers = helpers
         digest = sha256(imported.to_bytes()).hexdigest()[:12] if imported else ""
         self.version = f"{LINKING_VERSION}{digest and '-'}{digest}"
-        """What the edges depend on beside the files; another one means to link all of them again."""
+        """Version of linking and of the imported edges; a change of it relinks all files."""
 
     def build(
         self,
@@ -44,35 +44,35 @@ class CodeGraphBuilder:
         *,
         relink: bool = False,
     ) -> GraphTables:
-        """Return the code graph of all indexed files: the same whether built at once or step by step.
+        """Return the code graph of all indexed files; an incremental build equals a build from scratch.
 
         Args:
-            last: The graph of the last generation, with its facts; None to build all of it.
+            last: The graph of the last generation with its facts; None builds from scratch.
             files: The record of every candidate file.
-            facts: Of the files that were read since; of the others, those of `last` hold.
+            facts: Facts of the files that were read since; those of `last` hold for all others.
             relink: Whether to link all files.
         """
-        from coderag.codegraph.incremental_build import build_graph  # noqa: PLC0415  # a run without changes need not load it
+        from coderag.codegraph.incremental_build import build_graph  # noqa: PLC0415  # a run without changes never loads the linker
 
         with collector_paused():
             return build_graph(last, files, facts, self._imported, relink=relink, helpers=self._helpers)
 
 
 def load_imported_edges(directory: Path) -> "ImportedEdges | None":
-    """Return the edges of a SCIP index that were imported into an index; None if none were.
+    """Return the imported SCIP edges of an index; None if none were imported.
 
     Raises:
-        StoreError: They are damaged.
+        StoreError: The file is damaged.
     """
     path = directory / _IMPORTED_FILE
     if not path.exists():
         return None
-    from coderag.codegraph.scip.imported_edges import ImportedEdges  # noqa: PLC0415  # seldom there
+    from coderag.codegraph.scip.imported_edges import ImportedEdges  # noqa: PLC0415  # few indexes have imported edges
 
     with map_storage_errors(f"read {path}"):
         return ImportedEdges.from_bytes(path.read_bytes())
 
 
 def save_imported_edges(directory: Path, imported: "ImportedEdges") -> None:
-    """Keep the edges of a SCIP index beside an index, for all generations to come."""
+    """Save imported SCIP edges in the index folder, for all later generations."""
     replace_file(directory / _IMPORTED_FILE, imported.to_bytes())

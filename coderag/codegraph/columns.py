@@ -1,4 +1,4 @@
-"""Columns of Arrow tables as what is quick to read: numbers in NumPy, few distinct words by their codes."""
+"""Arrow columns as NumPy arrays and dictionary-encoded columns for fast access."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class DictionaryColumn:
-    """A column of few distinct words: ``codes``, int64 (n_rows,), are positions in ``words``."""
+    """A dictionary-encoded column: ``codes``, int64 (n_rows,), are positions in ``values``."""
 
     codes: IntArray
     values: list[str]
@@ -25,7 +25,7 @@ class DictionaryColumn:
 
 
 def to_dictionary_column(column: "pa.ChunkedArray") -> DictionaryColumn:
-    """Return a dictionary-encoded column."""
+    """Return a dictionary-encoded Arrow column as codes and values."""
     encoded = to_array(column)
     return DictionaryColumn(
         encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()
@@ -33,17 +33,17 @@ def to_dictionary_column(column: "pa.ChunkedArray") -> DictionaryColumn:
 
 
 def to_int_array(column: "pa.ChunkedArray") -> IntArray:
-    """Return a column of whole numbers: int64 (n_rows,)."""
+    """Return an integer column: int64 (n_rows,)."""
     numbers: IntArray = to_array(column).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
 
 
 def to_float_array(column: "pa.ChunkedArray") -> FloatArray:
-    """Return a column of numbers: float32 (n_rows,)."""
+    """Return a float column: float32 (n_rows,)."""
     numbers: FloatArray = to_array(column).to_numpy(zero_copy_only=False).astype(np.float32)
     return numbers
 
 
 def to_array(column: "pa.ChunkedArray") -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Return a column as one array; its batches may have dictionaries of their own."""
+    """Return a column as one array, with the dictionaries of its batches unified."""
     return column.unify_dictionaries().combine_chunks()

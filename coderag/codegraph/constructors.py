@@ -1,4 +1,4 @@
-"""Which methods make an instance of their type, by language: calling the type runs them, though nobody writes their name."""
+"""Constructors by language: methods that a call of their type runs without naming them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,11 +17,11 @@ _CONSTRUCTOR_NAMES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "swift": frozenset({"init"}),
     }
 )
-"""What constructors are called. Elsewhere a method of such a name is one like any other: PHP's ``Uri::init()``."""
+"""Names of constructors. In other languages they are ordinary names: PHP's ``Uri::init()``."""
 
 _TYPE_NAMED_LANGUAGES: Final = frozenset({"c_sharp", "cpp", "java"})
 
 
 def is_constructor(language: str, name: str, type_name: str) -> bool:
-    """Return whether a method of a type is a constructor in a language."""
+    """Return whether a method of a type is a constructor in its language."""
     return name in _CONSTRUCTOR_NAMES.get(language, ()) or (language in _TYPE_NAMED_LANGUAGES and name == type_name)

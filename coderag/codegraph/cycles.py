@@ -1,4 +1,4 @@
-"""Cycles of a code graph: files that import, or functions that call, one another."""
+"""Cycles of a code graph: strongly connected groups of files or functions."""
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
@@ -16,8 +16,8 @@ class Cycle(NamedTuple):
     """A strongly connected component of more than one node.
 
     Attributes:
-        nodes: In order.
-        edges: A shortest way from the first node back to it.
+        nodes: In ascending order.
+        edges: A shortest cycle through the first node.
     """
 
     nodes: list[int]
@@ -27,15 +27,17 @@ class Cycle(NamedTuple):
 def find_cycles(
     graph: SymbolGraph, relations: Collection[str], level: CycleLevel, min_confidence: float = RESOLVED
 ) -> list[Cycle]:
-    """Return the groups of nodes that can all reach one another, in order; that a file declares a module of its own is no way.
+    """Return the strongly connected components of more than one node, in order.
+
+    Submodule declarations (a file that declares a module of its own) are not followed.
 
     Args:
         graph: The graph.
-        relations: Those to follow.
-        level: Between declarations, or between files: then each edge counts for the files of its ends.
-        least: Confidence below which an edge is left out.
+        relations: Relations to follow.
+        level: ``symbols`` connects declarations; ``files`` connects the files of both ends of each edge.
+        min_confidence: Edges below this confidence are left out.
     """
-    import scipy.sparse as sp  # noqa: PLC0415  # 0.3 s with the next, and hardly a question is about cycles
+    import scipy.sparse as sp  # noqa: PLC0415  # with the next import 0.3 s, and few queries need it
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     all_positions = np.arange(graph.n_edges)
@@ -44,7 +46,7 @@ def find_cycles(
     positions = positions[is_followed[graph.resolvers.codes[positions]]]
     sources, targets = graph.sources[positions], graph.targets[positions]
     if level == "files":
-        is_internal = (graph.parents[targets] >= 0) | np.isin(targets, graph.files)  # what is external has no file
+        is_internal = (graph.parents[targets] >= 0) | np.isin(targets, graph.files)  # external nodes have no file
         positions, sources, targets = positions[is_internal], sources[is_internal], targets[is_internal]
         sources, targets = (graph.files[np.searchsorted(graph.files, ends, "right") - 1] for ends in (sources, targets))
     shape = (graph.n_nodes, graph.n_nodes)
@@ -71,7 +73,7 @@ def find_cycles(
 def _find_shortest_cycle(
     graph: SymbolGraph, successors: Mapping[int, Mapping[int, int]], start: int
 ) -> list[GraphEdge]:
-    """Return a shortest way from a node back to it; the ends of its edges are nodes of `following`."""
+    """Return a shortest cycle through a node; all edges run between keys of `successors`."""
     predecessors: dict[int, int] = {}
     frontier = [start]
     while start not in predecessors:

@@ -1,4 +1,4 @@
-"""What counts as one declaration in a code graph, and which declarations stand for another."""
+"""Groups of declarations that are one symbol: overloads, partial types, headers and stubs, platform variants."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,23 +19,23 @@ TYPE_KINDS = frozenset({"class", "interface", "struct", "trait", "enum", "union"
 FUNCTION_KINDS = frozenset({"function", "method", "macro"})
 
 DISPATCH_CONFIDENCE = 0.6
-"""Confidence with which a call of a method may run one that overrides it."""
+"""Confidence that a call of a method dispatches to an override."""
 
 _FOLDER_LANGUAGES = frozenset({"go", "c_sharp"})
-"""In one folder, files of these declare the same name again only for another platform, or as another part of it."""
+"""Languages whose files in one folder repeat a name only for another platform or as another part of a type."""
 
 _STUB_EXTENSIONS: Final = MappingProxyType(
     {".pyi": (".py",), ".d.ts": (".js", ".jsx"), ".d.mts": (".mjs",), ".d.cts": (".cjs",)}
 )
-"""What a stub may stand beside, by extension."""
+"""Extensions of the files that a stub describes, by the stub's extension."""
 
 _C_LANGUAGES = frozenset({"c", "cpp", "objective_c"})
 _HEADER_SUFFIXES = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".inl"})
-_MAX_OVERRIDE_DEPTH = 20  # overrides of overrides
+_MAX_OVERRIDE_DEPTH = 20
 
 
 class DeclarationGroups:
-    """The relations between the declarations of a graph that are no edges.
+    """Relations between declarations that are not edges: grouping, membership, construction, dispatch.
 
     Args:
         graph: The graph.
@@ -45,10 +45,10 @@ class DeclarationGroups:
         self._graph = graph
 
     def find_group(self, node: int) -> list[int]:
-        """Return the declarations that count as one with a node, itself included.
+        """Return the declarations of the same symbol as a node, itself included.
 
-        They have its qualified name: overloads in its file, the header or stub that declares what it implements, an
-        ``impl`` of its type, its other parts or the same for another platform.
+        All have its qualified name. They are overloads in its file, the header or stub that declares it, ``impl`` blocks of
+        its type, parts of a partial type, or variants for other platforms.
         """
         namesakes = self.find_namesakes(node)
         return (
@@ -58,7 +58,7 @@ class DeclarationGroups:
         )
 
     def group_nodes(self, nodes: Iterable[int]) -> list[list[int]]:
-        """Return the nodes in groups that count as one, each with all that belong to it."""
+        """Return the nodes in groups of one symbol each, completed by all declarations of that symbol."""
         groups: list[list[int]] = []
         grouped_nodes: set[int] = set()
         for node in nodes:
@@ -69,7 +69,7 @@ class DeclarationGroups:
         return groups
 
     def find_members(self, nodes: Sequence[int]) -> list[int]:
-        """Return all that is declared inside some nodes, also what is written elsewhere (a Go type's methods)."""
+        """Return all declarations inside some nodes, including members declared elsewhere (methods of a Go type)."""
         members: set[int] = set()
         for node in nodes:
             members.update(self._graph.find_descendants(node))
@@ -78,13 +78,16 @@ class DeclarationGroups:
         return sorted({member for node in members for member in self.find_group(node)} - set(nodes))
 
     def find_constructors(self, node: int) -> list[int]:
-        """Return the constructors of a type; none for what is no type."""
+        """Return the constructors of a type; empty if the node is not a type."""
         if self._graph.kinds[node] not in TYPE_KINDS:
             return []
         return [child for child in self._graph.find_children(node) if self._find_constructed_type(child) == node]
 
     def find_use_targets(self, node: int) -> Iterator[tuple[int, float]]:
-        """Yield what the users of a node refer to: itself in another place, a method it overrides, the type it constructs."""
+        """Yield the nodes that a use of this node may refer to instead.
+
+        These are its other declarations, the methods that it overrides, and the type that it constructs.
+        """
         for other in self.find_group(node):
             if other != node:
                 yield other, 1.0
@@ -95,7 +98,7 @@ class DeclarationGroups:
             yield constructed_type, 1.0
 
     def find_use_sources(self, node: int) -> Iterator[tuple[int, float]]:
-        """Yield what uses things on behalf of a node: itself in another place, a type's constructors, inner functions."""
+        """Yield the nodes whose uses belong to a node: its other declarations, constructors of a type, inner functions."""
         counterparts = [other for other in self.find_group(node) if other != node]
         inner_nodes = (
             self._graph.find_descendants(node)
@@ -106,27 +109,27 @@ class DeclarationGroups:
             yield other, 1.0
 
     def find_dispatch_targets(self, node: int) -> Iterator[tuple[int, float]]:
-        """Yield what may run when a node is called: as `find_use_sources`, and the methods that override it."""
+        """Yield the nodes that a call of a node may run: as `find_use_sources`, and the methods that override it."""
         yield from self.find_use_sources(node)
         if self._find_constructed_type(node) is None:
             yield from self._find_dispatched_methods(node, "in")
 
     def find_file_nodes(self, node: int) -> Iterator[tuple[int, float]]:
-        """Yield everything in a node's file."""
+        """Yield all nodes of the file that contains a node."""
         file = self._graph.find_containing_file(node)
         if file is not None:
             for other in self._graph.get_file_nodes(file):
                 yield other, 1.0
 
     def _find_dispatched_methods(self, node: int, direction: Direction) -> Iterator[tuple[int, float]]:
-        """Yield the methods that a method overrides, or that override it."""
+        """Yield the methods that a method overrides (``out``) or that override it (``in``)."""
         if self._graph.kinds[node] == "method":
             for step in walk_breadth_first(self._graph, [node], {direction: ("overrides",)}, _MAX_OVERRIDE_DEPTH):
                 for other in self.find_group(step.far_node):
                     yield other, DISPATCH_CONFIDENCE
 
     def _find_constructed_type(self, node: int) -> int | None:
-        """Return the type that a node is a constructor of."""
+        """Return the type that a constructor constructs; None for any other node."""
         parent = int(self._graph.parents[node])
         if self._graph.kinds[node] != "method" or parent < 0 or self._graph.kinds[parent] not in TYPE_KINDS:
             return None
@@ -134,7 +137,7 @@ class DeclarationGroups:
         return parent if is_constructor(self._graph.languages[node], *names) else None
 
     def _is_same_declaration(self, node: int, other: int) -> bool:
-        """Whether two nodes of one qualified name are the same declaration."""
+        """Return whether two nodes of one qualified name declare the same symbol."""
         graph = self._graph
         if {graph.kinds[node], graph.kinds[other]} & {FILE_KIND, EXTERNAL_KIND}:
             return node == other
@@ -154,27 +157,34 @@ class DeclarationGroups:
         )
 
     def count_type_parameters(self, node: int) -> int:
-        """Return how many type parameters a type has, or that around a member, where types are told apart by them; else 0."""
+        """Return the number of type parameters of a type, or of the type around a member.
+
+        Returns:
+            0 in languages that do not tell types of one name apart by the number.
+        """
         enclosing_types = (
             symbol for symbol in (node, *self._graph.find_ancestors(node)) if self._graph.kinds[symbol] in TYPE_KINDS
         )
         return int(self._graph.type_parameters[next(enclosing_types, node)]) if self._graph.has_type_parameters else 0
 
     def _count_enclosing_type_parameters(self, node: int) -> list[int]:
-        """Return the numbers of type parameters of a declaration and of those around it, where they count."""
+        """Return the numbers of type parameters of a declaration and its ancestors; empty if no type has any."""
         if not self._graph.has_type_parameters:
             return []
         counts: list[int] = self._graph.type_parameters[[node, *self._graph.find_ancestors(node)]].tolist()
         return counts
 
     def _has_local_type(self, node: int) -> bool:
-        """Whether what an ``impl`` of a node's name is of stands in its file: then it is of no other one beside it."""
+        """Return whether the file of an ``impl`` declares its type: then it belongs to no type of that name elsewhere."""
         graph = self._graph
         local_namesakes = (other for other in self.find_namesakes(node) if graph.paths[other] == graph.paths[node])
         return any(graph.kinds[other] != "impl" for other in local_namesakes)
 
     def _is_header_pair(self, node: int, other: int) -> bool:
-        """Whether one of two nodes is in a header and the other is what it declares: no third has the name, or the files'."""
+        """Return whether one node is in a header that declares the other.
+
+        The files share a stem, or no third file declares the name.
+        """
         path, other_path = (PurePosixPath(self._graph.paths[symbol]) for symbol in (node, other))
         if (path.suffix in _HEADER_SUFFIXES) == (other_path.suffix in _HEADER_SUFFIXES):
             return False
@@ -184,7 +194,7 @@ class DeclarationGroups:
         )
 
     def _find_external_members(self, node: int) -> list[int]:
-        """Return what is declared beside a type as its member: its qualified name begins with that of the type."""
+        """Return the members of a type that are declared outside of it, by the prefix of their qualified names."""
         graph = self._graph
         owned_codes = self._codes_by_owner.get(graph.qualified_names[node].as_py(), ())
         folder = _get_folder(graph.paths[node])
@@ -200,7 +210,7 @@ class DeclarationGroups:
     # Nodes by qualified name
 
     def find_namesakes(self, node: int) -> list[int]:
-        """Return the nodes of a node's qualified name, itself included."""
+        """Return all nodes with the qualified name of a node, itself included."""
         return self._find_by_code(int(self._codes[node]))
 
     def _find_by_code(self, code: int) -> list[int]:
@@ -223,7 +233,7 @@ class DeclarationGroups:
 
     @cached_property
     def _codes_by_owner(self) -> dict[str, list[int]]:
-        """The qualified names right inside each."""
+        """Codes of qualified names by the qualified name directly around them."""
         codes_by_owner: dict[str, list[int]] = defaultdict(list)
         for code, name in enumerate(self._graph.qualified_names_by_code.values):
             codes_by_owner[name.rpartition(".")[0]].append(code)
@@ -235,7 +245,7 @@ def _get_folder(path: str) -> str:
 
 
 def _list_stub_targets(stub: str) -> list[str]:
-    """Return the paths of what a stub may declare; none for what is no stub."""
+    """Return the paths that a stub may declare; empty if the path is not a stub."""
     return [
         stub.removesuffix(suffix) + extension
         for suffix, extensions in _STUB_EXTENSIONS.items()

@@ -1,7 +1,7 @@
-"""Draw what the code graph answers, as Mermaid or in Graphviz' DOT.
+"""Drawings of code graph results as Mermaid or Graphviz DOT.
 
-Names and paths come from repositories and may hold anything: in Mermaid every character that might mean something is an
-entity, in DOT what strings and their escapes give a meaning is escaped, and what cannot be printed is spelt out.
+Names and paths come from repositories and may contain any character. Mermaid output encodes every special character
+as an entity; DOT output escapes them. Unprintable characters are spelled out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +15,9 @@ from coderag.stores.graph_tables import FILE_KIND
 from coderag.text.mermaid import escape_label, to_printable
 
 DEFAULT_MAX_NODES: Final = 60
-"""Nodes of a drawing, by default; one with more cannot be read."""
+"""Maximum number of nodes by default; larger drawings are unreadable."""
 
-_MAX_LABEL_CHARS = 100  # characters of a line
+_MAX_LABEL_CHARS = 100
 _ARROWS: Final[Mapping[GraphRelation, tuple[str, bool]]] = MappingProxyType(
     {
         "caller": ("calls", False),
@@ -45,8 +45,8 @@ class DrawnNode(NamedTuple):
     """A box.
 
     Attributes:
-        lines: Its label.
-        marked: Whether it is what was asked for.
+        lines: Lines of its label.
+        is_marked: Whether it is the subject of the query.
     """
 
     lines: tuple[str, ...]
@@ -54,7 +54,7 @@ class DrawnNode(NamedTuple):
 
 
 class DrawnEdge(NamedTuple):
-    """An arrow between two nodes, given by their positions; a dashed one if it is not `sure`."""
+    """An arrow between two nodes, given by their positions; dashed unless `is_resolved`."""
 
     source: int
     target: int
@@ -67,7 +67,7 @@ class Drawing:
     """Boxes and arrows.
 
     Attributes:
-        left_out: Number of nodes, or of whole cycles, that had no room.
+        n_omitted: Number of omitted nodes or, in drawings of cycles, omitted cycles.
     """
 
     nodes: Sequence[DrawnNode]
@@ -76,14 +76,17 @@ class Drawing:
 
 
 def is_outgoing(relation: GraphRelation) -> bool:
-    """Whether the edge leads to the neighbour, as a call does to a callee; its evidence then stands in another place."""
+    """Return whether the edge leads to the neighbour, as a call does to a callee.
+
+    The evidence of an outgoing edge is in the file of the query's subject, not in the neighbour's.
+    """
     return _ARROWS[relation][1]
 
 
 def find_predecessors(neighbours: Sequence[GraphNeighbour]) -> list[int | None]:
-    """Return for each neighbour the position of the one it was reached from; None if that is not among them.
+    """Return for each neighbour the position of the one from which it was reached; None if it is not in the list.
 
-    It may be the declaration that was asked for, or one that only stands for a neighbour, such as a method it overrides.
+    The predecessor may be the subject itself, or a node that only stands for a neighbour, such as an overridden method.
     """
     positions: dict[tuple[int, str], int] = {}
     for position, neighbour in enumerate(neighbours):
@@ -92,11 +95,12 @@ def find_predecessors(neighbours: Sequence[GraphNeighbour]) -> list[int | None]:
 
 
 def draw_neighbours(name: str, neighbours: Sequence[GraphNeighbour], limit: int = DEFAULT_MAX_NODES) -> Drawing:
-    """Draw what `coderag.codegraph.graph.CodeGraph` answers of a declaration, or the steps of a path.
+    """Draw the neighbours that `coderag.codegraph.graph.CodeGraph` returns, or the steps of a path.
 
     Args:
-        name: What was asked for.
-        limit: Number of neighbours drawn, the first ones.
+        name: Subject of the query.
+        neighbours: The result.
+        limit: Maximum number of neighbours to draw.
     """
     drawn_neighbours = neighbours[:limit]
     builder = _DrawingBuilder()
@@ -112,11 +116,11 @@ def draw_neighbours(name: str, neighbours: Sequence[GraphNeighbour], limit: int 
 
 
 def draw_cycles(cycles: Sequence[GraphCycle], limit: int | None = None) -> Drawing:
-    """Draw one way around each cycle, always the whole of it.
+    """Draw one closed path for each cycle, never a part of one.
 
     Args:
-        cycles: Those that are known.
-        limit: Number of cycles drawn, the first ones; by default those that `MOST_NODES` have room for, at least one.
+        cycles: The result.
+        limit: Maximum number of cycles; by default as many as fit into `DEFAULT_MAX_NODES` boxes, at least one.
     """
     builder = _DrawingBuilder()
     n_omitted = 0
@@ -132,7 +136,7 @@ def draw_cycles(cycles: Sequence[GraphCycle], limit: int | None = None) -> Drawi
 
 
 def draw_outline(path: str, entries: Sequence[OutlineEntry], limit: int = DEFAULT_MAX_NODES) -> Drawing:
-    """Draw the declarations of a file, each below the one that contains it; those that are deepest give way first."""
+    """Draw the declarations of a file as a tree; the deepest are omitted first."""
     nodes = [DrawnNode((path,), is_marked=True)]
     edges: list[DrawnEdge] = []
     level = [(0, entry) for entry in entries]
@@ -151,7 +155,7 @@ def draw_outline(path: str, entries: Sequence[OutlineEntry], limit: int = DEFAUL
 
 
 def to_mermaid(drawing: Drawing) -> str:
-    """Return a Mermaid flow chart, as GitHub and most viewers of Markdown draw it."""
+    """Return a Mermaid flow chart, as rendered by GitHub and most Markdown viewers."""
     lines = ["flowchart LR"]
     for position, node in enumerate(_append_note(drawing)):
         text = "<br/>".join(escape_label(line, _MAX_LABEL_CHARS) for line in node.lines)
@@ -166,7 +170,7 @@ def to_mermaid(drawing: Drawing) -> str:
 
 
 def to_dot(drawing: Drawing) -> str:
-    """Return a digraph in DOT, for ``dot -Tsvg`` and other programs of Graphviz."""
+    """Return a DOT digraph, for ``dot -Tsvg`` and other Graphviz programs."""
     lines = ["digraph {", "    rankdir=LR;", "    node [shape=box];"]
     for position, node in enumerate(_append_note(drawing)):
         text = r"\n".join(_escape_dot(line) for line in node.lines)
@@ -193,7 +197,7 @@ def _iterate_entries(entries: Sequence[OutlineEntry]) -> Iterator[OutlineEntry]:
 
 
 class _DrawingBuilder:
-    """Nodes and edges as they are drawn; what is met again is the same node."""
+    """Collects the nodes and edges of a drawing; a repeated node is the same box."""
 
     def __init__(self) -> None:
         self.nodes: list[DrawnNode] = []
@@ -201,11 +205,11 @@ class _DrawingBuilder:
         self._positions: dict[object, int] = {}
 
     def place_name(self, name: str, *, is_marked: bool = False) -> int:
-        """Return the place of what is known by its name only, such as what was asked for."""
+        """Return the position of a node that is known by name only, such as the subject."""
         return self._place_node(name, DrawnNode((name,), is_marked))
 
     def place_neighbour(self, neighbour: GraphNeighbour) -> int:
-        """Return the place of a neighbour; one that has none yet gets one."""
+        """Return the position of a neighbour, adding its box if there is none."""
         location = (
             (f"{neighbour.path}:{neighbour.start_line}",) if neighbour.path and neighbour.kind != FILE_KIND else ()
         )
@@ -213,7 +217,7 @@ class _DrawingBuilder:
         return self._place_node((neighbour.path, neighbour.qualified_name, neighbour.start_line), node)
 
     def connect(self, origin: int, neighbour: GraphNeighbour, position: int) -> None:
-        """Draw the edge between a neighbour and what it was reached from."""
+        """Draw the edge between a neighbour and the node from which it was reached."""
         verb, is_forward = _ARROWS[neighbour.relation]
         source, target = (origin, position) if is_forward else (position, origin)
         self.edges.append(DrawnEdge(source, target, verb, is_resolved=neighbour.confidence >= RESOLVED))

@@ -1,4 +1,4 @@
-"""What the code graph knows of some declarations, as a compact map: one line a declaration.
+"""Relations of some declarations as a compact map: one line per declaration.
 
 ``Context.invoke (src/click/core.py:768) — calls ensure_value:661, Context.make (src/click/make.py:12); called by …``
 """
@@ -29,29 +29,29 @@ _PHRASES: Final[Mapping[GraphRelation, str]] = MappingProxyType(
         "user": "used by",
     }
 )
-"""In the order in which a line tells them."""
+"""In the order in which a line lists them."""
 
-_MAX_NAMES = 4  # of one relation of one declaration
+_MAX_NAMES = 4  # per relation of a declaration
 _MAX_EDGES = 200
-_MAX_NAME_CHARS = 160  # characters
+_MAX_NAME_CHARS = 160
 
 CodeSpan = tuple[str, str, int, int]
-"""Path, qualified name, first and last line of a piece of code."""
+"""Path, qualified name, first and last line."""
 
 
 def format_excerpt(graph: SymbolGraph, spans: Iterable[CodeSpan]) -> list[str]:
-    """Return the relations of declarations, one line each, in their order; those without any are left out.
+    """Return the relations of declarations, one line each, in order; declarations without relations are left out.
 
     Args:
         graph: The code graph.
-        shown: Where each is; names of others among them come first in a line.
+        spans: Locations of the declarations; within a line, names from this list come first.
     """
     nodes = dict.fromkeys(node for span in spans if (node := _find_node(graph, *span)) is not None)
     return [line for node in nodes if (line := _format_line(graph, node, frozenset(nodes)))]
 
 
 def _find_node(graph: SymbolGraph, path: str, name: str, start: int, end: int) -> int | None:
-    """Return the declaration of a name in some lines, else the first that begins in them, else what is around them."""
+    """Return the declaration of that name in some lines, else the first in them, else the innermost around them."""
     file = graph.find_file(path)
     if file is None:
         return None
@@ -80,7 +80,7 @@ def _format_line(graph: SymbolGraph, node: int, listed_nodes: frozenset[int]) ->
 
 
 def _find_neighbours(graph: SymbolGraph, node: int) -> Iterator[tuple[int, GraphRelation]]:
-    """Yield what is at the other ends of a declaration's edges, and what it is to it."""
+    """Yield the node at the other end of each edge of a declaration, and its relation to the declaration."""
     for direction in DIRECTIONS:
         positions = graph.find_edge_positions([node], direction)
         strongest = positions[np.argsort(-graph.confidences[positions], kind="stable")[:_MAX_EDGES]]
@@ -101,7 +101,7 @@ def _format_relation(
 
 
 def _format_name(node: GraphNode, subject: GraphNode) -> str:
-    """Return a name with its place; the path only if it is another file's."""
+    """Return a name with its line, and with its path if that differs from the subject's."""
     name = f"`{_escape_inline(node.qualified_name)}`"
     return (
         f"{name}:{node.start_line}"
@@ -111,7 +111,7 @@ def _format_name(node: GraphNode, subject: GraphNode) -> str:
 
 
 def _escape_inline(text: str) -> str:
-    """Return a name or path without what would end its line or its code span: a repository may name things as it likes."""
+    """Return a name or path without characters that would end its line or code span."""
     if not text.isprintable():
         text = "".join(character if character.isprintable() else " " for character in text)
     plain = " ".join(text.replace("`", "'").split())

@@ -1,4 +1,4 @@
-"""Questions to the code graph, by name: who calls, imports, extends, tests what, and what that leads to."""
+"""Queries to the code graph by name: callers, importers, types, tests, impact, paths, cycles."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -7,8 +7,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from coderag.codegraph.cycles import CycleLevel
-from coderag.codegraph.cycles import find_cycles as find_cycles
+from coderag.codegraph.cycles import CycleLevel, find_cycles
 from coderag.codegraph.declaration_groups import DISPATCH_CONFIDENCE, FUNCTION_KINDS, TYPE_KINDS, DeclarationGroups
 from coderag.codegraph.node_names import NodeNames
 from coderag.codegraph.relations import BASE_RELATIONS, CALL_RELATIONS, NEIGHBOUR_RELATIONS, USE_RELATIONS
@@ -25,24 +24,25 @@ _ABSTRACT_KINDS = frozenset({"interface", "trait"})
 _DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
 _OVERRIDE_RELATIONS = ("overrides",)
 _SECONDARY_ROLES: Final = frozenset({"test", "example", "generated", "vendored"})
-_MAX_TEST_DEPTH = 3  # calls between a test and what it tests without naming it
+_MAX_TEST_DEPTH = 3  # calls from a test to the tested declaration
 
 
 class CodeGraph:
-    """The code graph of one generation, asked by name.
+    """The code graph of one generation, queried by name.
 
-    A name is one of a declaration, plain (``login``) or qualified in any language's way (``Session.login``); a path or the
-    end of one; a module's dotted name; a package; ``path:line``; or ``path::name``. Overloads, and a declaration with its
-    header or stub, count as one. Results come nearest first; of equally near ones tests, examples, generated and vendored code
-    last, and the surest first. With ``candidates`` what is not resolved is listed too, and less sure than
-    `coderag.schema.vocabulary.RESOLVED`.
+    A name is a declaration's name, plain (``login``) or qualified in any language's syntax (``Session.login``); a path or
+    the end of one; a module's dotted name; a package; ``path:line``; or ``path::name``. Overloads count as one declaration,
+    and so does a declaration with its header or stub.
 
-    Every method that takes a name raises `UnknownNameError` if nothing has it, and `AmbiguousNameError` if several
-    declarations have it that could be meant; `permissive` takes all of them, and finds nothing where there is none.
+    Results are ordered by distance; then tests, examples, generated and vendored code come last; then by confidence.
+    With ``candidates``, unresolved edges are included, with a confidence below `coderag.schema.RESOLVED`.
+
+    Every method that takes a name raises `UnknownNameError` if nothing has it. It raises `AmbiguousNameError` if several
+    declarations have it. `permissive` uses all of them, and returns nothing for an unknown name.
 
     Args:
         symbols: The nodes and edges.
-        permissive: Whether an ambiguous or unknown name is no error.
+        permissive: Whether ambiguous and unknown names are accepted.
     """
 
     def __init__(self, symbols: SymbolGraph, *, permissive: bool = False) -> None:
@@ -51,27 +51,27 @@ class CodeGraph:
 
     @cached_property
     def permissive(self) -> "CodeGraph":
-        """The same graph where an ambiguous name means all declarations of it, and an unknown one none."""
+        """The same graph, where an ambiguous name means all its declarations and an unknown name means none."""
         graph = CodeGraph(self.symbols, permissive=True)
         graph.declaration_groups, graph.symbol_resolver = self.declaration_groups, self.symbol_resolver
         return graph
 
     @cached_property
     def declaration_groups(self) -> DeclarationGroups:
-        """What counts as one declaration."""
+        """Groups of declarations of one symbol."""
         return DeclarationGroups(self.symbols)
 
     @cached_property
     def symbol_resolver(self) -> SymbolResolver:
-        """What names mean."""
+        """Resolver of names."""
         return SymbolResolver(self.symbols, self.declaration_groups, NodeNames(self.symbols))
 
     # Calls
 
     def callers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return what calls a function, or instantiates a type.
+        """Return the callers of a function, or the code that instantiates a type.
 
-        A call of a method that it overrides may be one of it: such callers have a confidence of 0.6 at most.
+        A call of an overridden method may dispatch to the given one; such callers have a confidence of at most 0.6.
         """
         nodes = self._resolve_nodes(name, _CALLABLE_KINDS)
         neighbours = self._walk(
@@ -84,7 +84,7 @@ class CodeGraph:
         return [*self._find_recursive_calls(nodes, "in"), *neighbours]
 
     def callees(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return what a function, or anything in a type or file, calls or instantiates."""
+        """Return the functions that a function, type or file calls, and the types that it instantiates."""
         nodes = self._resolve_nodes(name, _CALLABLE_KINDS)
         neighbours = self._walk(
             self._expand_members(nodes),
@@ -96,20 +96,20 @@ class CodeGraph:
         return [*self._find_recursive_calls(nodes, "out"), *neighbours]
 
     def references(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return what names a declaration without calling it: as a type, a decorator, a value, or to pass it on."""
+        """Return the code that names a declaration without calling it: as a type, decorator, value or argument."""
         return self._walk(
             self._resolve_nodes(name), {"in": ("references",)}, 1, self._find_group, candidates=candidates
         )
 
     def users(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return what calls, instantiates, names, extends or implements a declaration."""
+        """Return the code that calls, instantiates, names, extends or implements a declaration."""
         starts = self._expand_files(self._resolve_nodes(name))
         return self._walk(
             starts, {"in": USE_RELATIONS}, depth, self.declaration_groups.find_use_targets, candidates=candidates
         )
 
     def uses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return what a declaration, or anything inside it, calls, instantiates, names, extends or implements."""
+        """Return the declarations that a declaration or its members call, instantiate, name, extend or implement."""
         starts = self._expand_members(self._resolve_nodes(name))
         return self._walk(
             starts, {"out": USE_RELATIONS}, depth, self.declaration_groups.find_use_sources, candidates=candidates
@@ -118,24 +118,24 @@ class CodeGraph:
     # Imports
 
     def imports(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return the files, declarations and packages that a file, or the file of a declaration, imports."""
+        """Return the files, declarations and packages that a file imports; for a declaration, those of its file."""
         starts = self._resolve_nodes(name, {FILE_KIND})
         return self._walk(
             starts, {"out": ("imports",)}, depth, self.declaration_groups.find_file_nodes, candidates=candidates
         )
 
     def importers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return the files that import a file, a package or a declaration.
+        """Return the files that import a file, package or declaration.
 
-        If none imports the declaration itself, or a type around it, those that import its file, with a confidence of 0.6
-        at most.
+        If no file imports the declaration or an enclosing type, the importers of its file are returned, with a confidence of at
+        most 0.6.
         """
         starts = self._resolve_nodes(name, MODULE_KINDS)
         neighbours = self._find_importers(starts, depth, self._find_importable_nodes, candidates=candidates)
         return neighbours or self._find_importers(starts, depth, self._find_containing_file, candidates=candidates)
 
     def is_member(self, name: str) -> bool:
-        """Whether a name means something inside a type or function: who imports that does not use it by that."""
+        """Return whether a name only means members of types or functions: importing a type is not a use of its members."""
         nodes = self.symbol_resolver.find_candidates(name)
         return bool(nodes) and all(self.symbols.find_ancestors(node) for node in nodes)
 
@@ -155,7 +155,7 @@ class CodeGraph:
         return _sort_neighbours(neighbours)
 
     def _find_importable_nodes(self, node: int) -> Iterable[tuple[int, float]]:
-        """Yield what imports a node when it is imported: what is in a file, the types around a declaration."""
+        """Yield the nodes whose import imports this one, too: all nodes of a file; a declaration and its enclosing types."""
         if self.symbols.kinds[node] == FILE_KIND:
             yield from self.declaration_groups.find_file_nodes(node)
             return
@@ -190,7 +190,7 @@ class CodeGraph:
         )
 
     def implementations(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return what implements a type, its subclasses that are no interfaces; or the methods that override a method."""
+        """Return the implementations of a type (subclasses other than interfaces), or the overrides of a method."""
         starts = self._resolve_nodes(name, TYPE_KINDS, {"method"})
         routes: Routes = {"in": (*BASE_RELATIONS, "overrides")}
         neighbours = self._walk(starts, routes, depth, self._find_group, candidates=candidates)
@@ -216,10 +216,10 @@ class CodeGraph:
             candidates=candidates,
         )
 
-    # Tests, documents, and what may break
+    # Tests, documents, impact
 
     def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return the tests of a declaration or file; if none tests it itself, those that call it on the way, or name it."""
+        """Return the tests of a declaration or file; if there are none, tests that call it indirectly or name it."""
         starts = self._expand_members(self._resolve_nodes(name))
         if direct := self._walk(starts, {"in": ("tests",)}, 1, self._find_group, candidates=candidates):
             return direct
@@ -236,10 +236,10 @@ class CodeGraph:
         return self._walk(self._resolve_nodes(name), {"in": ("documents",)}, 1, self._find_group, candidates=candidates)
 
     def impact(self, name: str, depth: int = 3, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return what may break when a declaration, or a file, changes.
+        """Return the code that may break if a declaration or file changes.
 
-        That is what calls it, names it, extends or overrides it, tests it, and so on from there; likewise for its members;
-        and the files that import it, if nothing in them is listed already: not those that import the type around a member.
+        This is the code that calls, names, extends, overrides or tests it or its members, transitively. Importing files follow
+        if none of their declarations is listed; importers of the type around a member are not included.
         """
         nodes = self._resolve_nodes(name)
         routes: Routes = {"in": (*USE_RELATIONS, "overrides", "tests")}
@@ -258,13 +258,13 @@ class CodeGraph:
         direct = [user for user in users if user.depth == 1]
         return [*direct, *(file for file in files if file.path not in listed_paths), *users[len(direct) :]]
 
-    # The whole
+    # Whole graph
 
     def path(self, start: str, end: str, *, candidates: bool = False) -> list[GraphNeighbour]:
-        """Return the steps of a shortest way from one declaration or file to another; empty if there is none.
+        """Return the steps of a shortest path between two declarations or files; empty if there is none.
 
-        Calls come first. If they do not lead there, a call of a method may go on in those that override it, with a
-        confidence of 0.6 at most; then other uses and imports are followed as well.
+        Calls are tried first; then calls that dispatch to overriding methods, with a confidence of at most 0.6; then all uses
+        and imports.
         """
         ends = self._expand_members(self._resolve_nodes(end))
         starts = sorted({*self._expand_members(self._resolve_nodes(start))} - {*ends})
@@ -281,14 +281,14 @@ class CodeGraph:
         return []
 
     def cycles(self, level: CycleLevel = "files") -> list[GraphCycle]:
-        """Return the groups of files that import, or of declarations that call, one another, the smallest first.
+        """Return the groups of files that import one another, or of declarations that call one another, smallest first.
 
         Raises:
-            InvalidQueryError: There is no such level.
+            InvalidQueryError: The level is unknown.
         """
         if level not in get_args(CycleLevel):
             raise InvalidQueryError(
-                f"there are no cycles of {level!r}", hint=f"Give {' or '.join(get_args(CycleLevel))}."
+                f"unknown level of cycles: {level!r}", hint=f"Use {' or '.join(get_args(CycleLevel))}."
             )
         node_cycles = find_cycles(self.symbols, ("imports",) if level == "files" else CALL_RELATIONS, level)
         return [
@@ -303,21 +303,21 @@ class CodeGraph:
         ]
 
     def hotspots(self, limit: int = 20, kind: str | None = None) -> list[Hotspot]:
-        """Return what is most central, first.
+        """Return the most central declarations, highest first.
 
         Args:
-            limit: How many, at most.
+            limit: Maximum number of results.
             kind: Kind of declaration, ``file`` or ``external``; None for all declarations.
 
         Raises:
-            InvalidQueryError: There is no such kind, or the limit is below 1.
+            InvalidQueryError: The kind is unknown, or the limit is below 1.
         """
         symbols = self.symbols
         if limit < 1:
             raise InvalidQueryError(f"limit is {limit}; it must be 1 or more")
         if kind is not None and kind not in _DECLARATION_KINDS | MODULE_KINDS:
             valid_kinds = ", ".join(sorted(_DECLARATION_KINDS | MODULE_KINDS))
-            raise InvalidQueryError(f"nothing is of kind {kind!r}", hint=f"Give one of {valid_kinds}.")
+            raise InvalidQueryError(f"unknown kind: {kind!r}", hint=f"Use one of {valid_kinds}.")
         kinds = MODULE_KINDS if kind is None else (kind,)
         is_listed = np.array([(word in kinds) != (kind is None) for word in symbols.kinds.values], bool)
         nodes = np.flatnonzero(is_listed[symbols.kinds.codes]) if symbols.n_nodes else np.zeros(0, np.int64)
@@ -325,10 +325,10 @@ class CodeGraph:
         return [self._to_hotspot(node) for node in best.tolist()]
 
     def outline(self, path: str) -> list[OutlineEntry]:
-        """Return what a file or declaration declares, nested, in order.
+        """Return the declarations of a file or declaration, nested, in order.
 
         Raises:
-            UnknownNameError: It is a folder, or nothing has the name.
+            UnknownNameError: The path is a folder, or nothing has the name.
         """
         folder = path.removeprefix("./").rstrip("/") if isinstance(path, str) else ""
         if folder and any(
@@ -339,20 +339,20 @@ class CodeGraph:
         nodes = self._resolve_nodes(path, {FILE_KIND})
         return [self._to_outline_entry(child) for node in nodes[:1] for child in self.symbols.find_children(node)]
 
-    # Inside
+    # Helpers
 
     def _resolve_nodes(self, name: str, *preferred_kinds: Collection[str]) -> list[int]:
-        """Return the nodes that a name means: of kinds that can be meant, else of any declaration before modules."""
+        """Return the nodes that a name means, preferring some kinds, then any declaration, then files."""
         find = self.symbol_resolver.find_candidates if self._is_permissive else self.symbol_resolver.resolve
         return find(name, *preferred_kinds, _DECLARATION_KINDS, {FILE_KIND})
 
     def _expand_files(self, nodes: Sequence[int]) -> list[int]:
-        """Return the nodes with all that is in those of them that are files."""
+        """Return the nodes, with all nodes of those that are files."""
         files = [node for node in nodes if self.symbols.kinds[node] == FILE_KIND]
         return sorted({*nodes, *(inside for file in files for inside in self.symbols.get_file_nodes(file))})
 
     def _expand_members(self, nodes: Sequence[int]) -> list[int]:
-        """Return the nodes with all that is inside them."""
+        """Return the nodes with all their members."""
         return [*nodes, *self.declaration_groups.find_members(nodes)]
 
     def _find_group(self, node: int) -> Iterable[tuple[int, float]]:
@@ -365,7 +365,7 @@ class CodeGraph:
         return _sort_neighbours(map(self._to_neighbour, steps))
 
     def _find_recursive_calls(self, nodes: Sequence[int], direction: Direction) -> list[GraphNeighbour]:
-        """Return the calls of functions by themselves, each function once; a walk never comes back to where it began."""
+        """Return the calls of functions by themselves, once per function; a traversal never returns to its start."""
         edges = {
             edge.source: edge
             for node in nodes
@@ -398,7 +398,7 @@ class CodeGraph:
         )
 
     def _to_neighbour(self, step: TraversalStep, listed_node: int | None = None) -> GraphNeighbour:
-        """Return a step as a result; `shown` is listed in the place of the node that it leads to."""
+        """Return a step as a result; `listed_node` is shown instead of the node to which the step leads."""
         node = self.symbols.get_node(step.far_node if listed_node is None else listed_node)
         return GraphNeighbour(
             relation=NEIGHBOUR_RELATIONS[step.edge.relation, step.direction],
@@ -416,7 +416,7 @@ class CodeGraph:
             role=node.role,
         )
 
-    def _to_hotspot(self, id: int) -> Hotspot:  # noqa: A002 - as of `SymbolGraph.node`
+    def _to_hotspot(self, id: int) -> Hotspot:  # noqa: A002 - as in `SymbolGraph.get_node`
         node = self.symbols.get_node(id)
         routes: tuple[Routes, Routes] = ({"in": (*USE_RELATIONS, "imports")}, {"out": (*USE_RELATIONS, "imports")})
         users, uses = (len(walk_breadth_first(self.symbols, [id], route)) for route in routes)
@@ -431,14 +431,14 @@ class CodeGraph:
             uses=uses,
         )
 
-    def _to_outline_entry(self, id: int) -> OutlineEntry:  # noqa: A002 - as of `SymbolGraph.node`
+    def _to_outline_entry(self, id: int) -> OutlineEntry:  # noqa: A002 - as in `SymbolGraph.get_node`
         node = self.symbols.get_node(id)
         children = [self._to_outline_entry(child) for child in self.symbols.find_children(id)]
         return OutlineEntry(node.name, node.qualified_name, node.kind, node.start_line, node.end_line, children)
 
 
 def _sort_neighbours(neighbours: Iterable[GraphNeighbour]) -> list[GraphNeighbour]:
-    """Return neighbours with what is made to be used before tests, examples and what was generated, at each distance."""
+    """Return neighbours by distance, with tests, examples, generated and vendored code last at each distance."""
     return sorted(neighbours, key=lambda neighbour: (neighbour.depth, neighbour.role in _SECONDARY_ROLES))
 
 

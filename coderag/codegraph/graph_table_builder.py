@@ -1,7 +1,6 @@
-"""Tables of a graph from linked files and, of files that were not linked again, from the last generation's tables.
+"""Builder of graph tables from linked files and, for files that were not linked again, the last generation's tables.
 
-Nodes are numbered anew each time. What stays is moved as columns, never one by one: a change of one file in thousands must
-cost little.
+Nodes are renumbered each time. Unchanged rows move as whole columns: changing one file in thousands must be cheap.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,25 +36,25 @@ IntArray = NDArray[np.int64]
 
 _KINDS: Final = (FILE_KIND, EXTERNAL_KIND, *get_args(Kind))
 _KIND_CODES: Final = {name: code for code, name in enumerate(_KINDS)}
-_ROLES: Final = ("", *get_args(Role))  # none is that of what is external
+_ROLES: Final = ("", *get_args(Role))  # the empty role is that of external nodes
 _ROLE_CODES: Final = {name: code for code, name in enumerate(_ROLES)}
 _RELATIONS: Final[tuple[str, ...]] = get_args(EdgeRelation)
 _RELATION_CODES: Final = {name: code for code, name in enumerate(_RELATIONS)}
 _TEXT_COLUMNS: Final = ("name", "qualified_name")
 _OWN_COLUMNS: Final = ("kind", "role", *_TEXT_COLUMNS, "start_line", "end_line", "parent", "type_parameters")
-"""Columns of nodes that those of one file do not share."""
+"""Columns that differ between the nodes of one file."""
 _CENTRAL_RELATIONS: Final = ("calls", "imports", "instantiates", "inherits", "implements")
-"""Relations that make what they point to more central."""
+"""Relations that count for centrality."""
 
 
 class GraphTableBuilder:
-    """Puts a graph together.
+    """Builds the tables of a graph.
 
     Args:
-        program: All files as they are now.
-        linked: The edges of the files that were linked, by file.
+        program: All current files.
+        linked: Edges of the linked files, by file.
         last: The graph of the last generation; None if there is none.
-        moved: For files that declare something else than before, by their number in `last`, the new position of each
+        new_positions: For files whose interface changed, by number in `last`: the new position of each old
             definition; -1 if it is gone.
     """
 
@@ -73,7 +72,7 @@ class GraphTableBuilder:
         self._old_paths: list[str] = self._last.facts["path"].to_pylist()
         old_files = {path: number for number, path in enumerate(self._old_paths)}
         rows = program.rows
-        # For each file its old number if it was not linked again, else -1.
+        # Old number of each file; -1 if it was linked again.
         self._old_numbers = np.fromiter(
             (-1 if file in linked else old_files.get(row.path, -1) for file, row in enumerate(rows)),
             np.int64,
@@ -82,7 +81,7 @@ class GraphTableBuilder:
         self._resolver_codes: dict[str, int] = {}
 
     def build_tables(self) -> GraphTables:
-        """Return the tables, all nodes without centrality yet: see `ranked`."""
+        """Return the tables with a centrality of 0 for every node; `add_centrality` computes it."""
         edges = self._build_edge_table(self._merge_edges())
         return GraphTables(self._build_node_table(), edges, self._build_facts_table())
 
@@ -90,7 +89,7 @@ class GraphTableBuilder:
 
     @cached_property
     def _node_counts(self) -> IntArray:
-        """The number of nodes of each file: itself and what it declares."""
+        """Number of nodes of each file: the file and its declarations."""
         peek = self._program.peek
         return np.fromiter(
             (
@@ -105,12 +104,12 @@ class GraphTableBuilder:
 
     @cached_property
     def _node_starts(self) -> IntArray:
-        """Where each file's nodes begin; the last entry is where external ones do."""
+        """First node of each file; the last entry is the first external node."""
         return np.concatenate([[0], np.cumsum(self._node_counts)])
 
     @cached_property
     def _old_node_starts(self) -> IntArray:
-        """The same of the last generation."""
+        """The same as `_node_starts` for the last generation."""
         kinds = to_array(self._last.nodes["kind"])
         kind_names = kinds.dictionary.to_pylist()
         codes = kinds.indices.to_numpy(zero_copy_only=False)
@@ -122,7 +121,10 @@ class GraphTableBuilder:
 
     @cached_property
     def _new_node_numbers(self) -> IntArray:
-        """The new number of each old node of a file that was not linked again or that nothing outside saw change; else -1."""
+        """New number of each old node, -1 if it has none.
+
+        A node has one if its file was not linked again, or if the file's interface did not change.
+        """
         sizes, new_numbers = np.diff(self._old_node_starts), self._new_numbers
         is_unchanged = (
             (new_numbers >= 0) & (self._node_counts[new_numbers] == sizes)
@@ -139,7 +141,7 @@ class GraphTableBuilder:
 
     @cached_property
     def _new_numbers(self) -> IntArray:
-        """For each old file its new number; -1 if it is gone."""
+        """New number of each old file; -1 if it is gone."""
         file_numbers = self._program.file_by_path
         return np.fromiter((file_numbers.get(path, -1) for path in self._old_paths), np.int64, len(self._old_paths))
 
@@ -157,13 +159,13 @@ class GraphTableBuilder:
         retained["target"][is_external] = numbers[-1 - retained["target"][is_external]]
         new_edges = self._sort_edges(self._build_new_edges(links))
         if any((np.diff(positions[positions >= 0]) < 0).any() for positions in self._new_positions.values()):
-            retained = self._sort_edges(retained)  # of two targets in one file the second may be the first now
+            retained = self._sort_edges(retained)  # targets may have changed their order within a file
         columns = {name: np.concatenate([retained[name], new_edges[name]]) for name in new_edges}
-        order = np.argsort(columns["source"], kind="stable")  # no source has both: two runs to merge
+        order = np.argsort(columns["source"], kind="stable")  # stable sort merges two sorted runs; no source is in both
         return {name: column[order] for name, column in columns.items()}
 
     def _sort_edges(self, edges: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-        # By word: in what order resolvers got their codes depends on what was linked before.
+        # By name: resolver codes depend on the order of earlier linking.
         resolver_order = np.argsort(np.argsort(list(self._resolver_codes)))[edges["resolver"]]
         minor_keys = [edges[name] for name in ("confidence", "line")]
         order = np.lexsort([*minor_keys, resolver_order, *(edges[name] for name in ("target", "relation", "source"))])
@@ -188,9 +190,11 @@ class GraphTableBuilder:
         }
 
     def _retain_edges(self) -> tuple[dict[str, NDArray[Any]], list[str]]:
-        """Return the edges that stay, and the names of their external targets, which are numbered -1, -2 ... in them.
+        """Return the edges to keep, and the names of their external targets.
 
-        One that leads to a declaration which is gone does not stay: it is an imported one, or its file was linked again.
+        The edges number external targets -1, -2, … in the order of the names.
+
+        Edges to a declaration that is gone are dropped: they are imported, or their file was linked again.
         """
         edges = self._last.edges
         source, target = (edges[name].to_numpy().astype(np.int64) for name in ("source", "target"))
@@ -245,7 +249,7 @@ class GraphTableBuilder:
         return pa.table([columns[field.name] for field in schema], schema=schema)
 
     def _build_own_columns(self) -> "dict[str, pa.Array]":
-        """Return what each node does not share with its file: slices of the last table, and what was read anew."""
+        """Return the columns that nodes of one file do not share: slices of the last table and new values."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         old_columns = {name: self._last.nodes[name].combine_chunks() for name in _OWN_COLUMNS[2:]}
@@ -282,14 +286,14 @@ class GraphTableBuilder:
         return columns
 
     def _find_runs(self) -> Iterator[tuple[int, int]]:
-        """Yield the first and the end of each run of files: that were linked, or that stood behind one another before, too."""
+        """Yield start and end of each run of files: all linked again, or consecutive in the last generation."""
         old_numbers = self._old_numbers
         is_continuation = np.where(old_numbers[:-1] >= 0, np.diff(old_numbers) == 1, old_numbers[1:] < 0)
         breaks = np.flatnonzero(~is_continuation) + 1
         return pairwise([0, *breaks.tolist(), len(self._old_numbers)] if len(self._old_numbers) else [])
 
     def _build_linked_columns(self, files: range) -> dict[str, list[Any]]:
-        """Return the same of the nodes of files that were linked, all at once: an Arrow array costs more than a file."""
+        """Return the columns of the nodes of linked files, all at once: building an Arrow array costs more than a file."""
         role = self._program.get_role
         columns: dict[str, list[Any]] = {name: [] for name in _OWN_COLUMNS}
         for file in files:
@@ -308,7 +312,7 @@ class GraphTableBuilder:
     # Facts
 
     def _build_facts_table(self) -> "pa.Table":
-        """Return the facts with what the edges depend on: rows of the last table, and those of the files linked again."""
+        """Return the facts with the dependencies of edges: rows of the last table and of files that were linked again."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         files = np.flatnonzero(self._old_numbers < 0)
@@ -330,7 +334,7 @@ class GraphTableBuilder:
         return pa.concat_tables(parts).combine_chunks()
 
     def _retain_facts(self) -> "pa.Table":
-        """Return the last table, over the files' new numbers; those that are gone are left out."""
+        """Return the last facts table with new file numbers; removed files are dropped."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         last = self._last.facts
@@ -349,7 +353,7 @@ def add_centrality(tables: GraphTables, last: GraphTables | None = None) -> Grap
     """Return a graph with the centrality of its nodes.
 
     Args:
-        last: A graph with it; as long as the same nodes point to the same ones, it stays.
+        last: A graph with centrality, which is reused while the central edges are the same.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -368,7 +372,7 @@ def _count_type_parameters(definition: Definition) -> int:
 
 
 def _select_central_edges(tables: GraphTables) -> tuple[IntArray, IntArray, NDArray[np.float32]]:
-    """Return sources, targets and confidences of the edges that make something central."""
+    """Return sources, targets and confidences of the edges that count for centrality."""
     edges = tables.edges
     confidence = edges["confidence"].to_numpy()
     counts = _encode_column(edges["relation"], _CENTRAL_RELATIONS.__contains__).astype(bool) & (confidence >= RESOLVED)
@@ -380,8 +384,8 @@ def _are_equal(arrays: Sequence[NDArray[Any]], other_arrays: Sequence[NDArray[An
     return all(np.array_equal(array, other_array) for array, other_array in zip(arrays, other_arrays, strict=True))
 
 
-def _encode_column(column: "pa.ChunkedArray", to_code: Any) -> NDArray[np.int32]:  # noqa: ANN401  # a function of words
-    """Return a column of words as codes."""
+def _encode_column(column: "pa.ChunkedArray", to_code: Any) -> NDArray[np.int32]:  # noqa: ANN401  # maps a value to a number
+    """Return a dictionary-encoded column with its values replaced by codes."""
     encoded = to_array(column)
     codes = np.array([to_code(word) for word in encoded.dictionary.to_pylist()], np.int32)
     recoded: NDArray[np.int32] = codes[encoded.indices.to_numpy(zero_copy_only=False)] if len(encoded) else codes[:0]

@@ -1,4 +1,4 @@
-"""Build the code graph of a generation: link what changed and what depended on it, keep the rest."""
+"""Incremental build of a code graph: link changed files and their dependents, keep all other edges."""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,7 +29,7 @@ def build_graph(
     relink: bool,
     helpers: Helpers | None,
 ) -> GraphTables:
-    """Return the code graph of all indexed files; arguments as for `coderag.codegraph.code_graph_builder.CodeGraphBuilder`."""
+    """Return the code graph of all indexed files; arguments as for `CodeGraphBuilder.build`."""
     old_rows = _load_rows(last)
     old_rows_by_path = {row.path: row for row in old_rows}
     empty_facts = pack_facts(FileFacts(""))

@@ -1,7 +1,7 @@
-"""What differs between two interfaces of a file, by name: whoever never meets such a name need not be linked again.
+"""Difference between two versions of a file's interface, by name: files that use none of these names need no relinking.
 
-Linking asks a file for names, and it has them from what is written: in the file that is linked, in other files that it asked,
-or in what the file says of another name. So what is said of a name that differs makes other names of the file differ, too.
+Linking looks up a name in a file for one of three reasons: the linked file contains the name, or a file that it
+consulted does, or a fact about another name of this file. A changed fact about a name therefore marks the names that depend on it as changed, too.
 """
 
 import re
@@ -20,18 +20,18 @@ _WORD: Final = re.compile(r"\w+")
 _IMPLICIT_NAMES: Final = frozenset(
     {"__call__", "__getitem__", "__init__", "__iter__", "__new__", "__next__", "constructor", "default", "exports"}
 )
-"""Names that the rules of a language ask for though nobody wrote them."""
+"""Names that language rules look up although the source does not contain them."""
 
 _BLOCK_SCOPED_LANGUAGES: Final = frozenset(EcmaScriptRules.languages)
 
 
 class InterfaceDiff(NamedTuple):
-    """A difference between two interfaces.
+    """The difference between two versions of an interface.
 
     Attributes:
-        names: All of which something else is said than before, or for which something else may follow.
-        definitions, bases: What is declared and extended by these names, before and now.
-        moved: For each definition of before its position now; -1 for those of `names`.
+        names: Names with changed facts, and names whose resolution may depend on those.
+        definitions, bases: Definitions of these names and bases of those definitions, before and after.
+        new_positions: New position of each old definition; -1 for those in `names`.
     """
 
     names: frozenset[str]
@@ -41,12 +41,12 @@ class InterfaceDiff(NamedTuple):
 
 
 def diff_interfaces(before: FileFacts, after: FileFacts) -> InterfaceDiff | None:
-    """Return how an interface differs from before; None if that cannot be told by names."""
+    """Return the difference between two interfaces; None if names cannot express it."""
     if _collect_unnamed_facts(before) != _collect_unnamed_facts(after):
         return None
     imports_differ = _list_unnamed_imports(before) != _list_unnamed_imports(after)
     if imports_differ and before.language not in FULLY_LINKED_LANGUAGES:
-        return None  # an import of a file may bring any name
+        return None  # importing a file may bring any name into scope
     named_facts = _NamedFacts(before), _NamedFacts(after)
     old, new = (entry.facts_by_name for entry in named_facts)
     names = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
@@ -65,7 +65,7 @@ def diff_interfaces(before: FileFacts, after: FileFacts) -> InterfaceDiff | None
 
 
 def _collect_unnamed_facts(facts: FileFacts) -> tuple[object, ...]:
-    """Return what an interface says that no name stands for."""
+    """Return the facts of an interface that belong to no name."""
     exported = any(entry.exported for entry in facts.imports) or any(
         {"export", "exports"} & set(entry.modifiers.split())
         for entry in facts.definitions
@@ -74,7 +74,7 @@ def _collect_unnamed_facts(facts: FileFacts) -> tuple[object, ...]:
     scopes = _identify_scopes(facts.definitions)
     star_imports = [(entry.module, entry.exported, scopes[entry.scope]) for entry in facts.imports if entry.name == "*"]
     namespaces = [entry.qualified_name for entry in facts.definitions if entry.kind == "namespace"]
-    # Which of several of a name is meant is told by what stands around them.
+    # Order selects the declaration where a name has several.
     order = rank_lines(facts) if facts.language in _BLOCK_SCOPED_LANGUAGES else []
     names = [entry.name for entry in facts.definitions] if order else []
     return facts.language, facts.package, facts.settings, exported, star_imports, namespaces, names, order
@@ -92,7 +92,7 @@ def _map_positions(before: FileFacts, after: FileFacts, names: Collection[str]) 
 
 
 def _identify_scopes(definitions: Sequence[Definition]) -> list[str]:
-    """Return for each scope, the module last, what tells it from others wherever it stands."""
+    """Return an identity for each scope, the module last, that does not depend on its position."""
     identities: list[str] = []
     counts: dict[str, int] = defaultdict(int)
     for definition in definitions:
@@ -109,18 +109,18 @@ def _list_unnamed_imports(facts: FileFacts) -> list[str]:
 
 
 class _NamedFacts:
-    """What an interface says, by name.
+    """Facts of an interface, by name.
 
     Attributes:
-        said: For each name all that is said of it, in order, without lines.
-        qualified: Names of which something is said with a dot in it: in Go, with a package.
+        facts_by_name: All facts of each name, in order, without lines.
+        qualified_names: Names with a fact that contains a dot: in Go, a package.
     """
 
     def __init__(self, facts: FileFacts) -> None:
         self.facts_by_name: dict[str, list[tuple[object, ...]]] = defaultdict(list)
         self.qualified_names: set[str] = set()
         self._words_by_name: dict[str, set[str]] = defaultdict(set)
-        self._nested_names: dict[str, set[str]] = defaultdict(set)  # names in the scopes of a name
+        self._nested_names: dict[str, set[str]] = defaultdict(set)  # names declared inside a name's scopes
         self._definitions = definitions = facts.definitions
         self._scopes = scopes = _identify_scopes(definitions)
         for definition in definitions:
@@ -141,11 +141,11 @@ class _NamedFacts:
             if "." in base.chain:
                 self.qualified_names.add(name)
         for siblings in _group_interface_methods(definitions) if facts.language == "go" else ():
-            for name in siblings:  # what implements an interface is told by all of them
+            for name in siblings:  # implementing an interface depends on all of its methods
                 self._nested_names[name] |= siblings
 
     def find_dependent_names(self, names: Collection[str]) -> set[str]:
-        """Return the names for which something else may follow if something else is said of some names."""
+        """Return the names whose resolution may change if the facts of some names change."""
         changed_names = set(names)
         dependent_names = {name for name, words in self._words_by_name.items() if not changed_names.isdisjoint(words)}
         return dependent_names.union(
@@ -162,7 +162,7 @@ class _NamedFacts:
 
 
 def _group_interface_methods(definitions: Sequence[Definition]) -> Iterator[set[str]]:
-    """Yield for each interface its name with those of its methods."""
+    """Yield the name of each interface together with the names of its methods."""
     methods_by_interface: dict[int, set[str]] = defaultdict(set)
     for definition in definitions:
         if definition.parent != MODULE_SCOPE and definitions[definition.parent].kind == "interface":

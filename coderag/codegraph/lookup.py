@@ -1,4 +1,4 @@
-"""Look up what the symbol table and the code graph know: definitions, users, relatives, tests, places."""
+"""Lookup of definitions, usages, relatives, tests and locations in the symbol table and the code graph."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -19,33 +19,33 @@ from coderag.stores.graph_tables import FILE_KIND
 from coderag.stores.symbol_table import SymbolMatch
 from coderag.text.tokenizer import text_terms
 
-_MAX_RESULTS = 50  # results of one look-up
+_MAX_RESULTS = 50
 _MAX_NAMES = 3
-_STEP_DECAY = 0.7  # of what makes a result better than a candidate, for each further step
-_CONFIDENCE_SHARE = 0.2  # so that no step further away is better for being surer
+_STEP_DECAY = 0.7  # factor per step on the score above `RESOLVED`
+_CONFIDENCE_SHARE = 0.2  # small enough that distance always outweighs confidence
 _EXTRA_STEPS: Final[Mapping[GraphRelation, int]] = MappingProxyType({"user": 1, "used": 1, "imported_by": 2})
 _NAME_ENTITIES = frozenset({"identifier", "qualified_name"})
 _LOCATION_ENTITIES = frozenset({"location"})
 _PLACE_ENTITIES = _LOCATION_ENTITIES | {"path"}
 _EXACT_SCORE = 1.0
-_MIN_QUALITY = 0.7  # a match that is the same words in another spelling
+_MIN_QUALITY = 0.7  # the same words in another spelling
 _MAX_SNIPPET_TERMS = 300
 _USING_RELATIONS = frozenset({"caller", "user", "test_for"})
-_MIN_DOTS = 2  # in the name of what may be inside a function: ``function.Class.method``, ``function.variable``
+_MIN_DOTS = 2  # names inside functions: ``function.Class.method``, ``function.variable``
 _INCOMING_RELATIONS = frozenset(noun for (_, direction), noun in NEIGHBOUR_RELATIONS.items() if direction == "in")
-"""What has the line of evidence itself: it is shown by that one, and what is used by its first."""
+"""Relations whose far end contains the line of evidence, which selects its chunk; else its first line does."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """What was looked up; the analysis may have been made more precise by it."""
+    """Candidates of a lookup, and the analysis, refined where the lookup made it more precise."""
 
     candidates: list[Candidate]
     analysis: Analysis
 
 
 def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> LookupResult:
-    """Return candidates that are known to be what the question asks for, each with a ``lookup`` score of 0 to 1."""
+    """Return candidates that are known to answer the question, each with a ``lookup`` score of 0 to 1."""
     if analysis["intent"] == "find_similar":
         return _build_similarity_query(corpus, analysis)
     if analysis["intent"] == "find_definition":
@@ -69,18 +69,18 @@ def look_up(corpus: Corpus, graph: CodeGraph, analysis: Analysis) -> LookupResul
 
 
 def _select_entities(analysis: Analysis, kinds: Collection[str]) -> list[str]:
-    """Return the first things of some kinds that the question names."""
+    """Return the first entities of some kinds in the question."""
     return [entity["text"] for entity in analysis["entities"] if entity["kind"] in kinds][:_MAX_NAMES]
 
 
 def find_definitions(corpus: Corpus, name: str) -> list[Candidate]:
-    """Return where a name is declared, best match first."""
+    """Return the definitions of a name, best match first."""
     matches = [match for match in corpus.symbols.find(name) if match.quality >= _MIN_QUALITY]
     return [_build_declaration_candidate(corpus, match) for match in matches[:_MAX_RESULTS]]
 
 
 def _resolve_type_name(corpus: Corpus, question: str, name: str) -> str:
-    """Return the name of the type that is meant by a word with an article, though a function or a field is called so too."""
+    """Return the capitalized name if a lower-case word with an article names a type ("a session" for ``Session``)."""
     type_name = name.capitalize()
     is_word = name.islower() and re.search(rf"\ban?\s+{re.escape(name)}\b", question) is not None
     matches = corpus.symbols.find(type_name) if is_word else []
@@ -88,7 +88,7 @@ def _resolve_type_name(corpus: Corpus, question: str, name: str) -> str:
 
 
 def _find_at_location(corpus: Corpus, location: str) -> Candidate | None:
-    """Return the innermost declaration at ``path:line``, or the chunk there; None if nothing of the index is."""
+    """Return the innermost declaration at ``path:line``, or the chunk there; None if the place is not indexed."""
     row = _find_chunk_row(corpus, location)
     if row is None:
         return None
@@ -107,7 +107,7 @@ def _find_at_location(corpus: Corpus, location: str) -> Candidate | None:
 
 
 def _build_similarity_query(corpus: Corpus, analysis: Analysis) -> LookupResult:
-    """Turn a place in the code, or a snippet, into the terms to look for."""
+    """Replace the question by the terms of the code to compare with: a location or a snippet."""
     for entity in analysis["entities"]:
         if entity["kind"] == "location" and (row := _find_chunk_row(corpus, entity["text"])) is not None:
             text = corpus.read_texts([row])[0]
@@ -122,16 +122,16 @@ def _replace_query_text(analysis: Analysis, text: str, chunk_id: str) -> Analysi
 
 
 def _find_chunk_row(corpus: Corpus, location: str) -> int | None:
-    """Return the chunk at ``path:line``; the path may be the end of one."""
+    """Return the row of the chunk at ``path:line``; the path may be the end of one."""
     path, _, line = location.rpartition(":")
     files = [file for file, file_path in enumerate(corpus.paths) if f"/{file_path}".endswith(f"/{path}")]
-    files.sort(key=lambda file: len(corpus.paths[file]))  # the whole path before the end of another
+    files.sort(key=lambda file: len(corpus.paths[file]))  # an equal path before a longer one that ends with it
     rows = (row for file in files[:1] for row in corpus.get_chunk_rows(file))
     return next((row for row in rows if corpus.start_lines[row] <= int(line) <= corpus.end_lines[row]), None)
 
 
 def _rank_candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[GraphNeighbour]) -> list[Candidate]:
-    """Return one candidate a declaration, the best first."""
+    """Return one candidate per declaration, best first."""
     files = {path: file for file, path in enumerate(corpus.paths)}
     declared_lines = {(neighbour.evidence, neighbour.line) for neighbour in neighbours if neighbour.kind != FILE_KIND}
     candidates: dict[tuple[str, str, int], Candidate] = {}
@@ -141,9 +141,9 @@ def _rank_candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[
         is_file = neighbour.kind == FILE_KIND
         if (
             is_file and (neighbour.path, neighbour.line) in declared_lines
-        ):  # a decorator's call is the file's and the class's
+        ):  # a decorator's call counts for the file and the class
             continue
-        if neighbour.path not in files:  # outside the repository, or without text
+        if neighbour.path not in files:  # external, or without chunks
             continue
         declaration = (
             symbols.get_node(outer)
@@ -161,7 +161,7 @@ def _rank_candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[
 
 
 def _find_enclosing_function(symbols: SymbolGraph, neighbour: GraphNeighbour) -> int | None:
-    """Return the function that a user is a part of without being one, such as a variable or a method of a local class."""
+    """Return the outer function of a user that is only a part of it, such as a variable or a local class's method."""
     dots = neighbour.qualified_name.count(".") + (neighbour.kind not in FUNCTION_KINDS)
     if dots < _MIN_DOTS or neighbour.relation not in _USING_RELATIONS or neighbour.kind == FILE_KIND:
         return None
@@ -179,10 +179,9 @@ def _find_enclosing_function(symbols: SymbolGraph, neighbour: GraphNeighbour) ->
 
 
 def _score_neighbour(neighbour: GraphNeighbour) -> float:
-    """Return how well a neighbour answers the question: the nearest best, of equally near ones the surest.
+    """Return the score of a neighbour: nearest first, then by confidence.
 
-    What only names a declaration, may call it by way of another method, or helps tests without being one is as good as what
-    is a step further away, what only imports it as what is two.
+    A mere mention, a call through dispatch and a helper of tests count as one step further away, an import as two.
     """
     if neighbour.confidence < RESOLVED:
         return neighbour.confidence
@@ -195,7 +194,7 @@ def _score_neighbour(neighbour: GraphNeighbour) -> float:
 
 
 def _is_test_helper(neighbour: GraphNeighbour) -> bool:
-    """Whether a function among tests is none, nor in one, by its name."""
+    """Return whether a function in test code is, by its name, neither a test nor part of one."""
     if neighbour.role != "test" or neighbour.kind not in FUNCTION_KINDS:
         return False
     names = neighbour.qualified_name.split(".")
@@ -203,7 +202,7 @@ def _is_test_helper(neighbour: GraphNeighbour) -> bool:
 
 
 def _build_declaration_candidate(corpus: Corpus, match: SymbolMatch) -> Candidate:
-    """Return the candidate of a declaration: its own lines, or its chunk's if it spans several chunks."""
+    """Return the candidate of a declaration, with the chunk's lines if the declaration spans several chunks."""
     row = match.row
     is_in_chunk = corpus.start_lines[row] <= match.start_line and match.end_line <= corpus.end_lines[row]
     lines = (match.start_line, match.end_line) if is_in_chunk else None
@@ -211,7 +210,7 @@ def _build_declaration_candidate(corpus: Corpus, match: SymbolMatch) -> Candidat
 
 
 def _clip_lines(corpus: Corpus, row: int, start_line: int, end_line: int) -> tuple[int, int] | None:
-    """Return those lines of a declaration that are in a chunk; None if none are."""
+    """Return the lines of a declaration that are in a chunk; None if none are."""
     lines = max(int(corpus.start_lines[row]), start_line), min(int(corpus.end_lines[row]), end_line)
     return lines if lines[0] <= lines[1] else None
 

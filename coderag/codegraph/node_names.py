@@ -1,4 +1,4 @@
-"""Find the nodes of a code graph by name, path or place."""
+"""Lookup of code graph nodes by name, path or line."""
 
 import re
 from collections import defaultdict
@@ -16,18 +16,18 @@ from coderag.stores.symbol_table import SymbolTable, split_qualified
 
 _PATH_AND_LINE = re.compile(r"(.+):(\d+)")
 _FOLDER_STEMS = frozenset({"__init__", "index", "mod"})
-"""A folder is imported by its file of that name: Python, JavaScript, Rust."""
+"""Stems of the files that stand for their folder in imports: Python, JavaScript, Rust."""
 
 
 class NodeMatch(NamedTuple):
-    """A node that has a name. ``quality`` is 0 to 1, as of `coderag.stores.symbol_table.SymbolMatch`."""
+    """A node that a name matches. ``quality`` is 0 to 1, as in `coderag.stores.symbol_table.SymbolMatch`."""
 
     node: int
     quality: float
 
 
 class NodeNames:
-    """The names of all nodes.
+    """Index of the names of all nodes.
 
     Args:
         graph: The graph.
@@ -37,16 +37,16 @@ class NodeNames:
         self._graph = graph
 
     def find(self, name: str) -> list[NodeMatch]:
-        """Return the nodes of a name, best first.
+        """Return the nodes that a name matches, best first.
 
         Args:
-            name: Of a declaration or package: plain, or qualified in any language's way, also by parts of its path
-                (``Session.login``, ``net::Session``, ``sessions/login``), in its own spelling or, if nothing has that,
-                in any other of the same words; a file's path, or the end of one; a module's dotted name;
-                ``path:line`` for the declaration there; ``path::name``.
+            name: One of these forms:
+                a plain name (``login``); a qualified name in any language's syntax (``Session.login``, ``net::Session``),
+                or qualified by parts of its path (``sessions/login``); a path or the end of one; a module's dotted name;
+                ``path:line``; ``path::name``. An exact spelling precedes other spellings of the same words.
 
         Raises:
-            UnknownNameError: A file has no such line.
+            UnknownNameError: The file has no such line.
         """
         name = name.strip().removesuffix("()")
         if location := _PATH_AND_LINE.fullmatch(name):
@@ -70,12 +70,12 @@ class NodeNames:
         return sorted([*named, *modules], key=lambda match: (-match.quality, match.node))
 
     def find_files_in(self, folder: str) -> list[int]:
-        """Return the files right in a folder."""
+        """Return the files directly in a folder."""
         parent = folder.removeprefix("./").strip("/")
         return [file for file in self._graph.files.tolist() if self._graph.paths[file].rpartition("/")[0] == parent]
 
     def find_similar(self, name: str, limit: int = 3) -> list[str]:
-        """Return names and paths that are nearest in spelling, for a misspelt one."""
+        """Return the names and paths that are closest in spelling to an unknown name."""
         files = [self._graph.paths[file] for file in self._graph.files.tolist()]
         return [*self._symbol_table.suggest_names(name, limit), *get_close_matches(name, files, n=limit)][:limit]
 
@@ -83,7 +83,7 @@ class NodeNames:
         return [NodeMatch(match.row, match.quality) for match in self._symbol_table.find(name)]
 
     def _find_files(self, path: str) -> list[int]:
-        """Return the file of a path, or the files whose paths end so."""
+        """Return the file at a path, or all files whose paths end with it."""
         path = path.removeprefix("./").replace("\\", "/").strip("/")
         if (file := self._graph.find_file(path)) is not None:
             return [file]
@@ -99,7 +99,7 @@ class NodeNames:
 
     @cached_property
     def _files_by_module(self) -> dict[tuple[str, ...], list[int]]:
-        """The files of each dotted name that means one: its path without the extension, or an end of it."""
+        """Files by dotted module name: the path without its extension, and every suffix of it."""
         files_by_module: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for file in self._graph.files.tolist():
             parts = tuple(split_qualified(module_of(self._graph.paths[file])))
@@ -111,7 +111,7 @@ class NodeNames:
 
     @cached_property
     def _symbol_table(self) -> SymbolTable:
-        """The names of all nodes but files: each node is a row with one symbol."""
+        """Symbol table of all nodes but files: one row per node, with one symbol."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         graph = self._graph
@@ -130,7 +130,7 @@ class NodeNames:
 
 
 def _split_path_scopes(graph: SymbolGraph, node: int) -> list[str]:
-    """Return the words that may qualify a node's name beside its own scopes."""
+    """Return the words of a node's path, which may qualify its name besides its own scopes."""
     if graph.kinds[node] == EXTERNAL_KIND:
         return []
     return split_qualified(module_of(graph.paths[node]))

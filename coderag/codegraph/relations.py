@@ -1,4 +1,4 @@
-"""What the edges of a code graph are called from either end, and which of them answer which question."""
+"""Names of edge relations from either end, and the groups of relations that queries follow."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,9 +29,9 @@ NEIGHBOUR_RELATIONS: Final[Mapping[tuple[str, Direction], GraphRelation]] = Mapp
         ("documents", "in"): "documentation",
     }
 )
-"""What the far end of an edge is to the near one, by the direction from there."""
+"""Relation of the far end of an edge to its near end, by direction from the near end."""
 
 CALL_RELATIONS: Final[tuple[EdgeRelation, ...]] = ("calls", "instantiates")
 BASE_RELATIONS: Final[tuple[EdgeRelation, ...]] = ("inherits", "implements")
 USE_RELATIONS: Final[tuple[EdgeRelation, ...]] = (*CALL_RELATIONS, "references", *BASE_RELATIONS)
-"""What code says of what it needs, beside imports."""
+"""All uses other than imports."""

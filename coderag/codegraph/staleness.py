@@ -1,4 +1,4 @@
-"""Which files have to be linked again after some changed: those that were read, and those whose edges depend on them."""
+"""Files to link again after a change: those that were read, and those whose edges depend on them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 
 _MAX_CHANGED_NAMES: Final = 16
-"""If more names of a file changed, all who asked it are linked again: to look for each name takes time, too."""
+"""Above this number, all files that consulted the file are linked again: searching for each name costs time, too."""
 
 
 class StaleFiles(NamedTuple):
-    """What has to be done again.
+    """The files to link again.
 
     Attributes:
-        files: Numbers of the files to link.
-        moved: For files whose interface changed, by their old number, the new position of each old definition; -1 if gone.
+        files: Numbers of the files.
+        new_positions: For files whose interface changed, by old number: the new position of each old definition;
+            -1 if it is gone.
     """
 
     files: Sequence[int]
@@ -37,14 +38,14 @@ class StaleFiles(NamedTuple):
 def find_stale_files(
     last: "pa.Table", old_rows: Sequence[FactsRow], program: Program, facts: Mapping[str, PackedFacts]
 ) -> StaleFiles:
-    """Return which files to link.
+    """Return the files to link again.
 
     Args:
-        last: The facts of the last generation, with what each file's edges depend on; see
-            `coderag.stores.graph_tables.build_facts_schema`.
-        old_rows: The same, as rows.
-        program: The files as they are now.
-        facts: Of the files that were read since.
+        last: The facts of the last generation with the dependencies of each file's edges; see
+            `coderag.stores.graph_tables.facts_schema`.
+        old_rows: The same facts as rows.
+        program: The current files.
+        facts: Facts of the files that were read since.
     """
     file_diff = _diff_files(old_rows, program)
     if not old_rows or file_diff.affects_module_resolution:
@@ -65,12 +66,12 @@ def find_stale_files(
 
 
 class _FileDiff(NamedTuple):
-    """What others may see that is different.
+    """The differences that other files can observe.
 
     Attributes:
-        added: Files that are new.
-        removed: Files that are gone, by old number.
-        changed: Files that show something else, by old number: before and now.
+        added: New files.
+        removed: Removed files, by old number.
+        changed: Files with a changed interface, by old number: before and after.
     """
 
     added: Sequence[FactsRow]
@@ -79,12 +80,12 @@ class _FileDiff(NamedTuple):
 
     @property
     def added_or_removed(self) -> list[FactsRow]:
-        """The files that were or are there, but not both."""
+        """Rows of all added and removed files."""
         return [*self.added, *self.removed.values()]
 
     @property
     def affects_module_resolution(self) -> bool:
-        """Whether it may be another one for any file where modules are found."""
+        """True if a file that configures module resolution was added, removed or changed."""
         return any(row.configures for row in chain(self.added_or_removed, *self.changed.values()))
 
 
@@ -103,7 +104,7 @@ def _diff_files(old_rows: Sequence[FactsRow], program: Program) -> _FileDiff:
 
 
 def _diff_interface(old: FactsRow, new: FactsRow) -> InterfaceDiff | None:
-    """Return what is different in a file, if it can be told by names and these are not too many."""
+    """Return the interface diff of a file; None if names cannot express it, or if there are too many."""
     if (old.language, old.role) != (new.language, new.role):
         return None
     diff = diff_interfaces(unpack_interface(old.interface), unpack_interface(new.interface))
@@ -116,10 +117,10 @@ def _collect_keys(
     old_rows: Sequence[FactsRow],
     rows: Sequence[FactsRow],
 ) -> set[str]:
-    """Return the keys of all that may change, see `Program.note`.
+    """Return the dependency keys that the change may invalidate; see `Program.note`.
 
     Args:
-        changes: Of the files of which names tell what is different, by old number.
+        diffs: Interface diffs by old number, for the files that have one.
     """
     added_or_removed, changed = file_diff.added_or_removed, file_diff.changed
     unnamed_pairs = (pair for number, pair in changed.items() if number not in diffs)
@@ -133,12 +134,12 @@ def _collect_keys(
 
 
 def _get_visible_interface(row: FactsRow) -> tuple[str, str, bytes]:
-    """Return what others may see of a file."""
+    """Return the parts of a file that other files can observe."""
     return row.language, row.role, row.digest
 
 
 def _build_path_keys(path: str) -> Iterator[str]:
-    """Yield the keys of what may change because there is a file or no longer: see `Program.note`."""
+    """Yield the keys that depend on the existence of a file; see `Program.note`."""
     *folders, filename = path.split("/")
     for name in (*folders, filename.partition(".")[0]):
         yield f"module:{name}"
@@ -147,7 +148,7 @@ def _build_path_keys(path: str) -> Iterator[str]:
 
 
 def _build_interface_keys(row: FactsRow) -> Iterator[str]:
-    """Yield the keys of what may change because of what a file declares."""
+    """Yield the keys that depend on the declarations of a file."""
     facts = unpack_interface(row.interface)
     yield f"package:{facts.package}"
     if any(import_.exported and import_.name == "*" for import_ in facts.imports):
@@ -157,7 +158,7 @@ def _build_interface_keys(row: FactsRow) -> Iterator[str]:
 
 
 def _build_diff_keys(row: FactsRow, diff: InterfaceDiff) -> Iterator[str]:
-    """Yield the keys of what may change because some names of a file mean something else."""
+    """Yield the keys that depend on the changed names of a file."""
     yield from _build_declaration_keys(row.language, diff.definitions, diff.bases)
     yield from _build_folder_keys(row.path, diff.names)
 
@@ -178,7 +179,7 @@ def _build_folder_keys(path: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _build_unknown_name_keys(added: Iterable[FactsRow], changed: Iterable[tuple[FactsRow, FactsRow]]) -> Iterator[str]:
-    """Yield the keys of names that something may have now."""
+    """Yield the keys of names that had no declaration before."""
     new_names = [set(row.declares) for row in added]
     new_names += [
         set(row.declares).difference(old.declares if old.language == row.language else ()) for old, row in changed
@@ -192,7 +193,7 @@ def _build_namespace_keys(
     added_or_removed: Sequence[FactsRow],
     changed: Iterable[tuple[FactsRow, FactsRow]],
 ) -> Iterator[str]:
-    """Yield the keys of packages that came or went with all of their files."""
+    """Yield the keys of packages that were added or removed with all of their files."""
     if not added_or_removed and all((old.language, old.package) == (new.language, new.package) for old, new in changed):
         return
     before, after = (
@@ -203,7 +204,7 @@ def _build_namespace_keys(
 
 
 def _add_outer_packages(packages: Collection[str]) -> set[str]:
-    """Return packages, after the language and a colon, and those around them."""
+    """Return packages, prefixed by language and colon, with all enclosing packages."""
     names: set[str] = set()
     for package in packages:
         parts = package.split(".")
@@ -212,11 +213,11 @@ def _add_outer_packages(packages: Collection[str]) -> set[str]:
 
 
 class _DependencyIndex:
-    """What the edges of files depend on.
+    """Dependencies of the edges of each file.
 
     Args:
         last: The facts of the last generation.
-        rows: The same, as rows.
+        rows: The same facts as rows.
     """
 
     def __init__(self, last: "pa.Table", rows: Sequence[FactsRow]) -> None:
@@ -227,7 +228,7 @@ class _DependencyIndex:
         self._consumers: IntArray = lists.value_parent_indices().to_numpy()
 
     def find_dependents(self, files: Collection[int], keys: Collection[str]) -> NDArray[np.bool_]:
-        """Return for each file whether its edges depend on one of some files or keys."""
+        """Return for each file whether its edges depend on any of the files or keys."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
         import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -239,9 +240,9 @@ class _DependencyIndex:
         return is_dependent
 
     def find_name_dependents(self, file: int, names: Collection[str]) -> NDArray[np.bool_]:
-        """Return for each file whether it may have asked a file for one of some names.
+        """Return for each file whether it may have looked up one of some names in a file.
 
-        It did not if the name is neither in it nor in another file that it asked: see `interface_change`.
+        It cannot have if the name occurs neither in it nor in another file that it consulted; see `interface_diff`.
         """
         is_dependent = np.zeros(len(self._rows), bool)
         consumers = np.unique(self._consumers[self._consulted == file])

@@ -1,6 +1,6 @@
 """The code graph of one generation as compact arrays: nodes by number, edges by the node at either end.
 
-Nothing is made before it is asked for; then numbers are NumPy arrays, and names stay in Arrow until one is read.
+Every array is computed on first use. Numbers are NumPy arrays; names stay in Arrow until one is read.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Direction = Literal["out", "in"]
-"""From a node along its edges, or against those that point to it."""
+"""``out`` follows the edges from a node, ``in`` the edges to it, backwards."""
 
 DIRECTIONS: Final[tuple[Direction, Direction]] = ("out", "in")
 
@@ -48,7 +48,7 @@ class GraphNode(NamedTuple):
 
 
 class GraphEdge(NamedTuple):
-    """An edge, read as "the source … the target"; ``line`` is that of the evidence, in the source's file."""
+    """An edge, read as "source … target"; ``line`` is the line of evidence in the source's file."""
 
     relation: str
     source: int
@@ -62,7 +62,7 @@ class SymbolGraph:
     """The nodes and edges of one generation.
 
     Args:
-        tables: The tables, or what reads them: called once, when something is first asked for.
+        tables: The tables, or a function that reads them, called once on first use.
     """
 
     def __init__(self, tables: GraphTables | Callable[[], GraphTables]) -> None:
@@ -84,8 +84,8 @@ class SymbolGraph:
 
     # Nodes
 
-    def get_node(self, id: int) -> GraphNode:  # noqa: A002 - what the field is called
-        """Return what is known of a node."""
+    def get_node(self, id: int) -> GraphNode:  # noqa: A002 - name of the field
+        """Return the record of a node."""
         return GraphNode(
             id=id,
             kind=self.kinds[id],
@@ -102,37 +102,37 @@ class SymbolGraph:
 
     @cached_property
     def kinds(self) -> DictionaryColumn:
-        """The kind of each node."""
+        """Kind of each node."""
         return to_dictionary_column(self._tables.nodes["kind"])
 
     @cached_property
     def paths(self) -> DictionaryColumn:
-        """The file of each node."""
+        """Path of each node's file."""
         return to_dictionary_column(self._tables.nodes["path"])
 
     @cached_property
     def roles(self) -> DictionaryColumn:
-        """The role of each node: its file's, but ``test`` for the tests among the source."""
+        """Role of each node: its file's role, but ``test`` for tests inside source files."""
         return to_dictionary_column(self._tables.nodes["role"])
 
     @cached_property
     def languages(self) -> DictionaryColumn:
-        """The language of each node's file."""
+        """Language of each node's file."""
         return to_dictionary_column(self._tables.nodes["language"])
 
     @cached_property
     def names(self) -> "pa.StringArray":
-        """The name of each node."""
+        """Name of each node."""
         return to_array(self._tables.nodes["name"])
 
     @cached_property
     def qualified_names(self) -> "pa.StringArray":
-        """The qualified name of each node."""
+        """Qualified name of each node."""
         return to_array(self._tables.nodes["qualified_name"])
 
     @cached_property
     def qualified_names_by_code(self) -> DictionaryColumn:
-        """The qualified name of each node, equal ones with one code."""
+        """Qualified name of each node, equal names sharing one code."""
         return to_dictionary_column(self._tables.nodes["qualified_name"].dictionary_encode())
 
     @cached_property
@@ -147,19 +147,19 @@ class SymbolGraph:
 
     @cached_property
     def parents(self) -> IntArray:
-        """int64 (n_nodes,): the declaration around each node, else its file; -1 for files and what is external."""
+        """int64 (n_nodes,): enclosing declaration of each node, else its file; -1 for files and external nodes."""
         return to_int_array(self._tables.nodes["parent"])
 
     @cached_property
     def type_parameters(self) -> IntArray:
-        """int64 (n_nodes,): of each type, in languages that tell types of one name apart by their number; else 0."""
-        if "type_parameters" not in self._tables.nodes.column_names:  # in an index that an earlier version made
+        """int64 (n_nodes,): number of type parameters of each type, in languages that overload type names by it; else 0."""
+        if "type_parameters" not in self._tables.nodes.column_names:  # absent in indexes of earlier versions
             return np.zeros(self.n_nodes, np.int64)
         return to_int_array(self._tables.nodes["type_parameters"])
 
     @cached_property
     def has_type_parameters(self) -> bool:
-        """Whether any type has some that count."""
+        """True if any type has a non-zero count."""
         return bool(self.type_parameters.any())
 
     @cached_property
@@ -168,7 +168,7 @@ class SymbolGraph:
         return to_float_array(self._tables.nodes["centrality"])
 
     def find_children(self, node: int) -> list[int]:
-        """Return the declarations right inside a node, in order."""
+        """Return the declarations directly inside a node, in order."""
         file = self.find_containing_file(node) if self._is_parent[node] else None
         if file is None:
             return []
@@ -179,7 +179,7 @@ class SymbolGraph:
         return children
 
     def find_ancestors(self, node: int) -> list[int]:
-        """Return the declarations that a node is inside of, the innermost first, without its file."""
+        """Return the enclosing declarations of a node, innermost first, without its file."""
         ancestors: list[int] = []
         while (node := int(self.parents[node])) >= 0 and self.parents[node] >= 0:
             ancestors.append(node)
@@ -208,7 +208,7 @@ class SymbolGraph:
 
     @cached_property
     def files(self) -> IntArray:
-        """The nodes of the files, in the order of their paths."""
+        """Nodes of the files, ordered by path."""
         return self.find_by_kind(FILE_KIND)
 
     def find_by_kind(self, kind: str) -> IntArray:
@@ -219,7 +219,7 @@ class SymbolGraph:
         )
 
     def find_file(self, path: str) -> int | None:
-        """Return the node of a file."""
+        """Return the node of a file; None if the path is not in the graph."""
         return self._file_nodes.get(path)
 
     @cached_property
@@ -227,30 +227,30 @@ class SymbolGraph:
         return {self.paths[file]: file for file in self.files.tolist()}
 
     def find_containing_file(self, node: int) -> int | None:
-        """Return the node of the file that a node is in, a file's own for itself; None for what is external."""
+        """Return the file of a node, a file itself for a file; None for an external node."""
         position = int(np.searchsorted(self.files, node, side="right")) - 1
         return int(self.files[position]) if position >= 0 and self.paths[node] else None
 
     def get_file_nodes(self, file: int) -> range:
-        """Return a file's node and those of all that it declares."""
+        """Return the range of nodes of a file: the file and all its declarations."""
         position = int(np.searchsorted(self.files, file))
         if position + 1 < len(self.files):
             return range(file, int(self.files[position + 1]))
-        external_nodes = self.find_by_kind(EXTERNAL_KIND)  # they come last
+        external_nodes = self.find_by_kind(EXTERNAL_KIND)  # external nodes come last
         return range(file, int(external_nodes[0]) if len(external_nodes) else self.n_nodes)
 
     def find_innermost(self, path: str, line: int) -> int | None:
-        """Return the innermost declaration around a line of a file, else the file; None if the file is not known."""
+        """Return the innermost declaration at a line of a file, else the file; None if the file is not in the graph."""
         file = self.find_file(path)
         if file is None:
             return None
         file_nodes = self.get_file_nodes(file)
         starts, ends = (lines[file_nodes.start : file_nodes.stop] for lines in (self.start_lines, self.end_lines))
         enclosing = np.flatnonzero((starts <= line) & (line <= ends))
-        enclosing = enclosing[enclosing > 0]  # the file itself
+        enclosing = enclosing[enclosing > 0]  # without the file itself
         if not len(enclosing):
             return file
-        # Of two on the same lines, the later one is inside the other.
+        # Of two declarations with equal lines, the later one is the inner one.
         return int(file_nodes.start + enclosing[np.lexsort((-enclosing, (ends - starts)[enclosing]))[0]])
 
     # Edges
@@ -262,18 +262,18 @@ class SymbolGraph:
         relations: Collection[str] | None = None,
         min_confidence: float = RESOLVED,
     ) -> list[GraphEdge]:
-        """Return a node's edges, in the order of (relation, other end, line).
+        """Return the edges of a node, ordered by relation, other end and line.
 
         Args:
-            node: At the near end.
-            direction: ``out`` for the edges it is the source of, ``in`` for those that point to it.
-            relations: Those wanted; None for all.
-            least: Confidence below which an edge is left out.
+            node: Node at the near end.
+            direction: ``out`` for edges from the node, ``in`` for edges to it.
+            relations: Relations to include; None for all.
+            min_confidence: Edges below this confidence are left out.
         """
         return self.read_edges(self.find_edge_positions([node], direction, relations, min_confidence))
 
     def read_edges(self, positions: IntArray) -> list[GraphEdge]:
-        """Return the edges at some positions of the table."""
+        """Return the edges at some positions of the edge table."""
         relations, resolvers = self.relations, self.resolvers
         columns = (
             relations.codes[positions].tolist(),
@@ -295,7 +295,7 @@ class SymbolGraph:
         relations: Collection[str] | None = None,
         min_confidence: float = RESOLVED,
     ) -> IntArray:
-        """Return the positions of the edges of some nodes, node by node. Arguments are as of `edges`."""
+        """Return the positions of the edges of some nodes, node by node; arguments as for `find_edges`."""
         near_nodes = np.asarray(nodes, np.int64)
         offsets = self._out_offsets if direction == "out" else self._in_offsets
         lengths = offsets[near_nodes + 1] - offsets[near_nodes]
@@ -307,7 +307,7 @@ class SymbolGraph:
     def match_edges(
         self, positions: IntArray, relations: Collection[str] | None, min_confidence: float
     ) -> NDArray[np.bool_]:
-        """Return for each edge whether it has one of the relations and is sure enough."""
+        """Return for each edge whether it has one of the relations and at least the confidence."""
         mask: NDArray[np.bool_] = self.confidences[positions] >= np.float32(min_confidence)
         if relations is None:
             return mask
@@ -327,12 +327,12 @@ class SymbolGraph:
 
     @cached_property
     def relations(self) -> DictionaryColumn:
-        """The relation of each edge."""
+        """Relation of each edge."""
         return to_dictionary_column(self._tables.edges["relation"])
 
     @cached_property
     def resolvers(self) -> DictionaryColumn:
-        """Who resolved each edge."""
+        """Resolver of each edge."""
         return to_dictionary_column(self._tables.edges["resolver"])
 
     @cached_property
@@ -342,11 +342,11 @@ class SymbolGraph:
 
     @cached_property
     def _rounded_confidences(self) -> NDArray[np.float64]:
-        return self.confidences.astype(np.float64).round(4)  # 0.9 is no float32
+        return self.confidences.astype(np.float64).round(4)  # float32 cannot represent 0.9
 
     @cached_property
     def lines(self) -> IntArray:
-        """int64 (n_edges,): lines of evidence, in the files of the sources."""
+        """int64 (n_edges,): line of evidence, in the source's file."""
         return to_int_array(self._tables.edges["line"])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a name asks for in a code graph: one declaration, or an error that says what to write instead."""
+"""Resolution of names to declarations of a code graph, with errors that suggest valid names."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -16,27 +16,27 @@ from coderag.stores.symbol_table import fold_name, split_qualified
 MODULE_KINDS: Final = frozenset({FILE_KIND, EXTERNAL_KIND})
 
 _MAX_NAMESAKES = 20
-"""Declarations of one name that are looked at where all are meant; what is declared more often says nothing."""
+"""Maximum number of declarations of one name; a more frequent name carries no information."""
 
 _MAX_SUGGESTIONS = 8
-_MAX_BASE_DEPTH = 20  # bases of bases
+_MAX_BASE_DEPTH = 20
 _OWNER_KINDS: Final = (TYPE_KINDS | {"impl", "namespace"}) - {"type_alias"}
 _VALUE_KINDS: Final = frozenset({"variable", "constant", "field", "function", "macro", "type_alias"})
-"""What may have members that are declared somewhere else: the code graph knows no types of values."""
+"""Kinds of values, whose members are declared by their type; the code graph does not know types of values."""
 
 _TYPE_ARGUMENTS: Final = re.compile(r"(?<=\w)<([\w\s,.:?&*'\[\]<>]+)>")
 _NESTED_TYPE_ARGUMENTS: Final = re.compile(r"<.*>")
 _TYPE_NAME: Final = re.compile(r"[A-Z]\w*[a-z]\w*")
-_NAME_FORMS_HINT: Final = "Give a declaration's name, a path, `path:line` or `path::name`."
+_NAME_FORMS_HINT: Final = "Use a declaration's name, a path, `path:line` or `path::name`."
 
 
 class MissingMember(NamedTuple):
-    """A member that what is named before it has not, though something else has one of that name.
+    """A member that its owner lacks, although another declaration has the member's name.
 
     Attributes:
-        owner: What is named before it, as the name puts it.
-        member: The name without that.
-        nodes: The types or modules that are called as the owner is; none if nothing is.
+        owner: The qualifier of the member, as the name spells it.
+        member: The name without the qualifier.
+        nodes: Types or modules with the owner's name; empty if there are none.
     """
 
     owner: str
@@ -45,12 +45,12 @@ class MissingMember(NamedTuple):
 
 
 class SymbolResolver:
-    """Finds the nodes that a name asks for.
+    """Resolves names to nodes.
 
     Args:
         graph: The graph.
-        kin: What counts as one in it.
-        names: Its names.
+        declaration_groups: Groups of declarations of one symbol.
+        names: Names of the nodes.
     """
 
     def __init__(self, graph: SymbolGraph, declaration_groups: DeclarationGroups, names: NodeNames) -> None:
@@ -59,16 +59,16 @@ class SymbolResolver:
         self._names = names
 
     def resolve(self, name: str, *preferred_kinds: Collection[str]) -> list[int]:
-        """Return the nodes of one declaration, file or package.
+        """Return the nodes of the one declaration, file or package that a name means.
 
         Args:
-            name: See `NodeNames.find`; also a folder, for all files right in it, and a member that a type inherits.
-            preferred: Kinds that can be meant, the likeliest first.
+            name: As for `NodeNames.find`; also a folder, for all files directly in it, and an inherited member.
+            preferred_kinds: Sets of kinds, most likely first.
 
         Raises:
-            InvalidQueryError: It is empty, or no text.
+            InvalidQueryError: The name is empty or not text.
             UnknownNameError: Nothing has the name.
-            AmbiguousNameError: Several have it.
+            AmbiguousNameError: Several declarations have the name.
         """
         groups = self._find_groups(name, preferred_kinds, strict=True)
         if not groups:
@@ -78,19 +78,19 @@ class SymbolResolver:
         return groups[0]
 
     def find_candidates(self, name: str, *preferred_kinds: Collection[str]) -> list[int]:
-        """Return the nodes of all that may be meant by a name, the most used first; none if nothing has it.
+        """Return the nodes of all declarations that a name may mean, most central first; empty if there are none.
 
-        What stands before a member may be a value of any type (``store.commit``): then all members of that name may be
-        meant, unless the member is `absent`.
+        The qualifier of a member may be a value of any type (``store.commit``). Then all members of that name are
+        candidates, unless `find_missing_member` rules them out.
         """
         return [
             node for group in self._find_groups(name, preferred_kinds, strict=False)[:_MAX_NAMESAKES] for node in group
         ]
 
     def find_missing_member(self, name: str) -> MissingMember | None:
-        """Return what is wrong with ``Type.member`` if there is no such type, or it neither has nor inherits the member.
+        """Return the missing member of ``Type.member`` if there is no such type, or it neither has nor inherits the member.
 
-        None as well if nothing has a member of that name, or if what stands before it may be a value.
+        None also if nothing has a member of that name, or if its qualifier may be a value.
         """
         matches = self._names.find(name)
         if not matches or self._find_in_scope(name, matches) or self._find_inherited(name):
@@ -107,20 +107,20 @@ class SymbolResolver:
         owners = [node for node in owner_candidates if self._graph.kinds[node] in _OWNER_KINDS] or self._find_modules(
             scopes, member
         )
-        # Behind one word in small letters is a field of a value (`context.Request.Get`), behind several a package.
+        # After one lower-case word comes a field of a value (`context.Request.Get`), after several a package.
         is_field = len(scopes) == 2 and scopes[0][0].islower()
         if owners or (_TYPE_NAME.fullmatch(scopes[-1]) and not is_field and not self._find_files(owner)):
             return MissingMember(owner, member, owners)
         return None
 
     def _has_exact_name(self, node: int, word: str) -> bool:
-        """Whether a declaration has a name in this very spelling: ``store`` is a value, whatever ``Store`` is."""
+        """Return whether a declaration has a name in this exact spelling: ``store`` is a value, ``Store`` may be a type."""
         return (split_qualified(self._graph.names[node].as_py()) or [""])[-1] == word
 
     def _find_modules(self, scopes: Collection[str], member: str) -> list[int]:
-        """Return the modules of a dotted name, if none can have got a member of that name by importing it.
+        """Return the modules of a dotted name, unless one of them may re-export a member of that name.
 
-        A single word may as well be a value that is called as some module is.
+        A single word does not count: it may be a value that shares its name with a module.
         """
         files = self._find_files(".".join(scopes)) if len(scopes) > 1 else []
         import_targets = (edge.target for file in files for edge in self._graph.find_edges(file, "out", ("imports",)))
@@ -133,7 +133,7 @@ class SymbolResolver:
         return [match.node for match in self._names.find(name) if self._graph.kinds[match.node] == FILE_KIND]
 
     def to_declaration(self, node: int) -> GraphDeclaration:
-        """Return a node as a result."""
+        """Return a node as a public result, with a name that is unique in the graph."""
         symbol = self._graph.get_node(node)
         name = symbol.qualified_name
         distinct_namesakes = set(self._declaration_groups.find_namesakes(node)) - set(
@@ -148,14 +148,15 @@ class SymbolResolver:
         )
 
     def _find_groups(self, name: str, preferred_kinds: Iterable[Collection[str]], *, strict: bool) -> list[list[int]]:
-        """Return the groups of nodes that count as one, the most used first.
+        """Return the groups of declarations that a name means, most central first.
 
-        Where types are told apart by it, ``Box<T>`` has one type parameter, and ``Box`` none if there is such a one.
+        Type arguments select the types with that many type parameters, if there are any. A name without arguments
+        selects the types that are not generic if `strict`.
         """
         if not isinstance(name, str):
-            raise InvalidQueryError(f"a name is text, not {name!r}", hint=_NAME_FORMS_HINT)
+            raise InvalidQueryError(f"the name must be text, not {name!r}", hint=_NAME_FORMS_HINT)
         if not name.strip():
-            raise InvalidQueryError("a name is empty", hint=_NAME_FORMS_HINT)
+            raise InvalidQueryError("the name is empty", hint=_NAME_FORMS_HINT)
         groups = self._find_named_groups(name, preferred_kinds, strict=strict)
         if not groups and (type_arguments := _TYPE_ARGUMENTS.search(name)):
             groups = self._find_named_groups(
@@ -186,7 +187,7 @@ class SymbolResolver:
         return [group for group in groups if self._declaration_groups.count_type_parameters(group[0]) == count]
 
     def _find_in_scope(self, name: str, matches: Iterable[NodeMatch]) -> list[int]:
-        """Return the best of the nodes that have all words before a name in their scopes or path."""
+        """Return the best matches whose scopes or path contain all qualifiers of the name."""
         *qualifiers, _ = split_qualified(name) or [""]
         nodes = _select_best(
             [match for match in matches if not qualifiers or self._has_qualifiers(match.node, name, qualifiers)]
@@ -195,13 +196,13 @@ class SymbolResolver:
 
     def _has_qualifiers(self, node: int, name: str, qualifiers: Iterable[str]) -> bool:
         symbol = self._graph.get_node(node)
-        if symbol.kind in MODULE_KINDS or ":" in name.replace("::", ""):  # found by the whole of it
+        if symbol.kind in MODULE_KINDS or ":" in name.replace("::", ""):  # matched by path or module name
             return True
         words = {fold_name(word) for word in (*split_qualified(symbol.qualified_name), *split_qualified(symbol.path))}
         return all(fold_name(word) in words for word in qualifiers)
 
     def _find_inherited(self, name: str) -> list[int]:
-        """Return the member that a type has from the nearest of its bases, for ``Type.member``."""
+        """Return the member of ``Type.member`` in the nearest base that has it."""
         *scopes, member_name = split_qualified(name) or [""]
         if not scopes:
             return []
@@ -228,7 +229,7 @@ class SymbolResolver:
         suggestions = [f"`{candidate.name}`" for candidate in candidates[:_MAX_SUGGESTIONS]]
         more = f" or {len(candidates) - len(suggestions):,} others" if len(candidates) > len(suggestions) else ""
         message = f"{name!r} is the name of {len(candidates):,} declarations"
-        raise AmbiguousNameError(message, hint=f"Say which: {', '.join(suggestions)}{more}.", candidates=candidates)
+        raise AmbiguousNameError(message, hint=f"Use one of {', '.join(suggestions)}{more}.", candidates=candidates)
 
 
 def _select_best(matches: Iterable[NodeMatch]) -> list[int]:
@@ -238,6 +239,6 @@ def _select_best(matches: Iterable[NodeMatch]) -> list[int]:
 
 
 def _filter_exact(graph: SymbolGraph, name: str, nodes: Iterable[int]) -> list[int]:
-    """Return the nodes whose whole qualified name is the one given, behind a path or without."""
+    """Return the nodes whose full qualified name equals the given one, with or without a path before it."""
     exact_names = {".".join(split_qualified(part)) for part in (name, name.partition("::")[2]) if part}
     return [node for node in nodes if graph.qualified_names[node].as_py() in exact_names]

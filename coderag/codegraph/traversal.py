@@ -1,4 +1,4 @@
-"""Walks over a code graph: breadth-first, shortest path, and the random one that tells what is central."""
+"""Traversal of a code graph: breadth-first search, shortest paths, PageRank."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from coderag.codegraph.symbol_graph import DIRECTIONS, Direction, GraphEdge, Sym
 from coderag.schema.vocabulary import RESOLVED
 
 Equivalents = Callable[[int], Iterable[tuple[int, float]]]
-"""For a node, others whose edges count as its own, and how surely, 0 to 1: the methods that a method overrides, say."""
+"""Maps a node to others whose edges count as its own, each with a confidence of 0 to 1, such as overridden methods."""
 
 Routes = Mapping[Direction, Collection[str]]
 """Relations to follow in each direction: along edges (``out``) and against them (``in``)."""
@@ -19,18 +19,18 @@ Routes = Mapping[Direction, Collection[str]]
 _DAMPING: Final = 0.85
 """Source: L. Page et al., The PageRank Citation Ranking, 1999."""
 
-_TOLERANCE: Final = 1e-8  # of all ranks together, when it has converged
+_TOLERANCE: Final = 1e-8  # sum of rank changes on convergence
 _MAX_ITERATIONS: Final = 200  # 0.85 ** 200 is 8e-15
 
 
 class TraversalStep(NamedTuple):
-    """A step of a walk.
+    """A step of a traversal.
 
     Attributes:
-        edge: The edge; the node at its far end is reached for the first time.
-        direction: The one that it is gone in.
+        edge: The edge; the traversal first reaches the node at its far end here.
+        direction: Direction in which the edge is followed.
         depth: Number of steps from the nearest start.
-        confidence: Of the least sure step from there, this one included.
+        confidence: Lowest confidence of any step from the start up to this one.
     """
 
     edge: GraphEdge
@@ -40,26 +40,26 @@ class TraversalStep(NamedTuple):
 
     @property
     def near_node(self) -> int:
-        """The node that the step is made from."""
+        """Node from which the step is made."""
         return self.edge.source if self.direction == "out" else self.edge.target
 
     @property
     def far_node(self) -> int:
-        """The node that it leads to."""
+        """Node to which the step leads."""
         return self.edge.target if self.direction == "out" else self.edge.source
 
 
 class _Arrival(NamedTuple):
-    """How a walk came to a node: from where, and by which edge; without one the node stands in for its origin."""
+    """Predecessor of a node in a search: the origin, and the edge from there; without edge, the nodes are equivalent."""
 
     origin: int
     position: int = -1
     is_reversed: bool = False
-    confidence: float = 1.0  # with which it stands in
+    confidence: float = 1.0  # of the equivalence
 
 
 class _EdgeBatch(NamedTuple):
-    """Edges by their ends: arrays of shape (n,); ``against`` tells those that are followed from target to source."""
+    """Edges by their near and far ends: arrays of shape (n,). ``is_reversed`` marks edges followed backwards."""
 
     positions: IntArray
     near_nodes: IntArray
@@ -70,7 +70,7 @@ class _EdgeBatch(NamedTuple):
     def from_nodes(
         cls, graph: SymbolGraph, nodes: Sequence[int], routes: Routes, min_confidence: float
     ) -> "_EdgeBatch":
-        """Return the edges from some nodes."""
+        """Return the edges that some routes follow from some nodes."""
         outgoing, incoming = (
             graph.find_edge_positions(
                 nodes if direction in routes else (), direction, routes.get(direction), min_confidence
@@ -84,17 +84,17 @@ class _EdgeBatch(NamedTuple):
         )
 
     def select(self, mask: NDArray[np.bool_]) -> "_EdgeBatch":
-        """Return some of the edges."""
+        """Return the edges that a mask selects."""
         return _EdgeBatch(self.positions[mask], self.near_nodes[mask], self.far_nodes[mask], self.is_reversed[mask])
 
 
 def find_no_equivalents(node: int) -> Iterable[tuple[int, float]]:
-    """Return no other nodes: a node's edges are its own."""
+    """Return no equivalent nodes: only a node's own edges are followed."""
     del node
     return ()
 
 
-def walk_breadth_first(  # noqa: PLR0913  # options, each with a default
+def walk_breadth_first(  # noqa: PLR0913  # options with defaults
     graph: SymbolGraph,
     starts: Iterable[int],
     routes: Routes,
@@ -105,20 +105,20 @@ def walk_breadth_first(  # noqa: PLR0913  # options, each with a default
     equivalents: Equivalents = find_no_equivalents,
     exact_relations: Collection[str] = (),
 ) -> list[TraversalStep]:
-    """Return the steps to all nodes within reach, the nearest first, of equally near ones the surest.
+    """Return the steps to all reachable nodes, nearest first, then highest confidence first.
 
     Args:
         graph: The graph.
-        starts: Where to begin; they are never reached.
-        routes: Relations to follow along the edges, and those to follow against them.
-        depth: Number of steps, at most.
-        least: Confidence below which an edge is not followed.
-        limit: Number of nodes, at most.
-        stand_ins: Nodes whose edges are followed as well, from each node.
-        own: Relations that are not followed from a node that stands in less surely than 1: what overrides the method that a
-            method overrides is nothing to it.
+        starts: Start nodes; they are never reached.
+        routes: Relations to follow along the edges and against them.
+        depth: Maximum number of steps.
+        min_confidence: Edges below this confidence are not followed.
+        limit: Maximum number of nodes.
+        equivalents: Nodes whose edges are followed as well, for each node.
+        exact_relations: Relations that are not followed from equivalents of confidence below 1. Methods that override
+            the same base method are unrelated, for example.
     """
-    node_confidences = np.zeros(graph.n_nodes, np.float32)  # of each node that steps are made from
+    node_confidences = np.zeros(graph.n_nodes, np.float32)  # of the frontier and its equivalents
     seen = np.zeros(graph.n_nodes, bool)
     frontier = dict.fromkeys(starts, 1.0)
     seen[list(frontier)] = True
@@ -159,15 +159,15 @@ def find_shortest_path(
     min_confidence: float = RESOLVED,
     equivalents: Equivalents = find_no_equivalents,
 ) -> list[TraversalStep] | None:
-    """Return the steps of a shortest way between two sets of nodes; None if there is none.
+    """Return the steps of a shortest path between two sets of nodes; None if there is none.
 
     Args:
         graph: The graph.
-        starts: Where it may begin.
-        ends: Where it may end; at once if one of them is a start.
-        routes: Relations to follow along the edges, and those to follow against them.
-        least: Confidence below which an edge is not followed.
-        stand_ins: Nodes that the way may go on from, at each node, without a step.
+        starts: Nodes where the path may begin.
+        ends: Nodes where it may end; the path is empty if one of them is a start.
+        routes: Relations to follow along the edges and against them.
+        min_confidence: Edges below this confidence are not followed.
+        equivalents: Nodes where the path may continue without a step, for each node.
     """
     arrival_by_node: dict[int, _Arrival] = {}
     seen = np.zeros(graph.n_nodes, bool)
@@ -195,22 +195,22 @@ def find_shortest_path(
 
 
 def compute_pagerank(n_nodes: int, source: IntArray, target: IntArray, weight: FloatArray) -> FloatArray:
-    """Return each node's PageRank, divided by the largest.
+    """Return the PageRank of each node, divided by the largest.
 
-    What a node without edges of its own has is shared among all.
+    The rank of dangling nodes (no outgoing edges) is distributed evenly over all nodes.
 
     Args:
         n_nodes: Number of nodes.
-        source: int (n_edges,), rank flows from here ...
-        target: int (n_edges,), ... to here.
-        weight: (n_edges,), above 0: how much of it, relative to the other edges of the source.
+        source: int (n_edges,), node from which rank flows.
+        target: int (n_edges,), node to which it flows.
+        weight: (n_edges,), above 0, relative to the other edges of the source.
 
     Returns:
         float32 (n_nodes,), 0 to 1.
 
     Source: L. Page et al., The PageRank Citation Ranking, 1999.
     """
-    import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, which only a writer need take
+    import scipy.sparse as sp  # noqa: PLC0415  # 0.15 s, needed by writers only
 
     if n_nodes == 0:
         return np.zeros(0, np.float32)
@@ -231,7 +231,7 @@ def compute_pagerank(n_nodes: int, source: IntArray, target: IntArray, weight: F
 
 
 def _add_equivalents(frontier: Mapping[int, float], equivalents: Equivalents) -> dict[int, float]:
-    """Return the nodes to make steps from, with how sure it is to be there."""
+    """Return the nodes to make steps from, each with the confidence of being there."""
     nodes = dict(frontier)
     for node, node_confidence in frontier.items():
         for other, confidence in equivalents(node):
@@ -240,12 +240,12 @@ def _add_equivalents(frontier: Mapping[int, float], equivalents: Equivalents) ->
 
 
 def _find_exact_nodes(frontier: Iterable[int], equivalents: Equivalents) -> list[int]:
-    """Return nodes with those that surely stand in for them."""
+    """Return nodes with their equivalents of confidence 1."""
     return [*frontier, *(other for node in frontier for other, confidence in equivalents(node) if confidence == 1.0)]
 
 
 def _select_first_visits(nodes: IntArray, order: IntArray, seen: NDArray[np.bool_]) -> IntArray:
-    """Return the positions in `nodes`, in that order, at which a node is for the first time that was not seen before."""
+    """Return the positions in `nodes`, in the given order, of the first occurrence of each unseen node."""
     order = order[~seen[nodes[order]]]
     first: IntArray = np.unique(nodes[order], return_index=True)[1]
     return order[np.sort(first)]

@@ -1,4 +1,4 @@
-"""The code graph, exchanged with others: a property graph that is asked in Cypher, and the edges that a compiler knows."""
+"""Exchange of the code graph with other programs: property graphs for Cypher queries, and edges from SCIP indexes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def send_graph(
     store: IndexStore, project: str, kind: property_graphs.ServerKind, settings: GraphSettings
 ) -> property_graphs.PropertyGraphCounts:
-    """Replace a project's graph on a server by that of the current generation. See `CodeRAG.send_graph`."""
+    """Replace a project's graph on a server by the current generation's; see `CodeRAG.send_graph`."""
     server = property_graphs.get_server(settings, kind)
     return property_graphs.send_to_server(store.open().read_graph(), project, kind, server)
 
@@ -24,10 +24,10 @@ def send_graph(
 def open_property_graph(
     store: IndexStore, project: str, path: Path | None, settings: GraphSettings
 ) -> "PropertyGraphStore":
-    """Return the property graph of the settings; the embedded one has the current generation's graph.
+    """Return the property graph of the settings; the embedded one holds the current generation's graph.
 
     Args:
-        path: File of the embedded database; None keeps it in memory. See `CodeRAG.property_graph`.
+        path: Database file; None keeps the database in memory. See `CodeRAG.property_graph`.
     """
     kind = settings.store
     if kind == "embedded":
@@ -36,7 +36,7 @@ def open_property_graph(
 
 
 def import_scip(store: IndexStore, root: Path, path: Path) -> ScipReport:
-    """Keep the edges of a SCIP index for the generations to come. See `CodeRAG.import_scip`.
+    """Import the edges of a SCIP index for all later generations; see `CodeRAG.import_scip`.
 
     Args:
         root: Folder of the repository.

@@ -38,7 +38,7 @@ def to_filter_values(filters: Filters, changed: Sequence[str] | None = None) -> 
         bounds = [filters.complexity] if isinstance(filters.complexity, int) else list(filters.complexity)
         if bounds[0] < 0 or bounds[-1] < bounds[0]:
             hint = "Give the minimum complexity, or the minimum and the maximum."
-            raise InvalidQueryError(f"complexity {_format_range(bounds)} is an empty range", hint=hint)
+            raise InvalidQueryError(f"complexity {_format_range(bounds)} is not a valid range", hint=hint)
         values["complexity"] = bounds
     if changed is not None:
         values["changed"] = list(changed)

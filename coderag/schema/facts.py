@@ -1,16 +1,17 @@
-"""What a file says of names: all that the code graph needs of it, read once, from the same syntax tree as its chunks.
+"""Facts of a file: everything that the code graph needs from it, read once, from the syntax tree that also gives the chunks.
 
-Facts are what the text says, before anything is known of other files; `coderag.codegraph` makes edges of them. Nothing
-here depends on the file's path, so what was read once serves every file of equal content.
+Facts state what the text contains, without knowledge of other files; `coderag.codegraph` resolves them to edges. Nothing here
+depends on the file's path, so that the facts serve every file of equal content.
 
-A *chain* is an expression as names and steps, without spaces, in every language alike: names are joined by ``.`` (also for
-``::``, ``->`` and ``?.``), ``()`` is a call, ``[]`` an element, ``{}`` an instance just made of the type before it. So
-``new Foo(1).bar(x)[0]->baz`` is ``Foo{}.bar()[].baz``. What is no such expression is the empty chain. Where a language tells
-overloads apart by their arguments, a name that is called says how many there are, ``Foo{}.bar/1()``; the name of methods that
-is not called says none, ``Foo.bar/``; and a constructor that calls another one calls ``this.<init>/2``. Where types are told
-apart by their type parameters, a name with type arguments says how many: ``Foo`1``.
+A *chain* is an expression as names and steps, without spaces, in one notation for all languages. Names are joined by ``.``
+(also for ``::``, ``->`` and ``?.``). ``()`` is a call, ``[]`` an element, ``{}`` a new instance of the type before it. Thus
+``new Foo(1).bar(x)[0]->baz`` becomes ``Foo{}.bar()[].baz``. Any other expression becomes the empty chain.
 
-A *scope* is the position of a definition in `FileFacts.definitions`, or `MODULE_SCOPE` for code outside of any.
+Numbers of arguments are part of names where a language selects overloads by them. A called name has its number of arguments:
+``Foo{}.bar/1()``. A method reference has none: ``Foo.bar/``. A constructor that calls another one calls ``this.<init>/2``.
+Where type parameters distinguish types, a name with type arguments has their number: ``Foo`1``.
+
+A *scope* is the position of a definition in `FileFacts.definitions`, or `MODULE_SCOPE` for code outside of any definition.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,13 +21,13 @@ from typing import Any, Final, Literal, NamedTuple
 MODULE_SCOPE: Final = -1
 
 CONSTRUCTOR_NAME: Final = "<init>"
-"""The name of any constructor in a chain."""
+"""Name of any constructor in a chain."""
 
 TEST_MODIFIER: Final = "#test"
-"""The modifier of what only tests have, with all that is declared in it: ``#[cfg(test)] mod tests`` in Rust."""
+"""Modifier of a definition that is a test, with everything in it: ``#[cfg(test)] mod tests`` in Rust."""
 
 ReferenceKind = Literal["call", "new", "type", "decorator", "read"]
-"""How a name is used: called, instantiated, named as a type, applied as a decorator, or mentioned as a value."""
+"""Use of a name: called, instantiated, named as a type, applied as a decorator, or read as a value."""
 
 
 class Definition(NamedTuple):
@@ -34,15 +35,14 @@ class Definition(NamedTuple):
 
     Attributes:
         kind: See `coderag.schema.vocabulary.Kind`.
-        parent: Scope that it is declared in.
-        owner: What qualifies its name beside its parent: the type of a Go receiver, ``Foo`` of a C++ ``Foo::bar``.
-        returns: Type that a function returns, as written; or, after ``=``, the chain of the value that it returns.
-        modifiers: Words that change what its name means, ``property``, ``static``, ``abstract``, ``default`` ..., or what it is
-            for, `TEST`; among them, where overloads are told apart by it, how many parameters it has: ``/2``, at least two
-            ``/2+``, one to three ``/1-3``; and where types are told apart by it, how many type parameters: `` `1``.
-        parameters: Types of a method's parameters as written, one a parameter, joined by ``, ``; only where methods are
-            told apart by them.
-        name_line: Line of its name, which annotations may stand above.
+        parent: Scope of the declaration.
+        owner: Qualifier of its name besides its parent: the type of a Go receiver, ``Foo`` of a C++ ``Foo::bar``.
+        returns: Return type as written; or ``=`` and the chain of the returned value.
+        modifiers: Words such as ``property``, ``static``, ``abstract``, ``default``, or `TEST_MODIFIER`. Where overloads are
+            selected by arity, also the number of parameters: ``/2``; at least two ``/2+``; one to three ``/1-3``. Where type
+            parameters distinguish types, also their number: `` `1``.
+        parameters: Types of a method's parameters as written, joined by ``, ``; only where they distinguish methods.
+        name_line: Line of its name; annotations may be above it.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Definition(NamedTuple):
 
 
 class Import(NamedTuple):
-    """A name brought into a scope from elsewhere.
+    """A name brought into a scope from another module.
 
     Attributes:
         module: Module, package or path as written.
-        name: What is taken from it; empty for the module itself, ``*`` for all that it has.
-        alias: The name it gets here; empty if that is `name`, or if it gets none.
-        exported: Whether it is passed on: a re-export.
+        name: Imported name; empty for the module itself, ``*`` for all names.
+        alias: Local name; empty if it equals `name`, or if there is none.
+        exported: Whether it is a re-export.
     """
 
     module: str
@@ -80,8 +80,8 @@ class Base(NamedTuple):
     """A type that a type extends or implements.
 
     Attributes:
-        owner: Scope of the type that does.
-        relation: ``inherits`` or ``implements``; empty if the text does not tell.
+        owner: Scope of the derived type.
+        relation: ``inherits`` or ``implements``; empty if the text does not show it.
     """
 
     owner: int
@@ -94,10 +94,10 @@ class Binding(NamedTuple):
     """A name for a value: a parameter, a variable, a field.
 
     Attributes:
-        scope: Where the name is known; for a field its type's definition.
-        type: Its type as written; empty without one.
-        value: Chain of its value, if it has no type; empty if it is no chain: then the name only hides outer ones.
-        first, last: Lines of the block in which it is known; 0 if that is all of its scope.
+        scope: Scope of the name; for a field the definition of its type.
+        type: Type as written; empty without one.
+        value: Chain of its value if it has no type. If it is empty, the name only shadows outer ones.
+        first_line, last_line: Lines of the block in which it is visible; 0 for all of its scope.
     """
 
     scope: int
@@ -110,11 +110,11 @@ class Binding(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A name used.
+    """A use of a name.
 
     Attributes:
-        scope: Where it stands.
-        line: Of the last name of the chain.
+        scope: Scope of the use.
+        line: Line of the last name of the chain.
     """
 
     scope: int
@@ -124,7 +124,7 @@ class Reference(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A name in a document's text that may be a declaration's."""
+    """A name in a document's text that may be that of a declaration."""
 
     name: str
     line: int
@@ -132,14 +132,14 @@ class Mention(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """The facts of one file, each list in order of position.
+    """Facts of one file, each list in order of position.
 
     Attributes:
-        package: The package or namespace that the file declares.
-        bindings: Of the module and of types: what other files may see.
-        local_bindings: Of functions.
-        mentions: Of a document.
-        settings: What a file of configuration says of modules: paths, names, entry points.
+        package: Package or namespace that the file declares.
+        bindings: Bindings of the module and of types, which other files may see.
+        local_bindings: Bindings of functions.
+        mentions: Mentions in a document.
+        settings: Module settings of a configuration file: paths, names, entry points.
     """
 
     language: str
@@ -155,9 +155,9 @@ class FileFacts:
 
 
 def rank_lines(facts: FileFacts) -> list[int]:
-    """Return the ranks of the lines of all that others may see of a file, if it declares a name twice; else nothing.
+    """Return the ranks of the lines of a file's interface if it declares a name twice; else an empty list.
 
-    Which of several is meant is told by what stands above what, and not by the lines themselves.
+    Order, not line numbers, decides between declarations of one name.
     """
     names = [fact.name for fact in facts.definitions]
     if len(set(names)) == len(names):

@@ -44,9 +44,8 @@ class GraphDeclaration:
     """A declaration, file or external package of the graph.
 
     Attributes:
-        name: A name that means only this one: its qualified name, with its path where others have that name too
-            (``path::name``), or its place (``path:line``).
-        path: Empty for what is outside the repository.
+        name: A unique name: the qualified name, with its path if others share it (``path::name``), or ``path:line``.
+        path: Empty for an external package.
     """
 
     name: str
@@ -59,12 +58,12 @@ class GraphDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class GraphCycle:
-    """Files, or functions, that need one another: each can be reached from each.
+    """Files or functions that depend on one another: each can be reached from every other.
 
     Attributes:
-        members: Paths, or qualified names, in the order of their paths.
-        steps: One of the shortest ways around, from the first member back to it: each step is an import or a call, its
-            neighbour what is imported or called.
+        members: Paths or qualified names, ordered by path.
+        steps: A shortest closed path from the first member back to it. Each step is an import or a call; its neighbour is the
+            imported file or called function.
     """
 
     members: Sequence[str]
@@ -73,12 +72,12 @@ class GraphCycle:
 
 @dataclass(frozen=True, slots=True)
 class Hotspot:
-    """A declaration or file that much depends on.
+    """A central declaration or file.
 
     Attributes:
-        centrality: PageRank over calls and imports, 0 to 1 of the repository's largest.
+        centrality: PageRank over calls and imports, 0 to 1, relative to the repository's largest.
         users: Number of declarations and files that call, import, extend or name it.
-        uses: Number of those that it calls, imports, extends or names.
+        uses: Number of declarations and files that it calls, imports, extends or names.
     """
 
     path: str
@@ -93,7 +92,7 @@ class Hotspot:
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """A declaration of a file, with those inside it, in order."""
+    """A declaration of a file with its nested declarations, in order."""
 
     name: str
     qualified_name: str

@@ -1,4 +1,4 @@
-"""What can be asked of one declaration, alike on the command line, over REST and by agents. Imports nothing slow."""
+"""Queries about one declaration, shared by the command line, REST and agents. Imports nothing slow."""
 
 from typing import Final, Literal
 
@@ -8,10 +8,10 @@ GraphQuery = Literal[
     "callers", "callees", "imports", "importers", "bases", "subclasses", "implementations", "overrides", "overridden",
     "tests", "references", "documents", "impact",
 ]  # fmt: skip
-"""Each is a method of `coderag.codegraph.graph.CodeGraph` too."""
+"""Each is also the name of a method of `coderag.codegraph.graph.CodeGraph`."""
 
 DEPTHLESS_QUERIES: Final[frozenset[GraphQuery]] = frozenset({"tests", "references", "documents"})
-"""Questions without a depth."""
+"""Queries without a depth."""
 
 
 def query_graph(
@@ -22,18 +22,18 @@ def query_graph(
     *,
     candidates: bool = False,
 ) -> list[GraphNeighbour]:
-    """Return what a graph says of a name.
+    """Return the result of a query about a name.
 
     Args:
-        graph: A `coderag.codegraph.graph.CodeGraph`, or a stand-in that follows edits or asks a service.
-        question: What is asked.
-        name: Of a declaration or file.
-        depth: Steps to follow, by default as many as the question is for; not heeded by a question without a depth.
-        candidates: Count calls that are not resolved, too.
+        graph: A `coderag.codegraph.graph.CodeGraph`, or a stand-in that follows edits or queries a service.
+        query: The query.
+        name: Name of a declaration or file.
+        depth: Maximum number of steps; by default the query's own. Ignored by queries without a depth.
+        candidates: Whether to include unresolved calls.
 
     Raises:
         UnknownNameError: Nothing has the name.
-        AmbiguousNameError: Several declarations have it.
+        AmbiguousNameError: Several declarations have the name.
     """
     steps = {"depth": depth} if depth and query not in DEPTHLESS_QUERIES else {}
     neighbours: list[GraphNeighbour] = getattr(graph, query)(name, **steps, candidates=candidates)

@@ -1,1 +1,1 @@
-"""Precision and recall of the code graph against tools that nobody here wrote. See README.md."""
+"""Precision and recall of the code graph against independent tools. See README.md."""

@@ -1,4 +1,4 @@
-"""`python -m evals.graph LANGUAGE REPOSITORY --graph graph.json`: measure a code graph against other tools."""
+"""`python -m evals.graph LANGUAGE REPOSITORY --graph graph.json`: measure a code graph against independent tools."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> dict[str, object]:
     if not options.repository.is_dir():
-        raise EvaluationError(f"{options.repository}: no folder")
+        raise EvaluationError(f"{options.repository}: not a folder")
     measurement = MeasurementOptions(
         options.repository, options.python, options.run, options.tools, options.keep, options.timeout
     )
@@ -47,17 +47,17 @@ def _build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("language", choices=sorted(RECORDERS))
     add("repository", type=Path)
-    add("--graph", type=Path, help="export of the graph; without it the truth is only recorded")
-    add("--keep", type=Path, help="folder for what the tools said, which is then not asked again")
-    add("--python", type=Path, help="interpreter of the repository's environment: 3.12 or newer, with jedi")
+    add("--graph", type=Path, help="export of the graph; without it, only record the calls")
+    add("--keep", type=Path, help="folder for the tools' results, which are then reused")
+    add("--python", type=Path, help="interpreter of the repository's environment: Python 3.12 or newer, with jedi")
     add(
         "--run", default="pytest -q -p no:cacheprovider --assert=plain", help="module that runs its tests (%(default)s)"
     )
     add("--tools", type=Path, help="folder in which npm installed pyright or typescript")
     add("--sample", type=int, default=400, help="edges to judge, 0 for all (%(default)s)")
-    add("--seed", type=int, default=0, help="of the sample (%(default)s)")
+    add("--seed", type=int, default=0, help="seed of the sample (%(default)s)")
     add("--examples", type=int, default=0, help="wrong edges and missed calls to list (%(default)s)")
-    add("--timeout", type=float, default=1800, help="seconds that a tool may take (%(default)s)")
+    add("--timeout", type=float, default=1800, help="time limit of a tool in seconds (%(default)s)")
     add("--json", action="store_true", help="print JSON")
     return parser
 

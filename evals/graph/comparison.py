@@ -1,4 +1,4 @@
-"""Hold the edges of a graph against what a tool says."""
+"""Comparison of the edges of a graph with the ground truth."""
 
 import hashlib
 import re
@@ -22,14 +22,14 @@ _TEST_PATH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RecalledCall:
-    """One known call and whether the graph has it.
+    """A known call and its presence in the graph.
 
     Args:
         site: The call.
-        target: What it reaches.
-        in_graph: Whether the graph has that declaration.
-        found: Whether it has the edge.
-        found_overridden: Whether it has that edge, or one to a method that the target overrides.
+        target: Its target.
+        is_in_graph: Whether the graph has the target's declaration.
+        is_found: Whether the graph has the edge.
+        is_override_found: Whether it has that edge, or one to a method that the target overrides.
     """
 
     site: CallSite
@@ -40,17 +40,17 @@ class RecalledCall:
 
     @property
     def is_separate(self) -> bool:
-        """Whether it is counted apart."""
+        """True if the call is counted separately."""
         return self.target.kind in SEPARATE_CALL_KINDS
 
     @property
     def is_in_tests(self) -> bool:
-        """Whether the caller is a test, by its path."""
+        """True if the caller is a test, by its path."""
         return _TEST_PATH.search(self.site.path) is not None
 
 
 def find_recalled_calls(graph: ExportedGraph, sites: Iterable[CallSite]) -> list[RecalledCall]:
-    """Look for each known call among the edges of the same file and line, whatever declaration encloses it."""
+    """Search each known call among the edges of the same file and line, whatever declaration encloses it."""
     target_keys: dict[tuple[str, int], set[DeclarationKey]] = defaultdict(set)
     for edge in graph.edges:
         if edge.relation in CALL_RELATIONS:
@@ -69,15 +69,16 @@ def find_recalled_calls(graph: ExportedGraph, sites: Iterable[CallSite]) -> list
 def judge_edge(
     edge: ExportedEdge, sites: Mapping[tuple[str, int], Sequence[CallSite]], graph: ExportedGraph
 ) -> EdgeJudgment:
-    """Tell whether an edge is right.
+    """Judge an edge as right, wrong or undecided.
 
-    Right: a call on its line reaches its target, or something that overrides it. Wrong: the tools know what the calls of that
-    name there reach (without one, any call there), and it is something else, or no call stands there. Undecided: they do not.
+    Right: a call on its line reaches its target, or an override of the target. Wrong: the line has no call, or the tools know
+    the targets of its calls of that name (of all its calls if none has the name), and the edge's target is not among them.
+    Undecided: the tools do not know the targets.
 
     Args:
-        edge: One of `calls` or `instantiates`.
-        sites: All calls on that line, by file and line, once for each tool.
-        graph: To which the edge belongs.
+        edge: An edge of `calls` or `instantiates`.
+        sites: All calls by file and line, once for each tool.
+        graph: The graph of the edge.
     """
     line_sites = sites.get((edge.path, edge.line), ())
     right_places = {
@@ -90,7 +91,7 @@ def judge_edge(
         return "right"
     names = {edge.target.name, edge.target.key.qualified_name.rpartition(".")[2]}
     named_sites = [site for site in line_sites if site.name in names] or line_sites
-    can_be_held = edge.target.name not in _CALL_METHODS  # the method that a variable's value has for being called
+    can_be_held = edge.target.name not in _CALL_METHODS  # calls of a variable's value reach its `__call__`
     is_decided = not named_sites or any(
         site.targets or site.outside or (site.held and can_be_held) for site in named_sites
     )
@@ -115,7 +116,7 @@ def measure_bases(graph: ExportedGraph, hierarchy: Iterable[ClassBases]) -> tupl
 def sample_edges(edges: Iterable[ExportedEdge], size: int, seed: int) -> list[ExportedEdge]:
     """Return a random sample of the calls, each edge once; `size` 0 means all.
 
-    The order is that of a hash of each edge, so a sample of a changed graph shares what both graphs have.
+    The order is that of a hash of each edge, so that samples of two versions of a graph overlap.
     """
     calls = {(edge.path, edge.line, edge.target.key): edge for edge in edges if edge.relation in CALL_RELATIONS}
     sampled_keys = sorted(calls, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
@@ -123,7 +124,7 @@ def sample_edges(edges: Iterable[ExportedEdge], size: int, seed: int) -> list[Ex
 
 
 def group_by_line(sites: Iterable[CallSite]) -> dict[tuple[str, int], list[CallSite]]:
-    """Return sites by file and line."""
+    """Return call sites by file and line."""
     rows: dict[tuple[str, int], list[CallSite]] = defaultdict(list)
     for site in sites:
         rows[site.path, site.line].append(site)
@@ -131,5 +132,5 @@ def group_by_line(sites: Iterable[CallSite]) -> dict[tuple[str, int], list[CallS
 
 
 def format_place(place: DeclarationSite) -> str:
-    """Return a place as editors understand it."""
+    """Return a place in the notation of editors."""
     return f"{place.path}:{place.line} {place.name}"

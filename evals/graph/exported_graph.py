@@ -1,4 +1,4 @@
-"""The code graph under test, as `coderag graph export --to json` writes it."""
+"""Code graph under test, as written by `coderag graph export --to json`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from .ground_truth import DeclarationSite, EvaluationError, read_json
 
 EXPORT_FORMAT = 1
 MIN_RESOLVED_CONFIDENCE = 0.5
-"""Confidence from which the graph means an edge; below are candidates."""
+"""Minimum confidence of a resolved edge; edges below it are candidates."""
 
 CALL_RELATIONS = frozenset({"calls", "instantiates"})
 BASE_RELATIONS = frozenset({"inherits", "implements"})
@@ -20,7 +20,7 @@ _CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "constructor"})
 
 
 class DeclarationKey(NamedTuple):
-    """What makes two declarations the same: overloads share it, and so do a class and its constructors."""
+    """Identity of a declaration: overloads share it, and so do a class and its constructors."""
 
     path: str
     qualified_name: str
@@ -28,7 +28,7 @@ class DeclarationKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExportedDeclaration:
-    """One declaration of the graph; lines from 1, the last one included."""
+    """A declaration of the graph; lines from 1, the last one included."""
 
     name: str
     path: str
@@ -39,14 +39,14 @@ class ExportedDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class ExportedEdge:
-    """One relation between two declarations.
+    """A relation between two declarations.
 
     Args:
         path: File of the evidence.
         line: Line of the evidence, from 1.
-        source: Where it starts; `None` when that is a file.
-        target: What it reaches.
-        resolver: What bound it.
+        source: Source declaration; None if the source is a file.
+        target: Target declaration.
+        resolver: Resolver of the edge.
     """
 
     relation: str
@@ -58,20 +58,20 @@ class ExportedEdge:
 
 
 class ExportedGraph:
-    """Declarations of a graph and the edges between them that it holds to be resolved.
+    """Declarations of a graph and the resolved edges between them.
 
     Args:
         file: The export.
 
     Raises:
-        EvaluationError: It cannot be read, or is not what it should be.
+        EvaluationError: It cannot be read, or has another format.
     """
 
     def __init__(self, file: Path) -> None:
         data = read_json(file)
         if not isinstance(data, dict) or data.get("format") != EXPORT_FORMAT:
             raise EvaluationError(
-                f"{file}: no graph of format {EXPORT_FORMAT}; write one with `coderag graph export --to json`"
+                f"{file}: not a graph of format {EXPORT_FORMAT}; write one with `coderag graph export --to json`"
             )
         try:
             self._nodes: dict[int, dict[str, Any]] = {node["id"]: node for node in data["nodes"]}
@@ -80,13 +80,13 @@ class ExportedGraph:
             }
             self.edges = list(self._parse_edges(data["edges"]))
         except (KeyError, TypeError) as error:
-            raise EvaluationError(f"{file}: a node or an edge lacks or misplaces {error}") from error
+            raise EvaluationError(f"{file}: {error} of a node or an edge is missing or has the wrong type") from error
         self._declarations_by_name: dict[tuple[str, str], list[ExportedDeclaration]] = defaultdict(list)
         for declaration in self._declarations.values():
             self._declarations_by_name[declaration.path, declaration.name].append(declaration)
 
     def find_key(self, place: DeclarationSite) -> DeclarationKey | None:
-        """Return the declaration of that name whose lines hold the place, the innermost; `None` if the graph has none."""
+        """Return the innermost declaration of that name around the place; None if the graph has none."""
         enclosing = [
             declaration
             for declaration in self._declarations_by_name[place.path, place.name]
@@ -95,7 +95,7 @@ class ExportedGraph:
         return max(enclosing, key=lambda declaration: declaration.start_line).key if enclosing else None
 
     def find_keys(self, places: Iterable[DeclarationSite]) -> set[DeclarationKey]:
-        """Return the declarations at some places, as far as the graph has them."""
+        """Return the declarations at some places, without those missing in the graph."""
         return {key for key in map(self.find_key, places) if key is not None}
 
     def _parse_declaration(self, node: dict[str, Any]) -> ExportedDeclaration:

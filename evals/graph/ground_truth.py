@@ -1,4 +1,4 @@
-"""What a tool says about a repository: its call sites, its class hierarchy, and the file that keeps both."""
+"""Ground truth of a repository according to one tool: call sites, class hierarchy, and the file that holds both."""
 
 import json
 from collections import Counter
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, Self
 
 TRUTH_FORMAT = 1
 SEPARATE_CALL_KINDS = frozenset({"decorated", "decorator", "jsx", "tag"})
-"""Kinds of calls that are no call expressions of the callee; they are counted, but apart."""
+"""Kinds of calls that are not call expressions of the callee; they are counted separately."""
 
 
 class EvaluationError(Exception):
-    """Something needed for the measurement is missing or broken; the message says what, where and what to do."""
+    """Missing or broken input of the measurement; the message names it and the remedy."""
 
 
 class DeclarationSite(NamedTuple):
-    """Where a declaration is: file in the repository, line of its name from 1, and that name."""
+    """Place of a declaration: file in the repository, line of its name from 1, and that name."""
 
     path: str
     line: int
@@ -26,12 +26,12 @@ class DeclarationSite(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CallTarget:
-    """What one call reaches.
+    """Target of a call.
 
     Args:
-        place: The declaration; of an instantiation the class.
-        kind: `call` and `new` name the callee; `value` calls what a variable holds; see `SEPARATE_CALL_KINDS` for the others.
-        also: Declarations that are as good an answer, such as a constructor or the other overloads.
+        place: The declaration; for an instantiation the class.
+        kind: `call` and `new` name the callee; `value` calls the value of a variable; see `SEPARATE_CALL_KINDS` for the others.
+        also: Equally right declarations, such as a constructor or the other overloads.
         overridden: Methods of base classes that the declaration overrides, nearest first.
     """
 
@@ -43,15 +43,15 @@ class CallTarget:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """One call in the text.
+    """A call in the text.
 
     Args:
         path: File in the repository, with slashes.
-        line: Of the called name, from 1.
-        name: What is written there.
-        targets: What it reaches in the repository.
-        outside: Whether the tool knows that it reaches something outside the repository.
-        held: Whether the tool knows only that the name is a parameter or variable; the call reaches what that holds.
+        line: Line of the called name, from 1.
+        name: Name as written.
+        targets: Targets in the repository.
+        outside: Whether the tool found a target outside the repository.
+        held: Whether the tool found only that the name is a parameter or variable, whose value is called.
     """
 
     path: str
@@ -64,7 +64,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class ClassBases:
-    """A class with those of its direct bases that are in the repository."""
+    """A class and its direct bases in the repository."""
 
     declaration: DeclarationSite
     bases: tuple[DeclarationSite, ...]
@@ -72,14 +72,14 @@ class ClassBases:
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """All that one tool said of one repository.
+    """Calls and classes of a repository according to one tool.
 
     Args:
         tool: Its name and version.
         sites: Its calls.
         hierarchy: Its classes.
-        notes: What was left out, and how often.
-        files: Those whose calls are all listed; empty for a tool that lists only what it saw.
+        notes: Reasons for omitted calls, with their counts.
+        files: Files with a complete list of calls; empty for a tool that lists only observed calls.
     """
 
     tool: str
@@ -89,7 +89,7 @@ class GroundTruth:
     files: Sequence[str] = ()
 
     def summarize(self) -> dict[str, Any]:
-        """Return how much the tool said."""
+        """Return counts of calls and classes."""
         kinds = Counter(target.kind for site in self.sites for target in site.targets)
         return {
             "tool": self.tool,
@@ -106,22 +106,26 @@ class GroundTruth:
 
     @classmethod
     def load(cls, file: Path) -> Self:
-        """Read what `save` or one of the scripts in this folder wrote.
+        """Read a file written by `save` or by a script in this folder.
 
         Raises:
-            EvaluationError: It is no such file.
+            EvaluationError: It is not such a file.
         """
         data = read_json(file)
         if not isinstance(data, dict) or data.get("format") != TRUTH_FORMAT:
-            raise EvaluationError(f"{file}: no recorded truth of format {TRUTH_FORMAT}; delete it to record anew")
+            raise EvaluationError(
+                f"{file}: not a recorded truth of format {TRUTH_FORMAT}; delete it to record it again"
+            )
         try:
             return cls.from_json(data)
         except (KeyError, TypeError) as error:
-            raise EvaluationError(f"{file}: it lacks or misplaces {error}; delete it to record anew") from error
+            raise EvaluationError(
+                f"{file}: {error} is missing or has the wrong type; delete it to record it again"
+            ) from error
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return what the JSON of a truth says."""
+        """Return the truth from its JSON form."""
         sites = [CallSite(**{**row, "targets": tuple(map(_parse_target, row["targets"]))}) for row in data["sites"]]
         hierarchy = [
             ClassBases(DeclarationSite(*row["declaration"]), _parse_places(row["bases"])) for row in data["hierarchy"]
@@ -133,14 +137,14 @@ def read_json(file: Path) -> Any:  # noqa: ANN401  # whatever the file holds
     """Return the content of a JSON file.
 
     Raises:
-        EvaluationError: It cannot be read or is no JSON.
+        EvaluationError: It cannot be read or is not JSON.
     """
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise EvaluationError(f"{file}: {error.strerror or error}") from error
     except ValueError as error:
-        raise EvaluationError(f"{file}: no JSON: {error}") from error
+        raise EvaluationError(f"{file}: not valid JSON: {error}") from error
 
 
 def _parse_target(row: dict[str, Any]) -> CallTarget:

@@ -1,4 +1,4 @@
-"""A small client of a language server: it opens files and asks where names are defined."""
+"""Small client of a language server: it opens files and requests definitions."""
 
 import json
 import subprocess
@@ -13,13 +13,13 @@ from .ground_truth import EvaluationError
 
 
 class LanguageServer:
-    """A running language server, spoken to over its standard input and output.
+    """A running language server, connected by its standard input and output.
 
     Args:
         command: The program and its arguments.
         root: The repository.
         language: Its id in the protocol, such as `python`.
-        settings: What the server is told when it asks for its configuration, by section.
+        settings: Replies to the server's configuration requests, by section.
 
     Raises:
         EvaluationError: The program cannot be started.
@@ -56,7 +56,7 @@ class LanguageServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Ask the server to stop, and end it if it does not."""
+        """Request a shutdown; kill the server after an error."""
         if kind is None:
             self._send_request("shutdown", None)
             self._send({"method": "exit"})
@@ -65,12 +65,12 @@ class LanguageServer:
         self._process.communicate()
 
     def find_definitions(self, path: str, line: int, column: int) -> list[tuple[Path, int, int]]:
-        """Return where the name at a position is defined: file, line from 1, column from 0 in UTF-16 units.
+        """Return the definitions of the name at a position: file, line from 1, column from 0 in UTF-16 units.
 
         Args:
             path: File in the repository.
-            line: From 1.
-            column: From 0, in UTF-16 units.
+            line: Line of the name, from 1.
+            column: Column of the name, from 0, in UTF-16 units.
         """
         uri = (self._root / path).as_uri()
         if uri not in self._open_uris:
@@ -83,8 +83,8 @@ class LanguageServer:
         rows = result if isinstance(result, list) else [result] if result else []
         return [_parse_location(row) for row in rows]
 
-    def _send_request(self, method: str, params: object) -> Any:  # noqa: ANN401  # each method has its own answer
-        """Send a request and return its result; what the server asks in between is answered."""
+    def _send_request(self, method: str, params: object) -> Any:  # noqa: ANN401  # the result depends on the method
+        """Send a request and return its result; requests of the server in between are answered."""
         self._last_request_id += 1
         self._send({"id": self._last_request_id, "method": method, "params": params})
         while True:

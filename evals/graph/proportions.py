@@ -1,28 +1,28 @@
-"""A share of a count, with its confidence interval."""
+"""Proportions with confidence intervals."""
 
 import math
 from typing import NamedTuple
 
 _Z_95 = 1.959964
-"""Of the normal distribution, for 95 %."""
+"""Quantile of the normal distribution for a two-sided interval of 95 %."""
 
 
 class Proportion(NamedTuple):
-    """So many of so many."""
+    """A part of a total."""
 
     part: int
     total: int
 
     @property
     def value(self) -> float | None:
-        """Between 0 and 1; `None` of nothing."""
+        """Quotient between 0 and 1; None if the total is 0."""
         return self.part / self.total if self.total else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The Wilson score interval of 95 %; `None` of nothing.
+        """Wilson score interval of 95 %; None if the total is 0.
 
-        Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
+        Source: Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
         """
         if not self.total:
             return None

@@ -1,4 +1,4 @@
-"""What jedi and pyright say that the calls on some lines of a Python repository reach."""
+"""Targets of the calls on some lines of a Python repository, according to jedi and pyright."""
 
 import functools
 import json
@@ -14,17 +14,17 @@ _JEDI = Path(__file__).with_name("python_jedi.py")
 _PYRIGHT = Path("node_modules", "pyright")
 
 _Definitions = list[tuple[str, int, int]]
-"""Where a name is defined: file, line from 1, column from 0."""
+"""Definitions of a name: file, line from 1, column from 0."""
 
 
 class PythonDefinitionFinder:
-    """Two tools that know where the names of one repository are defined.
+    """Finds definitions in one repository by jedi and pyright.
 
     Args:
         repository: Its root.
         python: The interpreter of its environment, which must have jedi.
-        tools: The folder in which npm installed pyright.
-        cache: File of earlier answers; it is read and written. Valid as long as the repository and its environment are.
+        tools: The folder with pyright, installed by npm.
+        cache: File of earlier results, read and written. Valid while the repository and its environment are unchanged.
     """
 
     def __init__(self, repository: Path, python: Path, tools: Path, cache: Path | None = None) -> None:
@@ -77,7 +77,7 @@ class PythonDefinitionFinder:
         )
 
     def _find_place(self, file: Path, line: int, column: int) -> DeclarationSite | None:
-        """Return a function or class at a place of the repository; `None` for a variable or a module."""
+        """Return the function or class at a place of the repository; None for a variable or a module."""
         relative = file.relative_to(self._repository).as_posix()
         source = self._parse_file(relative)
         name = source.get_identifier(line, column) if source else ""

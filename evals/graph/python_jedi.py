@@ -1,9 +1,8 @@
-"""Ask jedi where names are defined; a script for an interpreter that has jedi.
+"""Print jedi's definitions of names; a script for an interpreter that has jedi.
 
-`python python_jedi.py REPOSITORY`, with rows of JSON on standard input: `[path, line, column]`,
-lines from 1 and columns from 0.
-The output has one row for each: `[[file, line, column], ...]`.
-Both what a name is bound to and what its value is inferred to be are given, because a variable may hold the function.
+`python python_jedi.py REPOSITORY`, with rows of JSON on standard input: `[path, line, column]`, lines from 1, columns from 0.
+The output has one row for each: `[[file, line, column], ...]`. It contains both the bindings of a name and its inferred values,
+because a variable may hold the function.
 """
 
 import importlib
@@ -27,7 +26,7 @@ def _main() -> None:
         print(json.dumps(_find_definitions(scripts[path], line, column)))
 
 
-def _find_definitions(script: Any, line: int, column: int) -> list[list[object]]:  # noqa: ANN401  # jedi is not there to name its types
+def _find_definitions(script: Any, line: int, column: int) -> list[list[object]]:  # noqa: ANN401  # jedi's types cannot be imported here
     definitions: list[Any] = []
     queries: tuple[Callable[[], list[Any]], ...] = (
         lambda: script.goto(line, column, follow_imports=True),
@@ -35,8 +34,10 @@ def _find_definitions(script: Any, line: int, column: int) -> list[list[object]]
     )
     for query in queries:
         try:
-            definitions += [name for name in query() if name.type != "instance"]  # whose class is not what is called
-        except Exception as error:  # noqa: BLE001  # jedi has bugs; one must not end the run
+            definitions += [
+                name for name in query() if name.type != "instance"
+            ]  # the class of an instance is not the callee
+        except Exception as error:  # noqa: BLE001  # bugs of jedi must not end the run
             print(f"jedi: {script.path}:{line}: {error!r}", file=sys.stderr)
     return [[str(name.module_path or ""), name.line or 0, name.column or 0] for name in definitions]
 

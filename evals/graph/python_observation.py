@@ -1,4 +1,4 @@
-"""Calls between the functions of a Python repository, observed while its own tests run."""
+"""Calls between the functions of a Python repository, observed while its tests run."""
 
 import functools
 import json
@@ -16,16 +16,16 @@ _SCRIPT = Path(__file__).with_name("python_trace.py")
 
 
 def observe_calls(repository: Path, python: Path, command: Sequence[str], timeout_s: float) -> GroundTruth:
-    """Run a program, usually the tests, and return the calls that it made.
+    """Run a program, usually the tests, and return its calls.
 
     Args:
         repository: Its root.
-        python: The interpreter that has what the program needs, 3.12 or newer.
+        python: The interpreter of the repository's environment, 3.12 or newer.
         command: A module to run with its arguments, such as `["pytest", "-q"]`.
-        timeout_s: How long it may take, in seconds.
+        timeout_s: Time limit in seconds.
 
     Raises:
-        EvaluationError: The interpreter cannot be run, or the program was stopped or recorded nothing.
+        EvaluationError: The interpreter cannot be run, or the program timed out or recorded nothing.
     """
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "calls.json")
@@ -37,7 +37,7 @@ def observe_calls(repository: Path, python: Path, command: Sequence[str], timeou
         except OSError as error:
             raise EvaluationError(f"{python}: {error.strerror}; name an interpreter with --python") from error
         except subprocess.TimeoutExpired as error:
-            raise EvaluationError(f"{' '.join(command)}: not done after {timeout_s:g} s; run fewer tests") from error
+            raise EvaluationError(f"{' '.join(command)}: timed out after {timeout_s:g} s; run fewer tests") from error
         if not output.exists():
             raise EvaluationError(
                 f"{' '.join(command)}: recorded nothing: {(completed.stderr or completed.stdout).strip()[-800:]}"
@@ -49,11 +49,11 @@ def observe_calls(repository: Path, python: Path, command: Sequence[str], timeou
 
 
 def build_truth(repository: Path, recorded: dict[str, Any], tool: str) -> GroundTruth:
-    """Turn the positions that `python_trace.py` recorded into call sites with the declarations they reach.
+    """Convert the positions that `python_trace.py` recorded to call sites with their target declarations.
 
     Args:
         repository: The root.
-        recorded: What the script wrote.
+        recorded: Output of the script.
         tool: Name of the source, for the report.
     """
     files = _SourceFiles(repository)
@@ -80,7 +80,7 @@ def build_truth(repository: Path, recorded: dict[str, Any], tool: str) -> Ground
 
 
 class _SourceFiles:
-    """The parsed files of a repository, each read when first asked for."""
+    """Parsed files of a repository, each read on first use."""
 
     def __init__(self, repository: Path) -> None:
         self._repository = repository
@@ -93,7 +93,7 @@ class _SourceFiles:
             return None
 
     def find_place(self, declaration: dict[str, Any] | None) -> DeclarationSite | None:
-        """Return where a recorded function or class is declared; `None` if it has no name in the text."""
+        """Return the place of a recorded function or class; None if it has no name in the text."""
         if declaration is None or (file := self[declaration["path"]]) is None:
             return None
         line = file.find_declaration_line(declaration["qualified_name"], declaration["line"])
@@ -104,12 +104,12 @@ class _SourceFiles:
         )
 
     def find_target(self, record: dict[str, Any], call_kind: str, called_name: str) -> CallTarget | None:
-        """Return what a recorded call reaches.
+        """Return the target of a recorded call.
 
         Args:
             record: The call.
-            form: Kind of the call's expression.
-            written: The called name, without an import's alias.
+            call_kind: Kind of the call expression.
+            called_name: The called name, without an import's alias.
         """
         place = self.find_place(record["target"])
         if place is None:
@@ -130,7 +130,7 @@ class _SourceFiles:
         return CallTarget(place, kind, (constructor,) if constructor else (), overridden)
 
     def iterate_hierarchy(self, classes: Sequence[dict[str, Any]]) -> Iterator[ClassBases]:
-        """Return the recorded classes that the text declares."""
+        """Yield the recorded classes that the text declares."""
         for row in classes:
             declaration = self.find_place(row["class"])
             if declaration is not None:

@@ -1,4 +1,4 @@
-"""Positions in a Python file: its calls, its declarations, and the names it imports under another one."""
+"""Positions in a Python file: calls, declarations, and import aliases."""
 
 import ast
 import re
@@ -13,13 +13,13 @@ _DeclarationNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True, slots=True)
 class CallExpression:
-    """One call expression.
+    """A call expression.
 
     Args:
-        line: Of the called name, from 1.
-        column: Of the called name, from 0, in characters.
-        name: What is written there.
-        kind: `call`; `maker` when its value decorates a declaration; `decorator` for a decorator that is no call expression.
+        line: Line of the called name, from 1.
+        column: Column of the called name, from 0, in characters.
+        name: Name as written.
+        kind: `call`; `maker` if its value decorates a declaration; `decorator` for a decorator without a call expression.
     """
 
     line: int
@@ -29,13 +29,13 @@ class CallExpression:
 
 
 class PythonFile:
-    """One parsed file.
+    """A parsed file.
 
     Args:
         source: Its bytes.
 
     Raises:
-        SyntaxError: It is not Python of this interpreter's version.
+        SyntaxError: It is not valid in this interpreter's version of Python.
     """
 
     def __init__(self, source: bytes) -> None:
@@ -64,11 +64,11 @@ class PythonFile:
         return self._calls.get(position)
 
     def has_declaration(self, line: int, name: str) -> bool:
-        """Whether a `def` or `class` of that name stands on a line."""
+        """Return whether a line has a `def` or `class` of a name."""
         return any(node.lineno == line and node.name == name for nodes in self._declarations.values() for node in nodes)
 
     def get_identifier(self, line: int, column: int) -> str:
-        """Return the identifier that begins at a position, empty if there is none; column from 0, in characters."""
+        """Return the identifier that starts at a position, or an empty text; column from 0, in characters."""
         text = self._lines[line - 1][column:] if 0 < line <= len(self._lines) else ""
         match = _NAME.match(text)
         return match.group() if match else ""
@@ -78,11 +78,11 @@ class PythonFile:
         return sorted({call for call in self._calls.values() if call.line == line}, key=lambda call: call.column)
 
     def find_declaration_line(self, qualified_name: str, first_line: int | None) -> int | None:
-        """Return the line of a `def` or `class`; `None` if the file does not tell which one is meant.
+        """Return the line of a `def` or `class`; None if it is missing or ambiguous.
 
         Args:
-            qualified_name: As Python has it, with `<locals>`.
-            first_line: Of the declaration with its decorators; `None` if unknown, which only an unambiguous name survives.
+            qualified_name: Python's `__qualname__`, with `<locals>`.
+            first_line: First line of the declaration, decorators included; None if unknown, which requires an unambiguous name.
         """
         nodes = self._declarations.get(qualified_name, [])
         if first_line is not None:
@@ -94,7 +94,7 @@ class PythonFile:
         return nodes[0].lineno if len(nodes) == 1 else None
 
     def _add_call(self, expression: ast.expr, callee: ast.expr, kind: str) -> None:
-        """Note the call of a name; what is called otherwise, as in `f()()`, has none."""
+        """Add the call of a name; other calls, such as `f()()`, have no name."""
         if isinstance(callee, ast.Name):
             call = CallExpression(
                 callee.lineno, self._to_character_column(callee.lineno, callee.col_offset), callee.id, kind
@@ -106,7 +106,7 @@ class PythonFile:
             return
         self._calls[expression.lineno, expression.end_lineno, expression.col_offset, expression.end_col_offset] = call
         if isinstance(callee, ast.Attribute) and callee.end_lineno != expression.lineno:
-            # CPython says that the call of a method on a later line begins where the method's name does.
+            # CPython reports that the call of a method on a later line starts at the method's name.
             column = cast(int, callee.end_col_offset) - len(callee.attr.encode())
             self._calls[callee.end_lineno, expression.end_lineno, column, expression.end_col_offset] = call
 

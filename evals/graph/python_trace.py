@@ -1,10 +1,10 @@
-"""Run a Python program and record which call instruction of a repository called which of its functions and classes.
+"""Run a Python program and record the calls between functions and classes of a repository.
 
-A script for the interpreter of the repository under test (3.12 or newer), so it needs nothing but the standard library and is
-run by its path: `python python_trace.py REPOSITORY OUTPUT MODULE [ARGUMENT ...]`.
+A script for the interpreter of the repository under test (3.12 or newer). It needs only the standard library and is run by its
+path: `python python_trace.py REPOSITORY OUTPUT MODULE [ARGUMENT ...]`.
 
-`sys.monitoring` tells the object that each call instruction is about to call. What is called from C (a key of `sorted`, the
-function of a `map` or a `partial`) is therefore never seen, and neither are operators, `with` and properties.
+`sys.monitoring` passes the object that each call instruction is about to call. Calls from C (of a key of `sorted`, the
+function of a `map` or a `partial`) are therefore invisible, and so are operators, `with` and properties.
 """
 
 import dis
@@ -17,21 +17,21 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeGuard, cast
 
-MONITORING_TOOL_ID = 4  # one of the two numbers that are kept for no particular kind of tool
+MONITORING_TOOL_ID = 4  # one of the two ids that are not reserved for a kind of tool
 
 _ANONYMOUS_NAMES = frozenset({"<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 _WRAPPERS = (FunctionType, type(functools.cache(len)))
-"""What a decorator of the standard library may make of a function, which it then calls `__wrapped__`."""
+"""Types of the standard library's decorated functions, which have the function as `__wrapped__`."""
 
 
 class CallRecorder:
-    """The calls between functions of one repository.
+    """Calls between functions of one repository.
 
-    Objects are asked for their type only, not with `isinstance`: some pretend to have another and run code of theirs for it.
+    Only the type of an object is used, not `isinstance`: proxies pretend to have another type and run code for it.
 
     Args:
         root: The repository, without symbolic links.
-        disable: What to answer for calls that need not be reported again.
+        disable: Return value for call instructions that need no further reports.
     """
 
     def __init__(self, root: Path, disable: object) -> None:
@@ -41,13 +41,13 @@ class CallRecorder:
         self._calls: dict[tuple[int, int, int, int], tuple[CodeType, int, object, type | None]] = {}
 
     def record_call(self, code: CodeType, offset: int, callee: object, first_argument: object) -> object:
-        """Note one call; from outside the repository none is, and this place of the program is given up.
+        """Record one call; a call instruction outside the repository is disabled.
 
         Args:
             code: The caller.
-            offset: Of the call instruction, in bytes.
-            called: What is called; a method looked up on an instance may come as its function.
-            first: The first argument, if there is one.
+            offset: Offset of the call instruction, in bytes.
+            callee: The called object; a method looked up on an instance may be passed as its function.
+            first_argument: The first argument, if there is one.
         """
         if self._get_relative_path(code.co_filename) is None:
             return self._disable
@@ -62,14 +62,14 @@ class CallRecorder:
         if type(callee) is FunctionType:
             receiver = _get_class(first_argument)
             if "__wrapped__" not in callee.__dict__:
-                identity = callee.__code__  # of which closures make ever new functions
+                identity = callee.__code__  # shared by all closures of one function
                 if callee.__code__.co_name in _ANONYMOUS_NAMES:
                     return None
         elif not _is_class(callee) and type(callee) not in _WRAPPERS:
             return None
         key = (id(code), offset, id(identity), id(receiver))
         if key not in self._calls:
-            self._calls[key] = (code, offset, callee, receiver)  # which keeps them alive, so that no id comes twice
+            self._calls[key] = (code, offset, callee, receiver)  # keeps the objects alive, so that ids stay unique
         return None
 
     def build_records(self) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ class CallRecorder:
         return [record for record in records if record is not None]
 
     def build_bases(self) -> list[dict[str, Any]]:
-        """Return the classes of the repository that this process has made, with their bases there."""
+        """Return the classes of the repository that exist in this process, with their bases in the repository."""
         pending: list[type] = [object]
         classes: dict[int, type] = {}
         while pending:
@@ -151,7 +151,7 @@ class CallRecorder:
         return [target for target in targets if target is not None]
 
     def _get_relative_path(self, file: str) -> str | None:
-        """Return the path in the repository, with slashes; `None` for what is not in it."""
+        """Return the path in the repository, with slashes; None for a file outside of it."""
         if file not in self._paths:
             real_path = Path(os.path.realpath(file))
             is_inside = real_path.is_relative_to(self._root) and real_path.is_file()
@@ -169,19 +169,19 @@ def _get_class(receiver: object) -> type:
 
 @functools.cache
 def _find_call_method(kind: type) -> FunctionType | None:
-    """Return the method that makes objects of a class callable, if it is written in Python; none for classes themselves."""
+    """Return the Python method that makes objects of a class callable; None for metaclasses."""
     method = next((vars(ancestor)["__call__"] for ancestor in kind.__mro__ if "__call__" in vars(ancestor)), None)
     return method if type(method) is FunctionType and not issubclass(kind, type) else None
 
 
 def _get_function(owner: type, name: str) -> object:
-    """Return what a class has under a name, without `staticmethod` and `classmethod`."""
+    """Return an attribute of a class, without `staticmethod` and `classmethod`."""
     attribute: Any = vars(owner).get(name)
     return attribute.__func__ if type(attribute) in (staticmethod, classmethod) else attribute
 
 
 def _unwrap(callee: object) -> object:
-    """Return the function that decorators of the usual kind were put on."""
+    """Return the function below decorators of the standard library."""
     while type(callee) in _WRAPPERS and "__wrapped__" in vars(callee):
         callee = vars(callee)["__wrapped__"]
     return callee
@@ -197,7 +197,7 @@ def _get_positions(code: CodeType) -> dict[int, tuple[int | None, ...]]:
 def _find_first_calls(code: CodeType) -> dict[tuple[int | None, ...], int]:
     """Return the offset of the first call instruction at each position.
 
-    What a decorator's call returns is called at the same position, later.
+    The result of a decorator's call is called at the same position, later.
     """
     calls = [row.offset for row in dis.get_instructions(code) if row.opname.startswith("CALL")]
     return {_get_positions(code)[offset]: offset for offset in reversed(calls)}
@@ -206,14 +206,14 @@ def _find_first_calls(code: CodeType) -> dict[tuple[int | None, ...], int]:
 def _main() -> None:
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is None:
-        sys.exit("python_trace: Python 3.12 or newer is needed, for sys.monitoring")
+        sys.exit("python_trace: needs Python 3.12 or newer for sys.monitoring")
     root, output, module, *arguments = sys.argv[1:]
     recorder = CallRecorder(Path(root).resolve(), monitoring.DISABLE)
     monitoring.use_tool_id(MONITORING_TOOL_ID, "coderag")
     monitoring.register_callback(MONITORING_TOOL_ID, monitoring.events.CALL, recorder.record_call)
     monitoring.set_events(MONITORING_TOOL_ID, monitoring.events.CALL)
     sys.argv = [module, *arguments]
-    sys.path[0] = str(Path.cwd())  # as `python -m` has it, and not this script's folder
+    sys.path[0] = str(Path.cwd())  # as for `python -m`, instead of this script's folder
     status: object = 0
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)

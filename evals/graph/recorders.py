@@ -1,4 +1,4 @@
-"""How the truth about a repository is had, by language."""
+"""Recorders of the ground truth, by language."""
 
 import json
 import shlex
@@ -17,15 +17,15 @@ _SCRIPT_FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class MeasurementOptions:
-    """What the user said.
+    """Options of a measurement.
 
     Args:
         repository: Its root.
         python: Interpreter of the repository's environment.
         run: Module and arguments that run its tests.
-        tools: Folder in which npm installed pyright or TypeScript.
-        keep: Folder in which the tools' answers are kept; without one they are asked anew each time.
-        timeout_s: How long a tool may take, in seconds.
+        tools: Folder with pyright or TypeScript, installed by npm.
+        keep: Folder for the tools' results; without it, every run asks the tools again.
+        timeout_s: Time limit of a tool in seconds.
     """
 
     repository: Path
@@ -40,7 +40,7 @@ def record_truth(language: str, options: MeasurementOptions) -> GroundTruth:
     """Return the calls of a repository, recorded now or earlier.
 
     Raises:
-        EvaluationError: A tool is missing or fails, or an option that it needs.
+        EvaluationError: A tool fails, or a tool or one of its options is missing.
     """
     file = options.keep / "calls.json" if options.keep else None
     if file is not None and file.exists():
@@ -52,7 +52,7 @@ def record_truth(language: str, options: MeasurementOptions) -> GroundTruth:
 
 
 def find_covered_files(language: str, graph: ExportedGraph, truth: GroundTruth) -> set[str]:
-    """Return the files whose calls the tools know: those that the compiler listed, or all of Python."""
+    """Return the files with known calls: those that the compiler listed, or all Python files."""
     if language != "python":
         return set(truth.files)
     return {edge.path for edge in graph.edges if edge.path.endswith(".py")}
@@ -61,12 +61,12 @@ def find_covered_files(language: str, graph: ExportedGraph, truth: GroundTruth) 
 def find_judge_sites(
     language: str, options: MeasurementOptions, truth: GroundTruth, edges: Sequence[ExportedEdge]
 ) -> Iterable[CallSite]:
-    """Return what the tools say about the lines of some edges.
+    """Return the tools' call sites on the lines of some edges.
 
-    What was recorded says it where a compiler lists all calls; about Python, jedi and pyright are asked as well.
+    Where a compiler lists all calls, these are the recorded ones. For Python, jedi and pyright are asked as well.
 
     Raises:
-        EvaluationError: A tool is missing or fails, or an option that it needs.
+        EvaluationError: A tool fails, or a tool or one of its options is missing.
     """
     if language != "python":
         return truth.sites
@@ -90,13 +90,13 @@ def _record_typescript(options: MeasurementOptions) -> GroundTruth:
 
 
 def _run_recorder(command: Sequence[str], options: MeasurementOptions) -> GroundTruth:
-    """Run a program that writes a truth to its standard output."""
+    """Run a program that writes a ground truth to its standard output."""
     try:
         completed = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout_s, check=False)
     except OSError as error:
-        raise EvaluationError(f"{command[0]}: {error.strerror}; install it and put it on the PATH") from error
+        raise EvaluationError(f"{command[0]}: {error.strerror}; install it and add it to PATH") from error
     except subprocess.TimeoutExpired as error:
-        raise EvaluationError(f"{command[0]}: not done after {options.timeout_s:g} s; raise --timeout") from error
+        raise EvaluationError(f"{command[0]}: timed out after {options.timeout_s:g} s; raise --timeout") from error
     if completed.returncode:
         raise EvaluationError(
             f"{' '.join(command[:2])}: status {completed.returncode}: {completed.stderr.strip()[:800]}"
@@ -122,4 +122,4 @@ RECORDERS: dict[str, Callable[[MeasurementOptions], GroundTruth]] = {
     "python": _record_python,
     "typescript": _record_typescript,
 }
-"""Of each language that can be measured."""
+"""Recorder of each supported language."""

@@ -30,9 +30,9 @@ def measure_graph(
     Args:
         graph: The graph under test.
         truth: The calls that it should have.
-        edges: Those of its calls that are judged.
-        judges: What the tools say about the lines of these.
-        examples: How many wrong edges and how many missed calls to list.
+        edges: The calls that are judged.
+        judge_sites: Call sites on the lines of these edges, according to the tools.
+        max_examples: Maximum number of wrong edges and of missed calls to list.
     """
     sites_by_line = group_by_line(judge_sites)
     judgments = [(edge, judge_edge(edge, sites_by_line, graph)) for edge in edges]
@@ -72,7 +72,7 @@ def format_text(figures: Mapping[str, Any]) -> str:
 
 
 def _is_direct(row: RecalledCall) -> bool:
-    """Whether a call counts in the first line: it names its callee, and the graph has that."""
+    """Return whether a call counts in the first line: it names its callee, which is in the graph."""
     return row.is_in_graph and row.target.kind in ("call", "new")
 
 

@@ -29,7 +29,16 @@ _QUESTIONS: Final = (
     "where are results ranked", "how is a question taken apart", "what reads the files from disk",
     "merge results of several channels", "token budget", "regular expression over files", "stack trace", "abbreviations",
 )  # fmt: skip
-_NAMES: Final = ("analyze", "pack", "merge", "judge", "rank", "make_hits", "assemble", "Corpus")
+_NAMES: Final = (
+    "analyze",
+    "pack_context",
+    "merge_candidates",
+    "judge",
+    "rank_candidates",
+    "build_hits",
+    "assemble_context",
+    "Corpus",
+)
 _SHOWN_FAULTS: Final = 20
 _SAMPLE_S: Final = 1.0
 _TOLD_EVERY: Final = 30

@@ -1,1 +1,1 @@
-"""Questions about structure, in words, held against what tools that nobody here wrote know. See README.md."""
+"""Evaluation of structural questions against relations recorded by independent tools. See README.md."""

@@ -1,4 +1,4 @@
-"""`python -m evals.structural --on REPOSITORY TRUTH ...`: ask questions about structure that have known answers."""
+"""`python -m evals.structural --on REPOSITORY TRUTH ...`: evaluate answers to structural questions."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         outcomes = [outcome for repository, truth in options.on for outcome in _ask_all(repository, truth, options)]
         if not outcomes:
-            raise EvaluationError("no questions: the truth says nothing of declarations in the repository")
+            raise EvaluationError("no questions: the truth covers no declaration of the repository")
     except (EvaluationError, CodeRAGError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -41,12 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _ask_all(repository: Path, truth_file: Path, options: argparse.Namespace) -> list[QuestionOutcome]:
     if not repository.is_dir():
-        raise EvaluationError(f"{repository}: no folder")
+        raise EvaluationError(f"{repository} is not a folder")
     rag = CodeRAG(repository)
     rag.index()
     questions = _build_questions(repository, GroundTruth.load(truth_file), options)
     search = partial(rag.search, top_k=TOP_K)
-    search("who calls nothing")  # the first question opens the index
+    search("who calls nothing")  # opens the index before time is measured
     return [ask(repository.name, search, question) for question in questions]
 
 
@@ -56,9 +56,7 @@ def _build_questions(repository: Path, truth: GroundTruth, options: argparse.Nam
     elif truth.tool.startswith("Python"):
         outline = read_python_outline(repository)
     else:
-        raise EvaluationError(
-            f"{truth.tool}: no outline of repositories of this truth; give one of Python or TypeScript"
-        )
+        raise EvaluationError(f"{truth.tool}: unsupported language; use a truth of Python or TypeScript")
     seed = f"{options.seed} {repository.name}"
     relations, files = KnownRelations(truth, outline), frozenset(truth.files)
     return make_questions(relations, outline, per_kind=options.per_kind, seed=seed, compiled=files)
@@ -68,11 +66,11 @@ def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evals.structural", description=__doc__)
     add = parser.add_argument
     add("--on", nargs=2, type=Path, action="append", required=True, metavar=("REPOSITORY", "TRUTH"),
-        help="a repository, and what `python -m evals.graph --keep` recorded of it; it is indexed")  # fmt: skip
+        help="a repository, which is indexed, and the truth that `python -m evals.graph --keep` recorded")  # fmt: skip
     add("--tools", type=Path, help="folder in which npm installed typescript")
     add("--per-kind", type=int, default=12, help="questions of a kind about each repository (%(default)s)")
-    add("--seed", type=int, default=0, help="of the choice of questions (%(default)s)")
-    add("--examples", type=int, default=0, help="questions with missed answers to list (%(default)s)")
+    add("--seed", type=int, default=0, help="seed for the choice of questions (%(default)s)")
+    add("--examples", type=int, default=0, help="number of missed questions to list (%(default)s)")
     add("--json", action="store_true", help="print JSON")
     return parser
 

@@ -1,4 +1,4 @@
-"""Right answers: the code that is asked for, and when two uses are one answer."""
+"""Expected answers: code that answers a question, with uses in one function grouped as one answer."""
 
 import re
 from collections import defaultdict
@@ -12,12 +12,12 @@ _MAX_LINE = 1 << 30
 
 
 class ExpectedAnswer(NamedTuple):
-    """One right answer: a result is it if it lies inside `first` to `last` and has one of the lines.
+    """One expected answer; a result matches if it lies inside `first` to `last` and has one of the lines.
 
     Attributes:
-        lines: Of the evidence, such as the calls; of a declaration that is itself the answer, that of its name.
-        written: Name that is used there; a result with it has another use in the same function.
-        also: What is as good an answer: of a method, those that it overrides, as the text may tell no more.
+        lines: Lines of evidence, such as calls; for a declaration that is itself the answer, the line of its name.
+        used_name: Name that is used there; a result with it shows another use in the same function.
+        alternatives: Equally good answers: for a method, those that it overrides, because the text may not tell them apart.
     """
 
     path: str
@@ -29,7 +29,7 @@ class ExpectedAnswer(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Code that uses something: a function or class, or (None) the rest of a file; and where it does."""
+    """A use of a declaration: its line and the function or class around it, or (None) the rest of the file."""
 
     declaration: CompilerDeclaration | None
     path: str
@@ -42,7 +42,7 @@ def to_answer(declaration: CompilerDeclaration) -> ExpectedAnswer:
 
 
 def group_usages(usages: Iterable[Usage], used_name: str = "") -> list[ExpectedAnswer]:
-    """Return one answer for each function, class or file that has some of the uses."""
+    """Return one answer for each function, class or file with some of the usages."""
     lines_by_unit: dict[CompilerDeclaration | str, set[int]] = defaultdict(set)
     for usage in usages:
         lines_by_unit[usage.declaration or usage.path].add(usage.line)
@@ -55,10 +55,10 @@ def group_usages(usages: Iterable[Usage], used_name: str = "") -> list[ExpectedA
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a file holds tests, by its path."""
+    """Return whether a path is that of a test file."""
     return _TEST_PATHS.search(path) is not None
 
 
 def is_test(usage: Usage) -> bool:
-    """Whether it is a test: the function is named so, or the call stands in no function at all of a file of tests."""
+    """Return whether a usage is in a test: a function with a test's name, or module code of a test file."""
     return (usage.declaration is None or usage.declaration.name.startswith("test")) and is_test_path(usage.path)

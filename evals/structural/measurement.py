@@ -1,4 +1,4 @@
-"""Ask the questions, and tell how many of the right answers are among the first results."""
+"""Measurement of recall and precision of the first results."""
 
 import re
 import time
@@ -23,14 +23,14 @@ _INTERVAL_PERCENTILES = (2.5, 97.5)  # percentiles: 95 %
 
 @dataclass(frozen=True, slots=True)
 class QuestionOutcome:
-    """A question with what came of it.
+    """A question with its results.
 
     Attributes:
-        found: Right answers among the first results.
-        places: Results that could be these answers: the others are right too.
-        right, stated: Results in judged files that the code graph stands for, and how many of these are right.
-        missed: Right answers that are not there; none where enough are.
-        seconds: That the answer took.
+        n_correct: Number of expected answers among the first results.
+        n_places: Number of results that could be these answers: the rest is also right.
+        n_right, n_stated: Number of results in judged files that come from the code graph, and of right ones among them.
+        missed_answers: Expected answers that are missing; none if enough are there.
+        seconds: Time that the answer took.
     """
 
     repository: str
@@ -44,7 +44,7 @@ class QuestionOutcome:
 
     @property
     def recall(self) -> float:
-        """Share of the right answers that could be found: of ten, at most."""
+        """Share of the expected answers that were returned, of at most ten."""
         return min(1.0, self.n_correct / min(self.n_places, len(self.question.answers)))
 
 
@@ -52,7 +52,7 @@ def ask(repository: str, search: Callable[[str], Sequence[SearchHit]], question:
     """Ask a question.
 
     Args:
-        repository: Its name.
+        repository: Name of the repository.
         search: Returns the first results.
         question: The question.
     """
@@ -79,7 +79,7 @@ def ask(repository: str, search: Callable[[str], Sequence[SearchHit]], question:
 
 
 def is_answer(hit: SearchHit, answer: ExpectedAnswer) -> bool:
-    """Whether a result shows an answer, and not all that is around it."""
+    """Return whether a result shows an answer, and not all the code around it."""
     is_inside = answer.path == str(hit.path) and answer.first <= hit.start_line and hit.end_line <= answer.last
     is_shown = is_inside and any(hit.start_line <= line <= hit.end_line for line in answer.lines)
     if is_inside and answer.used_name:
@@ -88,13 +88,13 @@ def is_answer(hit: SearchHit, answer: ExpectedAnswer) -> bool:
 
 
 def _has_name(hit: SearchHit, name: str) -> bool:
-    """Whether the code graph stands for a result that has a name in its text."""
+    """Return whether a result from the code graph has a name in its text."""
     is_resolved = hit.channels.get("lookup", 0.0) >= RESOLVED
     return bool(name) and is_resolved and re.search(rf"\b{re.escape(name)}\b", hit.text) is not None
 
 
 def summarize_outcomes(outcomes: Sequence[QuestionOutcome], seed: int) -> dict[str, Any]:
-    """Return recall and precision by kind of question and by repository, and how long the answers took."""
+    """Return recall and precision by kind of question and by repository, and the time per question."""
     groups: dict[str, list[QuestionOutcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.question.kind].append(outcome)
@@ -121,7 +121,7 @@ def _summarize_group(outcomes: Sequence[QuestionOutcome], seed: int) -> dict[str
 
 
 def _estimate_mean(values: Iterable[float], seed: int) -> dict[str, Any]:
-    """Return a mean with its interval of 95 %: percentiles of the means of samples drawn with replacement.
+    """Return a mean with its 95 % bootstrap interval.
 
     Source: B. Efron, Bootstrap Methods: Another Look at the Jackknife, 1979.
     """

@@ -1,4 +1,4 @@
-"""What a repository declares and which of its files import which: the words and the answers of questions."""
+"""Outlines of repositories: declarations and file imports, the subjects and answers of questions."""
 
 import json
 import subprocess
@@ -15,12 +15,12 @@ _SCRIPT = Path(__file__).with_name("typescript_outline.mjs")
 
 
 class CompilerDeclaration(NamedTuple):
-    """A class, an interface, a function, a method, or a field that may hold one.
+    """A class, interface, function, method, or field that may hold one.
 
     Attributes:
         kind: ``class``, ``function`` or ``field``.
-        line: Of its name, from 1.
-        first, last: Its lines, from 1, with decorators and comments that belong to it.
+        line: Line of its name, 1-based.
+        first, last: Its lines, 1-based, with decorators and comments that belong to it.
         local: Whether it is inside a function.
     """
 
@@ -34,17 +34,17 @@ class CompilerDeclaration(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its own name."""
+        """Unqualified name."""
         return self.qualified_name.rpartition(".")[2]
 
     @property
     def owner(self) -> str:
-        """Qualified name of the class that it is in; empty without one."""
+        """Qualified name of the enclosing class; empty without one."""
         return self.qualified_name.rpartition(".")[0]
 
 
 class FileImport(NamedTuple):
-    """A line of one file that imports another one."""
+    """A line of a file that imports another file."""
 
     path: str
     line: int
@@ -56,8 +56,8 @@ class Outline:
     """The declarations and imports of a repository.
 
     Args:
-        declarations: In order of position in each file.
-        imports: From file to file, inside the repository.
+        declarations: Declarations, ordered by position in each file.
+        imports: Imports between files of the repository.
     """
 
     declarations: Sequence[CompilerDeclaration]
@@ -65,7 +65,7 @@ class Outline:
 
     @cached_property
     def files(self) -> dict[str, list[CompilerDeclaration]]:
-        """The declarations by file."""
+        """Declarations by file."""
         declarations_by_file: dict[str, list[CompilerDeclaration]] = defaultdict(list)
         for declaration in self.declarations:
             declarations_by_file[declaration.path].append(declaration)
@@ -83,7 +83,7 @@ class Outline:
         return names + Counter(declaration.qualified_name for declaration in self.declarations if declaration.owner)
 
     def find_at(self, place: DeclarationSite) -> CompilerDeclaration | None:
-        """Return what is declared at a place."""
+        """Return the declaration at a place."""
         return self._declarations_by_place.get((place.path, place.line, place.name))
 
     def find_enclosing(self, path: str, line: int) -> CompilerDeclaration | None:
@@ -99,7 +99,7 @@ class Outline:
         )
 
     def find_shortest_name(self, declaration: CompilerDeclaration) -> str:
-        """Return the shortest name that only this declaration has: its own, with its class, or with its file's path."""
+        """Return the shortest unique name of a declaration: plain, with its class, or with its file's path."""
         for name in (declaration.name, declaration.qualified_name):
             if self._name_counts[name] == 1:
                 return name
@@ -107,19 +107,19 @@ class Outline:
 
 
 def read_typescript_outline(repository: Path, tools: Path | None, timeout_s: float = 600) -> Outline:
-    """Ask the TypeScript compiler for an outline.
+    """Return the outline that the TypeScript compiler reports.
 
     Args:
         repository: Its root.
         tools: Folder in which npm installed typescript.
-        timeout_s: How long the compiler may take, in seconds.
+        timeout_s: Timeout of the compiler in seconds.
 
     Raises:
         EvaluationError: Node or TypeScript is missing, or failed.
     """
     if tools is None or not (package := tools.resolve() / "node_modules" / "typescript").is_dir():
         raise EvaluationError(
-            "--tools: no TypeScript there; install it with `npm install --prefix FOLDER typescript@5`"
+            "--tools: TypeScript is not installed there; run `npm install --prefix FOLDER typescript@5`"
         )
     command = ["node", str(_SCRIPT), str(package), str(repository.resolve())]
     try:
@@ -127,9 +127,9 @@ def read_typescript_outline(repository: Path, tools: Path | None, timeout_s: flo
     except OSError as error:
         raise EvaluationError(f"node: {error.strerror}; install it and put it on the PATH") from error
     except subprocess.TimeoutExpired as error:
-        raise EvaluationError(f"{_SCRIPT.name}: not done after {timeout_s:g} s") from error
+        raise EvaluationError(f"{_SCRIPT.name}: timed out after {timeout_s:g} s") from error
     if process.returncode:
-        raise EvaluationError(f"{_SCRIPT.name}: status {process.returncode}: {process.stderr.strip()[:800]}")
+        raise EvaluationError(f"{_SCRIPT.name}: exit status {process.returncode}: {process.stderr.strip()[:800]}")
     data = json.loads(process.stdout)
     return Outline(_to_declarations(data["declarations"]), [FileImport(*row) for row in data["imports"]])
 

@@ -1,4 +1,4 @@
-"""The outline of a Python repository, as Python's own parser and rules of import have it."""
+"""Outline of a Python repository, from Python's parser and import rules."""
 
 import ast
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from .outline import CompilerDeclaration, FileImport, Outline
 
 _DECLARATION_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ROOTS = ("src/", "")
-"""Folders that modules are imported from."""
+"""Root folders of imports."""
 
 
 def read_python_outline(repository: Path) -> Outline:
-    """Return what the files declare and import; files that this Python cannot parse are left out."""
+    """Return the declarations and imports of all files that this Python can parse."""
     trees: dict[str, ast.Module] = {}
     for file in sorted(repository.rglob("*.py")):
         path = file.relative_to(repository).as_posix()
@@ -42,7 +42,7 @@ def _walk_declarations(node: ast.AST, path: str, owner: str, *, local: bool) -> 
 
 
 def _list_module_names(path: str) -> Iterator[str]:
-    """Yield the dotted names by which a file can be imported."""
+    """Yield the dotted names under which a file can be imported."""
     for root in _ROOTS:
         if path.startswith(root):
             yield path.removeprefix(root).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -56,7 +56,7 @@ def _walk_imports(tree: ast.Module, path: str, modules: dict[str, str]) -> Itera
             names = [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom) and (not node.level or package):
             base = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module or ""
-            names = [base, *(f"{base}.{each.name}" for each in node.names)]  # a package is run before its modules
+            names = [base, *(f"{base}.{each.name}" for each in node.names)]  # importing a module also runs its package
         else:
             continue
         for name in names:

@@ -1,4 +1,4 @@
-"""Questions in words, made from what is known: the same seed makes the same ones."""
+"""Structural questions in words, generated from recorded relations; reproducible by seed."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from .expected_answers import ExpectedAnswer, is_test_path
 from .outline import CompilerDeclaration, Outline
 from .relations import KnownRelations, RelationLookup
 
-_CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})  # their classes are asked for
-_NAME_FORMS: Final = ("{}", "{}", "`{}`", "{}()")  # a function's name; the last is only for those
+_CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})  # questions name their classes instead
+_NAME_FORMS: Final = ("{}", "{}", "`{}`", "{}()")  # the last form is only for functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class StructuralQuestion:
     """One question.
 
     Attributes:
-        kind: What is asked for.
-        right: What is right too, but may be left out, as the text may not tell it.
-        naming: Name that only what is asked for has, where naming it makes a result right too.
-        judged: Files in which `answers` are all there are, so that any other result is wrong.
+        kind: Kind of question.
+        also_right: Further right answers that may be left out, because the text may not tell them.
+        accepted_name: A unique name of the subject, where a result that names it is right, too.
+        complete_files: Files whose expected answers are complete, so that any other result is wrong.
     """
 
     kind: str
@@ -35,13 +35,13 @@ class StructuralQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _QuestionKind:
-    """How a relation is asked for, and of what.
+    """Subject and wordings of a kind of question.
 
     Attributes:
-        of: Kind of declaration.
-        of_tests: Whether it is asked of the tests' own declarations too.
-        names_count: Whether code that only names a declaration is right, which the truth does not know.
-        complete: Whether a compiler knows all answers.
+        declaration_kind: Kind of declaration that it asks about.
+        includes_tests: Whether it also asks about declarations of tests.
+        accepts_naming: Whether code that only names a declaration is right, which the truth does not record.
+        is_complete: Whether a compiler knows all answers.
     """
 
     relation: RelationLookup
@@ -107,7 +107,7 @@ _ALSO_RIGHT: Final[Mapping[str, RelationLookup]] = MappingProxyType(
         "impact": KnownRelations.find_all_impact,
     }
 )
-"""What is right too, by kind of question."""
+"""Further right answers by kind of question."""
 
 _IMPORT_WORDINGS: Final = ("what imports {}", "which files import {}?", "who imports {}", "importers of {}")
 
@@ -115,14 +115,14 @@ _IMPORT_WORDINGS: Final = ("what imports {}", "which files import {}?", "who imp
 def make_questions(
     relations: KnownRelations, outline: Outline, *, per_kind: int, seed: str, compiled: Set[str]
 ) -> list[StructuralQuestion]:
-    """Return questions about one repository, at most so many of a kind.
+    """Return questions about one repository, at most `per_kind` of each kind.
 
     Args:
-        relations: Its relations.
-        outline: Its declarations.
-        per_kind: How many.
-        seed: Of the choice of declarations and wordings.
-        compiled: Files of which a compiler knows all calls and types, and not only what was observed.
+        relations: Relations of the repository.
+        outline: Declarations of the repository.
+        per_kind: Maximum number of questions of a kind.
+        seed: Seed for the choice of declarations and wordings.
+        compiled: Files whose calls and types a compiler resolved completely, rather than some observed at run time.
     """
     questions = []
     for name, kind in _KINDS.items():
@@ -154,7 +154,7 @@ def make_questions(
 
 
 def _find_nameable(outline: Outline, kind: _QuestionKind) -> list[CompilerDeclaration]:
-    """Return what can be asked for: declarations that a name can mean from outside."""
+    """Return the declarations that a question can name: those that are not local."""
     return [
         declaration
         for declaration in outline.declarations

@@ -1,4 +1,4 @@
-"""What a recorded truth says of the relations between declarations: the right answers of questions."""
+"""Relations between declarations in a recorded truth: the expected answers of questions."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,13 +9,13 @@ from evals.graph.ground_truth import SEPARATE_CALL_KINDS, CallTarget, GroundTrut
 from .expected_answers import ExpectedAnswer, Usage, group_usages, is_test, to_answer
 from .outline import CompilerDeclaration, Outline
 
-_OPAQUE_CALL_KINDS = SEPARATE_CALL_KINDS | {"value"}  # calls that do not name what they reach
+_OPAQUE_CALL_KINDS = SEPARATE_CALL_KINDS | {"value"}  # calls that do not name their target
 _IMPACT_STEPS = 2
 _UsagesByDeclaration = Mapping[CompilerDeclaration, Sequence[Usage]]
 
 
 class KnownRelations:
-    """The relations of one repository, as far as they are known.
+    """The recorded relations of one repository.
 
     Args:
         truth: Its calls and classes.
@@ -56,49 +56,49 @@ class KnownRelations:
             self._callees[caller][callee] = self._build_callee_answer(callee, target)
 
     def find_callers(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return what calls a function, or instantiates a class."""
+        """Return the callers of a function, or the code that instantiates a class."""
         return group_usages(self._calls.get(declaration, ()), declaration.name)
 
     def find_users(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return its callers, and the classes right below a class."""
+        """Return the callers of a declaration, and the direct subclasses of a class."""
         return [*self.find_callers(declaration), *map(to_answer, self._subtypes.get(declaration, ()))]
 
     def find_callees(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return what a function calls."""
+        """Return the functions that a function calls."""
         return list(self._callees.get(declaration, {}).values())
 
     def find_subtypes(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return the classes below a class, however far."""
+        """Return all classes below a class, direct and indirect."""
         return [to_answer(subtype) for subtype in self._find_all_subtypes(declaration)]
 
     def find_overrides(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return the methods that override a method, in the classes below its own."""
+        """Return the methods that override a method in subclasses."""
         return [to_answer(override) for override in self._find_overriding(declaration)]
 
     def find_tests(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return the tests that call a function, instantiate a class or call its methods themselves."""
+        """Return the tests that call a function, instantiate a class or call its methods directly."""
         usages = chain.from_iterable(
             self._calls.get(member, ()) for member in (declaration, *self._find_members(declaration))
         )
         return group_usages(filter(is_test, usages), "" if self._find_members(declaration) else declaration.name)
 
     def find_impact(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return what uses a declaration or its members, derives from it or overrides it, and what does so to that."""
+        """Return the code that uses, derives from or overrides a declaration or its members, in two steps."""
         return self._collect_impact(declaration, self._calls, _IMPACT_STEPS)
 
     def find_all_impact(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return what is known to be affected in some way, from further away too."""
+        """Return all code that is known to be affected in some way, including a third step."""
         return self._collect_impact(declaration, self._uses, _IMPACT_STEPS + 1)
 
     def find_any_users(self, declaration: CompilerDeclaration) -> list[ExpectedAnswer]:
-        """Return what is known to use a declaration or its members, whatever way: right where users are asked for."""
+        """Return all known users of a declaration or its members: right answers where users are asked for."""
         usages = chain.from_iterable(
             self._uses.get(member, ()) for member in (declaration, *self._find_members(declaration))
         )
         return group_usages([*usages, *self._constructions.get(declaration, ())])
 
     def find_importers(self, path: str) -> list[ExpectedAnswer]:
-        """Return the files that import a file, each by the lines of its imports."""
+        """Return the files that import a file, each with the lines of its imports."""
         return group_usages(
             Usage(None, row.path, row.line) for row in self._outline.imports if row.imported_path == path
         )
@@ -149,9 +149,7 @@ class KnownRelations:
             for subtype in self._subtypes.get(pending.pop(), ()):
                 if subtype not in subtypes and subtype != declaration:
                     subtypes[subtype] = None
-                    pending += (
-                        [] if subtype.local else [subtype]
-                    )  # a class made by each call may have other bases each time
+                    pending += [] if subtype.local else [subtype]  # a local class may have other bases at each call
         return list(subtypes)
 
     def _find_overriding(self, declaration: CompilerDeclaration) -> list[CompilerDeclaration]:

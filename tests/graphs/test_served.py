@@ -126,7 +126,7 @@ async def test_a_mistake_is_told_and_the_thread_goes_on(in_threads, indexed, wro
 
 async def test_a_repository_without_an_index_says_so(served, repository):
     with pytest.raises(
-        RuntimeError, match=r"IndexNotFoundError: .* is not indexed yet. Run `coderag index` in it first"
+        RuntimeError, match=r"IndexNotFoundError: .* is not indexed yet. Run `coderag index` there first"
     ):
         await served.ainvoke({"query": "x1 y2", "repository": str(repository)})
 

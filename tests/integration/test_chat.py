@@ -287,7 +287,7 @@ def test_without_conversations_nothing_is_made_on_disk(shop):
 async def test_a_conversation_that_goes_on_elsewhere_is_not_disturbed(shop):
     chat = shop.chat("shared")
     async for _ in chat.astream("who calls round_up"):
-        with pytest.raises(StoreError, match="shared is being continued elsewhere"):
+        with pytest.raises(StoreError, match="shared is in use elsewhere"):
             await events_of(CodeRAG(shop.root).chat("shared"), "where is the checkout")
         assert answer_in(await events_of(CodeRAG(shop.root).chat("other"), "where is the checkout"))
         break

@@ -164,7 +164,7 @@ def test_reading_a_file_that_was_just_made_needs_no_indexing(unswept, root):
 def test_reading_a_file_that_is_gone_says_so(unswept, root):
     (root / "shop/pay.py").unlink()
     for _ in range(2):
-        with pytest.raises(InvalidQueryError, match=r"shop/pay\.py is gone"):
+        with pytest.raises(InvalidQueryError, match=r"shop/pay\.py no longer exists"):
             unswept.read(["shop/pay.py"])
 
 

@@ -26,13 +26,13 @@ from pathlib import Path
 from types import SimpleNamespace
 import filelock, lance, lance.fragment, numpy as np, pyarrow.compute, scipy.sparse as sp
 from coderag.schema.chunks import FileRecord
-from coderag.stores import index_writer, tables
-from coderag.stores.arrow import node_columns
-from coderag.stores.graph_tables import empty_graph, node_schema
+from coderag.stores import index_writer, lance_table
+from coderag.stores.arrow import build_node_table
+from coderag.stores.graph_tables import build_empty_graph, build_node_schema
 from coderag.stores.index_store import EmbeddingInfo, FieldCounts, IndexStore
 
 directory, journal = Path(sys.argv[1]), Path(sys.argv[2])
-tables.MOST_SMALL_FRAGMENTS = 3
+lance_table.MAX_SMALL_FRAGMENTS = 3
 index_writer.FLUSH_ROWS = 4
 embedding = EmbeddingInfo("fake", "m", 4)
 
@@ -43,26 +43,26 @@ def batch(path, texts, terms):
     terms += texts
     counts = sp.csr_matrix((np.ones(n, np.float32), (range(n), range(start, start + n))), shape=(n, len(terms)))
     vectors = np.array([[int(text[4:]) % (k + 7) + 1 for k in range(4)] for text in texts], np.float32)
-    return node_columns(nodes), vectors, FieldCounts(counts, counts, counts), terms
+    return build_node_table(nodes), vectors, FieldCounts(counts, counts, counts), terms
 
 
 def graph_of(tree):
     nodes = [{"kind": "file", "name": text, "path": path} for path in sorted(tree) for text in tree[path]]
-    return empty_graph()._replace(nodes=pyarrow.Table.from_pylist(nodes, node_schema()))
+    return build_empty_graph()._replace(nodes=pyarrow.Table.from_pylist(nodes, build_node_schema()))
 
 
 def write_for_ever(rng):
     store = IndexStore(directory)
     while True:
-        with store.writer(timeout_s=5) as writer:
+        with store.open_writer(timeout_s=5) as writer:
             if rng.random() < 0.1:
                 writer.reset()
             tree, terms = {}, []
             if writer.base:
-                paths = writer.base.chunks(["path"])["path"].to_pylist()
+                paths = writer.base.read_chunks(["path"])["path"].to_pylist()
                 for path, text in zip(paths, writer.base.read_texts(range(len(paths)))):
                     tree.setdefault(path, []).append(text)
-                terms = list(writer.base.terms())
+                terms = list(writer.base.read_terms())
             for _ in range(rng.randint(1, 3)):
                 path = f"f{rng.randint(0, 9)}.py"
                 writer.remove([path])
@@ -70,7 +70,7 @@ def write_for_ever(rng):
                 if rng.random() < 0.7:
                     tree[path] = [f"text{rng.randint(0, 10**9)}" for _ in range(rng.randint(1, 5))]
                     writer.add(*batch(path, tree[path], terms))
-            pointer = store.pointer()
+            pointer = store.read_pointer()
             with journal.open("a") as file:
                 file.write(json.dumps([pointer.generation + 1 if pointer else 1, tree]) + "\n")
                 file.flush()

@@ -110,11 +110,11 @@ def test_the_index_is_that_of_a_first_run_with_the_model(repository, server):
 
 def test_a_switch_back_asks_no_server(repository, server):
     CodeRAG(repository).index()
-    first = current(repository).vectors().tolist()
+    first = current(repository).read_vectors().tolist()
     with_ollama(repository, server).index()
     server.requests.clear()
     assert CodeRAG(repository).index().reembedded.endswith("(256 dimensions)")
-    assert current(repository).vectors().tolist() == first
+    assert current(repository).read_vectors().tolist() == first
     assert server.requests == []
     with_ollama(repository, server).index()
     assert sent(server) == [], "vectors of the server are kept, too"

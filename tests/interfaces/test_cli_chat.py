@@ -208,7 +208,7 @@ def test_conversations_are_listed_exported_and_deleted(piped, tmp_path) -> None:
         (["--resume", "--list"], "--list: it does not go with --resume"),
         (["--thread", "a", "--new"], "--new: it does not go with --thread"),
         (["-o", "x.md"], "--output: it goes with --export only"),
-        (["--thread", "a/b"], "'a/b' cannot be the name of a conversation"),
+        (["--thread", "a/b"], "'a/b' is not a valid conversation name"),
         (["--export", "gone"], "there is no conversation 'gone'"),
     ],
 )
@@ -403,7 +403,7 @@ def test_two_terminals_in_one_conversation(at_terminal, shop) -> None:
         first.type("how does round_up work?\r")
         first.see("The first words")
         second.type("what does Cart do?\r")
-        second.see("error: the conversation mine is being continued elsewhere")
+        second.see("error: the conversation mine is in use elsewhere")
         first.type("\x03")
         first.see("ended; /retry asks it again")
         second.type("/retry\r")

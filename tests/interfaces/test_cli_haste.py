@@ -63,8 +63,8 @@ def test_the_collector_looks_seldom_and_not_at_the_end(monkeypatch: pytest.Monke
 def test_without_pandas_pyarrow_still_makes_frames_and_others_import_it() -> None:
     script = """
 import sys
-from coderag.stores.pandas_guard import spare_pandas
-spare_pandas()
+from coderag.stores.pandas_guard import avoid_pandas_import
+avoid_pandas_import()
 import lance, pyarrow as pa
 table = pa.table({"a": pa.array([1, None])})
 assert "pandas" not in sys.modules

@@ -138,7 +138,7 @@ class FakeWriters:
 
 
 def not_indexed(root):
-    return IndexNotFoundError(f"{root} is not indexed yet", hint="Run `coderag index` in it first.")
+    return IndexNotFoundError(f"{root} is not indexed yet", hint="Run `coderag index` there first.")
 
 
 def hit(name, score=1.0):

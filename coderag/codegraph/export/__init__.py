@@ -1,1 +1,1 @@
-"""The code graph for other programs: JSON, GraphML and Cypher."""
+"""Export of the code graph as JSON, GraphML and Cypher."""

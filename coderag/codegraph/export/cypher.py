@@ -1,7 +1,7 @@
-"""The graph as Cypher: statements for Neo4j 5 and Memgraph, with literals for a file, with parameters for a driver.
+"""Cypher export for Neo4j 5 and Memgraph: statements with literals for a file, with parameters for a driver.
 
-The schema is that of `coderag.codegraph.property_graph.schema`. What was there of the same project is deleted first, so
-the statements can be run again at any time.
+The schema is `coderag.codegraph.property_graph.schema`. The statements first delete the project's old nodes, so they can
+be run again at any time.
 """
 
 import re
@@ -15,12 +15,12 @@ from coderag.schema.vocabulary import RESOLVED
 from coderag.stores.graph_tables import GraphTables
 
 Dialect = Literal["neo4j", "memgraph"]
-"""They differ in how an index is made."""
+"""The dialects differ in the statements that create indexes."""
 
 _LITERAL_BATCH_ROWS: Final = 500
 _ESCAPES: Final = {
     "\\": "\\\\",
-    # Neo4j may replace \uXXXX before it reads anything else: a backslash of the text never stands before a u.
+    # Neo4j may replace \uXXXX before parsing, so a backslash of the text never precedes a u.
     "\\u": "\\\\'+'u",
     "\\U": "\\\\'+'U",
     "'": "\\'",
@@ -39,10 +39,10 @@ def stream_cypher(
     """Yield a graph as a file of Cypher statements, each ending in ``;`` and a line feed.
 
     Args:
-        tables: Of one generation.
+        tables: Tables of one generation.
         project: Name of the repository.
-        dialect: Of the statements that make indexes.
-        least: Confidence below which an edge is left out: it is one of several candidates then.
+        dialect: Dialect of the statements that create indexes.
+        min_confidence: Edges below this confidence, one of several candidates each, are left out.
     """
     yield f"// The code graph of {' '.join(project.split())}, for {dialect}.\n".encode()
     for statement in build_schema_statements(dialect):
@@ -55,14 +55,14 @@ def stream_cypher(
 
 
 def build_schema_statements(dialect: Dialect) -> list[str]:
-    """Return the statements that make the constraints and indexes; where those are there already, they do nothing."""
+    """Return the statements that create constraints and indexes; existing ones are left alone."""
     indexed = [*((label, name) for label in LABELS for name in ("id", "name")), ("File", "path")]
     if dialect == "memgraph":
         indexes = [f"CREATE INDEX ON :{label}({name})" for label, name in indexed]
         return indexes + [f"CREATE CONSTRAINT ON (n:{label}) ASSERT n.id IS UNIQUE" for label in LABELS]
     return [
         f"CREATE CONSTRAINT coderag_{label.lower()}_id IF NOT EXISTS FOR (n:{label}) REQUIRE n.id IS UNIQUE"
-        if name == "id"  # a constraint has its own index
+        if name == "id"  # a uniqueness constraint includes an index
         else f"CREATE INDEX coderag_{label.lower()}_{name} IF NOT EXISTS FOR (n:{label}) ON (n.{name})"
         for label, name in indexed
     ]
@@ -71,14 +71,14 @@ def build_schema_statements(dialect: Dialect) -> list[str]:
 def build_load_statements(
     graph: LabelledGraph, max_rows: int, extra_labels: Sequence[str] = ()
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield what makes the nodes and relationships of an empty project: a statement over ``row``, and its rows.
+    """Yield the statements that load an empty project: a statement over ``row``, and its rows.
 
-    Put ``UNWIND $rows AS row`` before the statement.
+    Prefix each statement with ``UNWIND $rows AS row``.
 
     Args:
-        graph: To be loaded.
-        rows: Most rows of one statement.
-        more_labels: Of every node, beside its own.
+        graph: The graph to load.
+        max_rows: Maximum number of rows per statement.
+        extra_labels: Labels of every node besides its own.
     """
     for nodes in graph.group_nodes():
         labels = "".join(f":{label}" for label in (nodes.label, *extra_labels))
@@ -93,7 +93,7 @@ def build_load_statements(
 
 
 def format_literal(value: object) -> str:
-    """Return a value as a Cypher literal: text, a number, or a mapping of them by plain names."""
+    """Return a value as a Cypher literal: text, a number, or a mapping of them with plain names as keys."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{name}: {format_literal(item)}' for name, item in value.items())}}}"
     if isinstance(value, str):

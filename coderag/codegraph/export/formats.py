@@ -1,4 +1,4 @@
-"""A graph in any of the formats, as bytes."""
+"""Export formats of the code graph, as streams of bytes."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -9,15 +9,15 @@ from coderag.codegraph.export.json_format import stream_json
 from coderag.stores.graph_tables import GraphTables
 
 ExportFormat = Literal["json", "graphml", "cypher", "neo4j", "memgraph"]
-"""``cypher`` and ``neo4j`` are the same: Cypher as Neo4j 5 speaks it."""
+"""``cypher`` and ``neo4j`` are the same: the Cypher dialect of Neo4j 5."""
 
 
 def stream_graph(tables: GraphTables, export_format: ExportFormat, project: str) -> Iterator[bytes]:
-    """Yield a graph in a format, piece by piece: what is in memory at a time does not grow with the text.
+    """Yield a graph in a format; memory use does not grow with the size of the text.
 
     Args:
-        tables: Of one generation.
-        to: The format. All but JSON leave out edges that are one of several candidates.
+        tables: Tables of one generation.
+        export_format: The format. All but JSON omit edges that are one of several candidates.
         project: Name of the repository.
     """
     if export_format == "json":

@@ -1,4 +1,4 @@
-"""The graph as GraphML, which NetworkX, Gephi, yEd and igraph read.
+"""GraphML export, for NetworkX, Gephi, yEd and igraph.
 
 Source: http://graphml.graphdrawing.org/specification.html
 """
@@ -33,18 +33,18 @@ _HEADER: Final = (
 )
 
 _INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
+"""Characters that XML 1.0 excludes, even as references (https://www.w3.org/TR/xml/#charsets)."""
 
 
 def stream_graphml(tables: GraphTables, min_confidence: float = RESOLVED) -> Iterator[bytes]:
     """Yield the GraphML text of a graph.
 
-    What stands in what is an edge of the relation ``contains``, from a node's parent to it. Characters that XML cannot
-    hold become U+FFFD.
+    Containment is an edge of the relation ``contains`` from a parent to its child. Characters that XML cannot represent
+    become U+FFFD.
 
     Args:
-        tables: Of one generation.
-        least: Confidence below which an edge is left out: it is one of several candidates then.
+        tables: Tables of one generation.
+        min_confidence: Edges below this confidence, one of several candidates each, are left out.
     """
     yield _HEADER.encode()
     for domain, names in (("node", _NODE_KEYS), ("edge", _EDGE_KEYS)):
@@ -80,5 +80,5 @@ def _format_data(domain: str, names: tuple[str, ...], row: Mapping[str, Any]) ->
 
 
 def _escape_text(value: object) -> str:
-    # A parser turns a carriage return into a line feed, unless it is a reference.
+    # Parsers convert a literal carriage return to a line feed.
     return escape(_INVALID_XML.sub("\ufffd", str(value)), {"\r": "&#13;"})

@@ -1,4 +1,4 @@
-"""The whole graph as JSON: the same rows as the tables, a node's ``id`` being its row."""
+"""JSON export: the rows of the tables, with the row number as a node's ``id``."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -26,9 +26,9 @@ EDGE_FIELDS: Final = ("relation", "source", "target", "resolver", "confidence", 
 
 
 def stream_json(tables: GraphTables) -> Iterator[bytes]:
-    """Yield the JSON text of a graph, one node or edge a line, candidates included.
+    """Yield the JSON text of a graph, one node or edge per line, candidates included.
 
-    Columns are those of `coderag.stores.graph_tables.build_node_schema` and `build_edge_schema`; ``source``, ``target`` and ``parent``
+    Columns are those of `coderag.stores.graph_tables.node_schema` and `edge_schema`; ``source``, ``target`` and ``parent``
     are ids of nodes.
     """
     yield b'{"format":%d,"nodes":[' % JSON_FORMAT

@@ -1,4 +1,4 @@
-"""Rows of the graph's tables as plain values, some thousand at a time."""
+"""Batches of graph table rows as plain values."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ _DECIMAL_DIGITS = 6
 
 
 def iterate_batches(table: "pa.Table", size: int = BATCH_ROWS) -> Iterator[list[dict[str, Any]]]:
-    """Yield a table's rows as dictionaries; fractions are rounded to six digits."""
+    """Yield a table's rows as dictionaries, in batches; fractions are rounded to six digits."""
     for start in range(0, table.num_rows, size):
         part = table.slice(start, size)
         columns = [_to_values(part.column(name)) for name in part.column_names]

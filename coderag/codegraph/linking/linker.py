@@ -15,7 +15,7 @@ from coderag.schema.facts import Definition, Import, Reference
 from coderag.schema.vocabulary import MODULE_OF, RESOLVED, EdgeRelation
 
 _MAX_CANDIDATES: Final = 5
-_CANDIDATE_CONFIDENCE: Final = 0.8 * RESOLVED
+_TOTAL_CANDIDATE_CONFIDENCE: Final = 0.8 * RESOLVED
 """Sum of the confidences of several candidates."""
 _TEST_NAME_CONFIDENCE: Final = 0.9
 _TEST_CALL_CONFIDENCE: Final = 0.8
@@ -307,7 +307,7 @@ class Linker:
         attribution = (
             ("unique", rules.unique_method_confidence)
             if len(candidates) == 1
-            else ("candidate", _CANDIDATE_CONFIDENCE / len(candidates))
+            else ("candidate", _TOTAL_CANDIDATE_CONFIDENCE / len(candidates))
         )
         for target in candidates:
             yield self._build_link(
@@ -315,7 +315,7 @@ class Linker:
             )
 
     def _find_descendant_methods(self, file: int, scope: int, name: str) -> list[Referent]:
-        """Return the methods of a name in the subtypes of the enclosing type, one more than the maximum if there are too many."""
+        """Return the methods of a name in the subtypes of the enclosing type; one above the maximum if there are too many."""
         own_type = self._resolver.find_enclosing_type(file, scope)
         methods: dict[Referent, None] = {}
         for descendant in self._resolver.find_descendants(own_type.file, own_type.index) if own_type else ():

@@ -76,7 +76,7 @@ def _link_file(linker: Linker, program: Program, file: int) -> LinkedFile:
         return linker.link(file)
     except RecursionError:
         _logger.warning(
-            "The names of %s lead to each other without end: the code graph leaves it out.", program.rows[file].path
+            "Names in %s refer to each other endlessly: the code graph leaves the file out.", program.rows[file].path
         )
         return LinkedFile([], Dependencies())
 

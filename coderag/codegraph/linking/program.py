@@ -1,4 +1,4 @@
-"""All files of a repository as linking sees them: interfaces read when asked for, and a note of who asked for what."""
+"""All files of a repository as linking sees them: interfaces read on demand, with their use recorded as dependencies."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence, Set
@@ -15,11 +15,11 @@ from coderag.stores.facts_codec import FactsBody, unpack_body, unpack_interface
 ValueT = TypeVar("ValueT")
 
 _FILE_WIDE_ROLES: Final = frozenset({"test", "generated", "vendored"})
-"""Roles of files that whatever is in them has: tests in another one's code are not the repository's."""
+"""Roles that apply to all contents of a file: tests in vendored code are not the repository's tests."""
 
 
 class FactsRow(NamedTuple):
-    """One file of the program: a row of the table of facts, see `coderag.stores.graph_tables.build_facts_schema`."""
+    """One file of the program: a row of the facts table, see `coderag.stores.graph_tables.build_facts_schema`."""
 
     path: str
     language: str
@@ -36,11 +36,11 @@ class FactsRow(NamedTuple):
 
 
 class FileInterface:
-    """What other files may ask of a file, by name.
+    """Everything that other files may see of a file, by name.
 
     Attributes:
-        facts: All of it.
-        definitions: What it declares.
+        facts: All facts of the interface.
+        definitions: Declared names.
     """
 
     def __init__(self, facts: FileFacts) -> None:
@@ -49,7 +49,7 @@ class FileInterface:
 
     @cached_property
     def children(self) -> dict[int, dict[str, list[int]]]:
-        """For each scope, the definitions in it by name; without implementations, and members of types outside of them."""
+        """Definitions by scope and name; without implementations and out-of-line members."""
         children_by_scope: dict[int, dict[str, list[int]]] = {}
         for index, definition in enumerate(self.facts.definitions):
             if definition.owner or definition.kind == "impl":
@@ -59,7 +59,7 @@ class FileInterface:
 
     @cached_property
     def members_by_owner(self) -> dict[str, dict[str, list[int]]]:
-        """For each type that qualifies names outside of it, those names: methods of a Go type, of a C++ class."""
+        """Out-of-line members by their type and name: methods of a Go type or a C++ class."""
         members: dict[str, dict[str, list[int]]] = {}
         for index, definition in enumerate(self.facts.definitions):
             if definition.owner:
@@ -68,7 +68,7 @@ class FileInterface:
 
     @cached_property
     def names_by_scope(self) -> dict[int, set[str]]:
-        """For each scope, all names that it declares, imports or binds."""
+        """All names that a scope declares, imports or binds."""
         names_by_scope: dict[int, set[str]] = {}
         for scope, children in self.children.items():
             names_by_scope.setdefault(scope, set()).update(children)
@@ -78,7 +78,7 @@ class FileInterface:
 
     @cached_property
     def top_level(self) -> dict[str, int]:
-        """What it declares outside of everything or in its namespaces, by name; the last of several."""
+        """Declarations by name, at module level or in namespaces; the last one of a name."""
         namespaces = (index for index, definition in enumerate(self.definitions) if definition.kind == "namespace")
         declarations: dict[str, int] = {}
         for scope in reversed([MODULE_SCOPE, *namespaces]):
@@ -87,7 +87,7 @@ class FileInterface:
 
     @cached_property
     def by_name(self) -> dict[str, list[int]]:
-        """All that it declares, by name."""
+        """All definitions by name."""
         indices_by_name: dict[str, list[int]] = {}
         for index, definition in enumerate(self.facts.definitions):
             indices_by_name.setdefault(definition.name, []).append(index)
@@ -95,12 +95,12 @@ class FileInterface:
 
     @cached_property
     def redeclared_names(self) -> frozenset[str]:
-        """Names that it declares more than once."""
+        """Names that are declared more than once."""
         return frozenset(name for name, indices in self.by_name.items() if len(indices) > 1)
 
     @cached_property
     def methods(self) -> dict[str, list[int]]:
-        """Its methods by name."""
+        """Methods by name."""
         indices_by_name: dict[str, list[int]] = {}
         for index, definition in enumerate(self.facts.definitions):
             if definition.kind == "method":
@@ -109,23 +109,23 @@ class FileInterface:
 
     @cached_property
     def test_definitions(self) -> frozenset[int]:
-        """What only tests have: all that is declared in something that says so."""
+        """Definitions that are part of tests: marked as such, or nested in one that is."""
         test_indices: set[int] = set()
         for index, definition in enumerate(self.definitions):
             if (
                 TEST_MODIFIER in definition.modifiers or definition.parent in test_indices
-            ):  # what is around something comes before it
+            ):  # an enclosing definition comes first
                 test_indices.add(index)
         return frozenset(test_indices)
 
     @cached_property
     def bindings(self) -> dict[tuple[int, str], list[Binding]]:
-        """For each scope and name, its bindings."""
+        """Bindings by scope and name."""
         return group_bindings(self.facts.bindings)
 
     @cached_property
     def imports(self) -> dict[tuple[int, str], list[Import]]:
-        """For each scope and name in it, the imports that bring it; what is exported only has no name here."""
+        """Imports by scope and name; a pure re-export binds no name here."""
         imports_by_name: dict[tuple[int, str], list[Import]] = defaultdict(list)
         for import_ in self.facts.imports:
             if (
@@ -138,7 +138,7 @@ class FileInterface:
 
     @cached_property
     def reexports(self) -> dict[str, Import]:
-        """The names that it passes on under a name of their own."""
+        """Re-exports by their exported name."""
         return {
             import_.alias or import_.name: import_
             for import_ in self.facts.imports
@@ -147,17 +147,17 @@ class FileInterface:
 
     @cached_property
     def star_imports(self) -> list[Import]:
-        """The imports of all that a module has."""
+        """Imports of all names of a module."""
         return [import_ for import_ in self.facts.imports if import_.name == "*"]
 
     @cached_property
     def star_scopes(self) -> frozenset[int]:
-        """The scopes into which all is imported that a module has."""
+        """Scopes with star imports."""
         return frozenset(import_.scope for import_ in self.star_imports)
 
     @cached_property
     def bases(self) -> dict[int, list[Base]]:
-        """For each type, what it extends and implements."""
+        """Bases of each type."""
         bases_by_owner: dict[int, list[Base]] = defaultdict(list)
         for base in self.facts.bases:
             bases_by_owner[base.owner].append(base)
@@ -165,7 +165,7 @@ class FileInterface:
 
 
 def group_bindings(bindings: Sequence[Binding]) -> dict[tuple[int, str], list[Binding]]:
-    """Return bindings by their scope and name."""
+    """Return bindings by scope and name."""
     groups: dict[tuple[int, str], list[Binding]] = {}
     for binding in bindings:
         groups.setdefault((binding.scope, binding.name), []).append(binding)
@@ -173,7 +173,7 @@ def group_bindings(bindings: Sequence[Binding]) -> dict[tuple[int, str], list[Bi
 
 
 def collect_declared_names(facts: FileFacts) -> list[str]:
-    """Return the names by which something in a file may be known to others: of what it declares, binds and passes on."""
+    """Return the names by which other files may know something here: declared, bound or re-exported."""
     names = {strip_arity(fact.name) for fact in facts.definitions}
     names.update(fact.alias for fact in facts.imports)
     names.update(fact.name for fact in facts.bindings)
@@ -181,12 +181,12 @@ def collect_declared_names(facts: FileFacts) -> list[str]:
 
 
 def collect_base_names(facts: FileFacts) -> list[str]:
-    """Return the last names of what the types of a file extend and implement, as written there."""
+    """Return the last names of all bases in a file, as written."""
     return sorted({base.chain.rpartition(".")[2] for base in facts.bases})
 
 
 def collect_namespace_names(facts: FileFacts) -> list[str]:
-    """Return the qualified names of a file's namespace blocks, and ``*`` if it passes on all that another module has."""
+    """Return the qualified names of a file's namespace blocks, and ``*`` if it re-exports a whole module."""
     names = {fact.qualified_name for fact in facts.definitions if fact.kind == "namespace"}
     names.update(fact.name for fact in facts.imports if fact.exported and fact.name == "*")
     return sorted(names)
@@ -194,14 +194,14 @@ def collect_namespace_names(facts: FileFacts) -> list[str]:
 
 @dataclass(slots=True)
 class Dependencies:
-    """What was asked for: files by number, and keys of other things, see `Program.note`."""
+    """Dependencies of a result: file numbers, and keys of other things, see `Program.record_key`."""
 
     files: set[int] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
 
 
 class _InterfaceCache(dict[int, FileInterface]):
-    """The interfaces that were asked for, by file."""
+    """Interfaces by file, unpacked on first use."""
 
     def __init__(self, rows: Sequence[FactsRow], unpacked: Mapping[int, FileFacts]) -> None:
         super().__init__((file, FileInterface(facts)) for file, facts in unpacked.items())
@@ -217,11 +217,11 @@ class Program:
 
     Args:
         rows: All files, in the order of their paths.
-        interfaces: Those that were unpacked already, by file.
+        interfaces: Interfaces that are already unpacked, by file.
 
     Attributes:
-        file_of: Number of each path.
-        consulted: What was asked for since the last `begin`.
+        file_by_path: Number of each path.
+        dependencies: Everything that was used since the last `begin_tracking`.
     """
 
     def __init__(self, rows: Sequence[FactsRow], interfaces: Mapping[int, FileFacts] | None = None) -> None:
@@ -236,7 +236,7 @@ class Program:
         self._memo: dict[tuple[str, Hashable], tuple[Any, Dependencies]] = {}
 
     def read_interface(self, file: int) -> FileInterface:
-        """Return what a file shows to others; noted as asked for."""
+        """Return the interface of a file, recorded as a dependency."""
         self._record_file(file)
         return self._interfaces[file]
 
@@ -250,26 +250,32 @@ class Program:
         return self._interfaces[file].definitions[index]
 
     def get_role(self, file: int, index: int) -> str:
-        """Return what a definition, or the file itself, is for; not noted: whoever links to something asks for it anyway."""
+        """Return the role of a definition or file; not recorded, because a link to it is a dependency anyway."""
         role = self.rows[file].role
         return role if role in _FILE_WIDE_ROLES or index not in self._interfaces[file].test_definitions else "test"
 
     def record_key(self, key: str) -> None:
-        """Note that an answer depends on something beside the interfaces that were asked for.
+        """Record a dependency on something other than an interface.
 
         Args:
-            key: ``module:NAME``, whether there is a file or folder of that name; ``folder:PATH``, which files are in a folder;
-                ``path:PATH``, whether there is a file of that path; ``package:NAME``, which files declare a package;
-                ``namespace:LANGUAGE:NAME``, whether any does; ``name:LANGUAGE:NAME``, which declarations there are of a
-                name, with ``*`` those of all languages; ``in:PATH:NAME``, which in a folder; ``member:LANGUAGE:NAME``,
-                which belong to a type of that name outside of it; ``base:LANGUAGE:NAME``, which types extend or implement
-                one of that name; ``unknown:NAME``, that nothing has that name.
+            key: One of
+
+                - ``module:NAME``: whether a file or folder of that name exists;
+                - ``folder:PATH``: files in a folder;
+                - ``path:PATH``: whether a file of that path exists;
+                - ``package:NAME``: files that declare a package;
+                - ``namespace:LANGUAGE:NAME``: whether any file declares a namespace;
+                - ``name:LANGUAGE:NAME``: declarations of a name; with ``*`` those of all languages;
+                - ``in:PATH:NAME``: declarations of a name in a folder;
+                - ``member:LANGUAGE:NAME``: out-of-line members of the types of that name;
+                - ``base:LANGUAGE:NAME``: types with a base of that name;
+                - ``unknown:NAME``: that nothing has that name.
         """
         self.dependencies.keys.add(key)
 
     @contextmanager
     def track_dependencies(self) -> Iterator[Dependencies]:
-        """Within the block, collect what is asked for; it counts for the block around it too."""
+        """Collect the dependencies of a block; they count for the enclosing block, too."""
         outer_dependencies = self.begin_tracking()
         try:
             yield self.dependencies
@@ -277,13 +283,13 @@ class Program:
             self.end_tracking(outer_dependencies)
 
     def begin_tracking(self) -> Dependencies:
-        """Begin to collect what is asked for, and return what was collected so far, for `end`."""
+        """Start collecting dependencies, and return those collected so far, for `end_tracking`."""
         outer_dependencies, self.dependencies = self.dependencies, Dependencies()
         self._record_file = self.dependencies.files.add
         return outer_dependencies
 
     def end_tracking(self, outer_dependencies: Dependencies) -> Dependencies:
-        """Return what was collected since `begin`; it counts for what is around it too."""
+        """Return the dependencies since `begin_tracking`; they count for the enclosing block, too."""
         dependencies, self.dependencies = self.dependencies, outer_dependencies
         self._record_file = outer_dependencies.files.add
         outer_dependencies.files |= dependencies.files
@@ -291,15 +297,15 @@ class Program:
         return dependencies
 
     def add_dependencies(self, dependencies: Dependencies) -> None:
-        """Note what an answer depends on that was kept."""
+        """Record the dependencies of a memoised result."""
         self.dependencies.files |= dependencies.files
         self.dependencies.keys |= dependencies.keys
 
     def memoize(self, kind: str, key: Hashable, compute: Callable[[], ValueT]) -> ValueT:
-        """Return what is made once for a key; what it depends on is noted each time.
+        """Return a value that is computed once for a key; its dependencies are recorded at each use.
 
         Args:
-            kind: Tells apart equal keys of different things.
+            kind: Separates equal keys of different values.
         """
         entry = self._memo.get((kind, key))
         if entry is not None:
@@ -316,7 +322,7 @@ class Program:
         return value
 
     def find_declared_names(self, languages: Collection[str], other_languages: Collection[str]) -> Set[str]:
-        """Return the names of the declarations in files of some languages, and of all that are not in others."""
+        """Return the names declared in files of some languages, and in all files outside the other languages."""
         key = frozenset(languages)
         if key not in self._declared_names:
             self._declared_names[key] = frozenset(
@@ -327,7 +333,7 @@ class Program:
         return self._declared_names[key]
 
     def find_extending_types(self, languages: tuple[str, ...], name: str) -> Sequence[tuple[int, int]]:
-        """Return the types in some languages that extend or implement one of a name, as written there: (file, index)."""
+        """Return the types of some languages with a base of a name, as written: (file, index)."""
         for language in languages:
             self.record_key(f"base:{language}:{name}")
         return [
@@ -338,7 +344,7 @@ class Program:
         ]
 
     def find_declarations(self, name: str, languages: tuple[str, ...] = ()) -> Sequence[tuple[int, int]]:
-        """Return the declarations of a name in files of some languages, else in all files, as (file, index)."""
+        """Return the declarations of a name in files of some languages, or in all files, as (file, index)."""
         key = name, languages
         if key not in self._declarations_by_name:
             self._declarations_by_name[key] = [
@@ -349,14 +355,14 @@ class Program:
         return self._declarations_by_name[key]
 
     def format_qualified_name(self, file: int, index: int) -> str:
-        """Return the qualified name of a definition with the module it is in, dotted."""
+        """Return the dotted qualified name of a definition, with its module."""
         module = self.rows[file].path.rpartition(".")[0].replace("/", ".")
         return f"{module}.{self.peek(file).definitions[index].qualified_name}".replace("::", ".")
 
     def _find_files(
         self, column: Literal["declares", "extends"], name: str, languages: tuple[str, ...]
     ) -> Sequence[int]:
-        """Return the files in some languages, else all, that have a name in a column: no other interface is unpacked."""
+        """Return the files of some languages, or all, with a name in a column; interfaces without it stay packed."""
         key = column, languages
         if key not in self._files_by_name:
             files_by_name = self._files_by_name[key] = {}
@@ -367,12 +373,12 @@ class Program:
         return self._files_by_name[key].get(name, ())
 
     def peek(self, file: int) -> FileInterface:
-        """Return an interface without a note of it: what is asked is noted by a key."""
+        """Return an interface without recording it: the caller records a key instead."""
         return self._interfaces[file]
 
     @cached_property
     def settings(self) -> dict[str, dict[str, Any]]:
-        """What files of configuration say of modules, by path."""
+        """Module settings of configuration files, by path."""
         return {row.path: dict(unpack_interface(row.interface).settings) for row in self.rows if row.configures}
 
 

@@ -1,1 +1,1 @@
-"""The code graph as a labelled property graph, in a store that speaks Cypher: an embedded one, Neo4j or Memgraph."""
+"""The code graph as a labelled property graph in a store that speaks Cypher: embedded, Neo4j or Memgraph."""

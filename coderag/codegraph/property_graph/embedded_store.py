@@ -1,4 +1,4 @@
-"""A property graph in this process, which needs no server: LadybugDB under LlamaIndex's interface.
+"""Embedded property graph store: LadybugDB under LlamaIndex's interface.
 
 Source: https://docs.ladybugdb.com/cypher/
 """
@@ -18,21 +18,21 @@ from coderag.errors import InvalidQueryError, StoreError
 
 _BUFFER_BYTES: Final = 2**30
 _MAX_DATABASE_BYTES: Final = 2**36
-"""Address space that is set aside for the database; LadybugDB's own choice, 8 TiB, is refused in some containers."""
+"""Reserved address space; some containers refuse LadybugDB's default of 8 TiB."""
 
 _INTERNAL_FIELDS: Final = frozenset({"_ID", "_LABEL", "_SRC", "_DST"})
 
 
 class EmbeddedPropertyGraphStore(PropertyGraphStore):
-    """The schema of `coderag.codegraph.property_graph.schema` in an embedded database that speaks Cypher.
+    """An embedded Cypher database with the schema of `coderag.codegraph.property_graph.schema`.
 
-    Labels, types and properties are fixed. An ``EntityNode`` has the node's id as its name, and all else as properties.
+    Labels, types and properties are fixed. An ``EntityNode`` has the node's id as its name and all other values as properties.
 
     Args:
-        path: File of the database, made if it is not there; None keeps it in memory.
+        path: Database file, created if missing; None keeps the database in memory.
 
     Raises:
-        StoreError: It cannot be opened.
+        StoreError: The database cannot be opened.
     """
 
     supports_structured_queries = True
@@ -50,16 +50,16 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
 
     @property
     def client(self) -> ladybug.Connection:
-        """The connection to the database."""
+        """Connection to the database."""
         return self._connection
 
     def close(self) -> None:
-        """Close the database and let go of its file."""
+        """Close the database and release its file."""
         self._connection.close()
         self._database.close()
 
     def load(self, graph: LabelledGraph) -> None:
-        """Add a whole graph to an empty database; ten times as fast as node by node."""
+        """Load a graph into an empty database; ten times as fast as inserting nodes."""
         for nodes in graph.group_nodes():
             rows = nodes.rows.select(list(NODE_PROPERTIES))
             self.structured_query(f"COPY {nodes.label} FROM $rows", {"rows": rows})
@@ -73,7 +73,7 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         """Return the rows of a Cypher query, each a dictionary by column.
 
         Raises:
-            InvalidQueryError: The query cannot be understood or run.
+            InvalidQueryError: The query is invalid or fails.
         """
         with _map_query_errors(query):
             results = self._connection.execute(query, dict(param_map or {}))
@@ -85,7 +85,7 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
                 result.close()
 
     def get(self, properties: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> list[LabelledNode]:
-        """Return the nodes with all of some properties, or with one of some ids; all of them if nothing is given."""
+        """Return the nodes that have all given properties and one of the given ids; all nodes without arguments."""
         where, parameters = _build_conditions("n", properties, ids)
         return [
             _to_entity(row["n"])
@@ -99,13 +99,13 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         properties: Mapping[str, Any] | None = None,
         ids: Sequence[str] | None = None,
     ) -> list[Triplet]:
-        """Return the relationships of some nodes, in either direction, and of some types; none if nothing is given.
+        """Return the relationships of some nodes, in either direction, and of some types; none without arguments.
 
         Args:
-            entity_names: Ids of nodes: a node's name is its id here.
+            entity_names: Ids of nodes: a node's name is its id.
             relation_names: Types of relationships.
-            properties: Of the node at one end, all of them.
-            ids: Ids of nodes, beside `entity_names`.
+            properties: Properties that the node at one end must all have.
+            ids: Further ids of nodes.
         """
         if not (entity_names or relation_names or properties or ids):
             return []
@@ -146,10 +146,10 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         return list(triplets.values())[:limit]
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
-        """Add nodes, or change those with the same id.
+        """Insert nodes, or update those with the same id.
 
         Raises:
-            InvalidQueryError: A label or property is none of the schema.
+            InvalidQueryError: A label or property is not in the schema.
         """
         for node in nodes:
             _require(node.label, LABELS, "label")
@@ -157,10 +157,10 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
             self._write(f"MERGE (n:{node.label} {{id: $id}})", "n", properties, NODE_PROPERTIES, {"id": node.id})
 
     def upsert_relations(self, relations: Sequence[Relation]) -> None:
-        """Add relationships, or change those of the same type between the same nodes.
+        """Insert relationships, or update those of the same type between the same nodes.
 
         Raises:
-            InvalidQueryError: A type or property is none of the schema, or a node is not there.
+            InvalidQueryError: A type or property is not in the schema, or a node does not exist.
         """
         for relation in relations:
             _require(relation.label, RELATIONSHIP_TYPES, "type of relationship")
@@ -183,7 +183,7 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         properties: Mapping[str, Any] | None = None,
         ids: Sequence[str] | None = None,
     ) -> None:
-        """Delete nodes with their relationships, by id or property, and relationships by type; nothing if none is given."""
+        """Delete nodes with their relationships by id or property, and relationships by type; nothing without arguments."""
         for names in filter(None, (entity_names, ids)):
             self.structured_query("MATCH (n) WHERE n.id IN $ids DETACH DELETE n", {"ids": list(names)})
         for relation in relation_names or ():
@@ -193,15 +193,15 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
             where, parameters = _build_conditions("n", properties, None)
             self.structured_query(f"MATCH (n) {_format_where(where)} DETACH DELETE n", parameters)
 
-    def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:  # noqa: ANN401 - the base's
+    def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:  # noqa: ANN401 - base class signature
         """Raise: the graph has no vectors.
 
         Raises:
-            NotImplementedError: Always; `supports_vector_queries` says so.
+            NotImplementedError: Always; `supports_vector_queries` is false.
         """
         raise NotImplementedError("the property graph has no vectors; search with CodeRAG.search")
 
-    def get_schema(self, refresh: bool = False) -> str:  # noqa: ARG002 - the base's; it never is out of date
+    def get_schema(self, refresh: bool = False) -> str:  # noqa: ARG002 - base class signature; never outdated
         """Return labels, properties and relationships as text, for a language model that writes Cypher."""
         nodes = "\n".join(f"(:{label} {{{_format_properties(NODE_PROPERTIES)}}})" for label in LABELS)
         edges = "\n".join(
@@ -215,15 +215,13 @@ class EmbeddedPropertyGraphStore(PropertyGraphStore):
         for label in LABELS:
             self.structured_query(f"CREATE NODE TABLE IF NOT EXISTS {label}({columns}, PRIMARY KEY (id))")
         columns = ", ".join(f"{name} {kind}" for name, kind in EDGE_PROPERTIES.items())
-        for (
-            type_
-        ) in RELATIONSHIP_TYPES:  # a table of relationships needs one pair of labels; this one is there in most graphs
+        for type_ in RELATIONSHIP_TYPES:  # a relationship table needs a pair of labels; most graphs have this one
             self.structured_query(f"CREATE REL TABLE IF NOT EXISTS {type_}(FROM File TO File, {columns})")
             pairs = self._query_rows(f"CALL show_connection('{type_}') RETURN *", {})
             self._pairs |= {(type_, row["source table name"], row["destination table name"]) for row in pairs}
 
     def _allow(self, type_: str, source: str, target: str) -> None:
-        """Make a type of relationship possible between two labels."""
+        """Allow a type of relationship between two labels."""
         if (type_, source, target) not in self._pairs:
             self.structured_query(f"ALTER TABLE {type_} ADD FROM {source} TO {target}")
             self._pairs.add((type_, source, target))
@@ -261,9 +259,11 @@ def _map_query_errors(query: str) -> Iterator[None]:
 
 
 def _require(name: str, allowed: Sequence[str], subject: str) -> None:
-    """Refuse a name that would stand in the text of a query and is none of the schema."""
+    """Reject a name that is not in the schema before it becomes part of a query's text."""
     if name not in allowed:
-        raise InvalidQueryError(f"the property graph has no {subject} {name!r}", hint=f"It has {', '.join(allowed)}.")
+        raise InvalidQueryError(
+            f"the property graph has no {subject} {name!r}", hint=f"Use one of {', '.join(allowed)}."
+        )
 
 
 def _build_conditions(
@@ -284,7 +284,7 @@ def _format_where(conditions: Sequence[str]) -> str:
 
 
 def _to_plain(value: Any) -> Any:  # noqa: ANN401 - whatever a query returns
-    """Return a node or relationship as its properties with its label, without the database's own numbers."""
+    """Return a node or relationship as its properties and label, without internal fields."""
     if isinstance(value, dict) and "_LABEL" in value:
         properties = {
             name: _to_plain(item) for name, item in value.items() if name not in _INTERNAL_FIELDS and item is not None

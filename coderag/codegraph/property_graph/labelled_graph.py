@@ -1,4 +1,4 @@
-"""The tables of the code graph as nodes by label and relationships by type and labels, in Arrow tables."""
+"""The code graph as Arrow tables of nodes by label and relationships by type and labels."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -39,7 +39,7 @@ class LabelledEdges(NamedTuple):
     """Relationships of one type between nodes of two labels.
 
     Attributes:
-        rows: Columns ``source`` and ``target``, ids of nodes, then `schema.EDGE_PROPERTIES`.
+        rows: Columns ``source`` and ``target`` (node ids), then `schema.EDGE_PROPERTIES`.
     """
 
     type: str
@@ -49,12 +49,12 @@ class LabelledEdges(NamedTuple):
 
 
 class LabelledGraph:
-    """The code graph as a labelled property graph, with one node more: the project, which contains the files.
+    """The code graph as a labelled property graph, with a node for the project, which contains the files.
 
     Args:
-        tables: Of one generation.
-        project: Its name, which is also the first part of every id.
-        least: Confidence below which an edge is left out: it is one of several candidates then.
+        tables: Tables of one generation.
+        project: Name of the project; also the first part of every id.
+        min_confidence: Edges below this confidence, one of several candidates each, are left out.
     """
 
     def __init__(self, tables: GraphTables, project: str, min_confidence: float = RESOLVED) -> None:
@@ -74,14 +74,14 @@ class LabelledGraph:
         return len(self._all_edges[0])
 
     def group_nodes(self) -> Iterator[LabelledNodes]:
-        """Yield the nodes, label by label."""
+        """Yield the nodes of each label."""
         for code, label in enumerate(LABELS):
             chosen = np.flatnonzero(self._labels == code)
             if len(chosen):
                 yield LabelledNodes(label, self._node_rows.take(chosen))
 
     def group_edges(self) -> Iterator[LabelledEdges]:
-        """Yield the relationships, grouped by type and the labels at both ends."""
+        """Yield the relationships, grouped by type and the labels of both ends."""
         sources, targets, types, columns = self._all_edges
         n = len(LABELS)
         groups = (types * n + self._labels[sources]) * n + self._labels[targets]
@@ -99,14 +99,14 @@ class LabelledGraph:
 
     @cached_property
     def _labels(self) -> NDArray[np.int64]:
-        """Position in `LABELS` of each node's label; the last one is the project."""
+        """Position in `LABELS` of each node's label; the last node is the project."""
         kinds = self._graph.kinds
         label_by_kind = np.array([LABELS.index(LABEL_BY_KIND.get(kind, "Symbol")) for kind in kinds.values], np.int64)
         return np.append(label_by_kind[kinds.codes], _PROJECT)
 
     @cached_property
     def _ids(self) -> "pa.Array":
-        """The id of each node, the last one the project's."""
+        """Id of each node; the last node is the project."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
         import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ class LabelledGraph:
         ids = pc.if_else(
             pc.equal(nodes["kind"].cast(pa.string()), "file"), location_ids, qualified_ids
         ).combine_chunks()
-        # LlamaIndex takes a node's name for its id, without the quotes in it.
+        # LlamaIndex uses a node's name, without quotes, as its id.
         return _number_duplicates(pc.replace_substring(pa.concat_arrays([ids, pa.array([self.project])]), '"', "'"))
 
     @cached_property
@@ -146,7 +146,7 @@ class LabelledGraph:
 
     @cached_property
     def _all_edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], dict[str, "pa.Array"]]:
-        """Source, target and type of every relationship, and its properties: those of place, then those of the table."""
+        """Source, target and type of each relationship, and its properties: containment first, then the edge table."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         graph, edges = self._graph, self._tables.edges
@@ -170,7 +170,7 @@ class LabelledGraph:
         )
 
     def _find_containment(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return what stands in what: parents, children, and the type of relationship as a position in `TYPES`."""
+        """Return parents, children and the position in `RELATIONSHIP_TYPES` of each containment relationship."""
         files, parents, labels = self._graph.files, self._graph.parents, self._labels[:-1]
         nested = np.flatnonzero(parents >= 0)
         enclosing = parents[nested]
@@ -204,7 +204,7 @@ def _build_table(columns: dict[str, Any]) -> "pa.Table":
 
 
 def _number_duplicates(ids: "pa.Array") -> "pa.Array":
-    """Return ids with ``#2``, ``#3`` … behind those that were there before, in order: overloads, redefinitions."""
+    """Return unique ids: repeated ones (overloads, redefinitions) get ``#2``, ``#3``, … in order."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     while True:

@@ -1,4 +1,4 @@
-"""What the property graph's nodes and relationships are called. `docs/graph-export.md` explains it to its readers."""
+"""Labels, properties and relationship types of the property graph, documented in `docs/graph-export.md`."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -20,7 +20,7 @@ LABEL_BY_KIND: Final[Mapping[str, Label]] = {
         "Class",
     ),
 }
-"""Of each kind of node; any other declaration (a constant, a namespace, a table) is a ``Symbol``."""
+"""Label of each kind of node; any other declaration (constant, namespace, table) is a ``Symbol``."""
 
 NODE_PROPERTIES: Final[Mapping[str, str]] = {
     "id": "STRING",
@@ -35,7 +35,7 @@ NODE_PROPERTIES: Final[Mapping[str, str]] = {
     "end_line": "INT32",
     "centrality": "FLOAT",
 }
-"""Properties of every node with their types. ``id`` is unique in the whole graph and stays while the name does."""
+"""Properties of every node with their types. ``id`` is unique in the graph and stable while the name is."""
 
 EDGE_PROPERTIES: Final[Mapping[str, str]] = {"resolver": "STRING", "confidence": "FLOAT", "line": "INT32"}
 """Properties of every relationship with their types."""
@@ -54,10 +54,10 @@ TYPE_BY_RELATION: Final[Mapping[str, str]] = {
 """Type of relationship of each `coderag.schema.vocabulary.EdgeRelation`."""
 
 CONTAINS, DEFINES, DEFINES_METHOD = "CONTAINS", "DEFINES", "DEFINES_METHOD"
-"""What follows from where a declaration stands: a project contains files, a file defines declarations, a class defines
-methods; any other declaration contains what is inside it."""
+"""Relationships of containment: a project contains files, a file defines declarations, a class defines
+methods; any other declaration contains the declarations inside it."""
 
 RELATIONSHIP_TYPES: Final = (CONTAINS, DEFINES, DEFINES_METHOD, *TYPE_BY_RELATION.values())
 
 STRUCTURE_RESOLVER: Final = "syntax"
-"""Resolver of the relationships that follow from where a declaration stands."""
+"""Resolver of containment relationships."""

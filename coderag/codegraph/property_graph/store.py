@@ -1,4 +1,4 @@
-"""Opening and loading the property graph that the settings name."""
+"""Opening and loading of the property graph that the settings select."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -19,14 +19,14 @@ ServerKind = Literal["neo4j", "memgraph"]
 
 
 class PropertyGraphCounts(NamedTuple):
-    """What a property graph got: its nodes, the project among them, and its relationships."""
+    """Numbers of nodes, including the project, and of relationships in a property graph."""
 
     nodes: int
     edges: int
 
 
 class GraphServer(NamedTuple):
-    """Where a server is. See `coderag.codegraph.property_graph.servers.open_server`."""
+    """Address and credentials of a server; see `coderag.codegraph.property_graph.servers.open_server`."""
 
     url: str
     user: str = ""
@@ -36,13 +36,13 @@ class GraphServer(NamedTuple):
 
 
 def get_server(settings: GraphSettings, kind: ServerKind) -> GraphServer:
-    """Return the server that the settings name.
+    """Return the server of the settings.
 
     Raises:
         ConfigurationError: ``graph.url`` is not set.
     """
     if not settings.url:
-        hint = f"Say where {kind} is, such as bolt://localhost:7687."
+        hint = f"Set it to the address of {kind}, such as bolt://localhost:7687."
         raise ConfigurationError("graph.url is not set", hint=hint)
     password = settings.password.get_secret_value()
     return GraphServer(settings.url, settings.user, password, settings.database, settings.timeout_s)
@@ -51,13 +51,13 @@ def get_server(settings: GraphSettings, kind: ServerKind) -> GraphServer:
 def open_embedded_graph(
     tables: GraphTables, project: str, path: Path | None = None, min_confidence: float = RESOLVED
 ) -> "EmbeddedPropertyGraphStore":
-    """Return a graph in the embedded database, to be asked in Cypher.
+    """Return an embedded database with a graph, for Cypher queries.
 
     Args:
-        tables: Of one generation.
+        tables: Tables of one generation.
         project: Name of the repository.
-        path: File of the database, which must not be there yet; None keeps it in memory.
-        least: Confidence below which an edge is left out: it is one of several candidates then.
+        path: Database file, which must not exist; None keeps the database in memory.
+        min_confidence: Edges below this confidence, one of several candidates each, are left out.
 
     Raises:
         ConfigurationError: The extra ``graph-cypher`` is not installed.
@@ -72,11 +72,11 @@ def open_embedded_graph(
 
 
 def connect(kind: ServerKind, server: GraphServer) -> "PropertyGraphStore":
-    """Return LlamaIndex's store for a server. `disconnect` it after use.
+    """Return LlamaIndex's store for a server; `disconnect` it after use.
 
     Raises:
-        ConfigurationError: The extra of that server is not installed, or its address cannot be one.
-        StoreError: The server cannot be reached, or refuses.
+        ConfigurationError: The server's extra is not installed, or its address is invalid.
+        StoreError: The server is unreachable or refuses the connection.
     """
     require_extra(f"llama_index.graph_stores.{kind}", kind, f"the graph store {kind!r}")
     from coderag.codegraph.property_graph.servers import open_server  # noqa: PLC0415 - 2 s, an extra
@@ -85,8 +85,8 @@ def connect(kind: ServerKind, server: GraphServer) -> "PropertyGraphStore":
 
 
 def disconnect(store: "PropertyGraphStore") -> None:
-    """Close a store of `connect`."""
-    from coderag.codegraph.property_graph.servers import close_server  # noqa: PLC0415 - an extra, which is there
+    """Close a store from `connect`."""
+    from coderag.codegraph.property_graph.servers import close_server  # noqa: PLC0415 - an extra, known to be installed
 
     close_server(store)
 
@@ -97,11 +97,11 @@ def send_to_server(
     """Replace a project on a server.
 
     Raises:
-        ConfigurationError: As of `connect`.
-        StoreError: Likewise.
+        ConfigurationError: As for `connect`.
+        StoreError: As for `connect`.
     """
     store = connect(kind, server)
-    from coderag.codegraph.property_graph.servers import load_server  # noqa: PLC0415 - an extra, which is there
+    from coderag.codegraph.property_graph.servers import load_server  # noqa: PLC0415 - an extra, known to be installed
 
     graph = LabelledGraph(tables, project, min_confidence)
     try:

@@ -1,1 +1,1 @@
-"""Indexes made by compilers in the SCIP format, as edges of the code graph."""
+"""Import of SCIP indexes, which compilers produce, as edges of the code graph."""

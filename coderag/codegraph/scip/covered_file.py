@@ -1,4 +1,4 @@
-"""What this index knows of a file that a SCIP index covers: its declarations by name, and how its lines use names."""
+"""A file of the code graph that a SCIP index covers: its declarations by name, and the uses of names on its lines."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -15,7 +15,7 @@ from coderag.stores.graph_tables import GraphTables
 LineFactT = TypeVar("LineFactT", Reference, Base)
 
 CALL_KINDS: Final = frozenset({"call", "new", "decorator"})
-"""Kinds of reference that call what they name."""
+"""Kinds of reference that are calls."""
 
 CALLABLE_KINDS: Final = frozenset({"function", "method", "macro"})
 TYPE_KINDS: Final = frozenset({"class", "interface", "struct", "trait", "enum", "union", "type_alias"})
@@ -24,11 +24,11 @@ _NAMED_SUFFIXES: Final = frozenset({"#", "()", "!"})
 
 
 class DefinedSymbols(NamedTuple):
-    """The symbols that a document defines, by node.
+    """The symbols that a document defines.
 
     Attributes:
-        nodes: Node of each symbol; those of locals hold within the document only.
-        misplaced: Number of functions and types whose name this index has in the file, but not there.
+        nodes: Node of each symbol; those of locals are valid in this document only.
+        misplaced: Number of functions and types that the file declares, but not at the document's line.
     """
 
     nodes: Mapping[str, int]
@@ -36,12 +36,12 @@ class DefinedSymbols(NamedTuple):
 
 
 class CoveredFile:
-    """A file that this index and a SCIP index have.
+    """A file that is in the code graph and in a SCIP index.
 
     Args:
-        graph: Of this index.
-        node: Of the file.
-        facts: What the file says of names; empty if that is not kept.
+        graph: The code graph.
+        node: Node of the file.
+        facts: Facts of the file; empty if none are stored.
     """
 
     def __init__(self, graph: SymbolGraph, node: int, facts: FileFacts) -> None:
@@ -64,7 +64,7 @@ class CoveredFile:
                 self._owner_bases[owner].add(get_last_name(base.chain))
 
     def match_definitions(self, document: ScipDocument) -> DefinedSymbols:
-        """Return which nodes the symbols are that a document defines."""
+        """Return the nodes of the symbols that a document defines."""
         nodes_by_symbol: dict[str, int] = {}
         misplaced = 0
         definitions = [occurrence for occurrence in document.occurrences if occurrence.roles & DEFINITION]
@@ -74,7 +74,7 @@ class CoveredFile:
             name, suffix = parse_descriptor(occurrence.symbol)
             node = self._find_definition(occurrence, name, suffix)
             if node is not None:
-                nodes_by_symbol[occurrence.symbol] = node  # of overloads the last one has the body
+                nodes_by_symbol[occurrence.symbol] = node  # the last overload has the body
             elif suffix in _NAMED_SUFFIXES and name in self._nodes_by_name:
                 misplaced += 1
         used_nodes = set(nodes_by_symbol.values())
@@ -93,7 +93,7 @@ class CoveredFile:
         return self.node if node is None else node
 
     def find_uses(self, line: int, names: Collection[str]) -> list[tuple[str, int]]:
-        """Return how a line uses any of some names: kind of reference, and the node that it stands in."""
+        """Return the uses of any of some names on a line: kind of reference, and enclosing node."""
         uses = []
         for reference in self._references_by_line.get(line, ()):
             name = get_last_name(reference.chain)
@@ -103,14 +103,17 @@ class CoveredFile:
         return uses
 
     def may_call(self, line: int) -> bool:
-        """Whether a line may call what it does not call by name: nothing is kept of its file, or it calls an expression."""
+        """Return whether a line may contain a call without a name.
+
+        This holds if the file has no facts, or if the line calls an expression.
+        """
         return not self._references_by_line or any(
             reference.kind in CALL_KINDS and not get_last_name(reference.chain)
             for reference in self._references_by_line.get(line, ())
         )
 
     def find_base(self, line: int, names: Collection[str]) -> tuple[int, str] | None:
-        """Return the type that a line says extends one of some names, and the relation if the text tells."""
+        """Return the type that extends one of some names on a line, and the relation if the syntax states it."""
         for base in self._bases_by_line.get(line, ()):
             name = get_last_name(base.chain)
             owner = self._find_scope_node(base.owner)
@@ -119,7 +122,7 @@ class CoveredFile:
         return None
 
     def may_extend(self, node: int, name: str) -> bool:
-        """Whether the text of a type does not speak against it being a direct subtype of another.
+        """Return whether a type's text allows it to be a direct subtype of another.
 
         Indexers list all ancestors; the text names the direct ones, if it names any.
         """
@@ -129,7 +132,7 @@ class CoveredFile:
     def _find_definition(self, occurrence: Occurrence, name: str, suffix: str) -> int | None:
         if suffix in {"/", ":"} and occurrence.length <= 0:
             return self.node
-        if suffix == "()" and name.startswith("<"):  # a constructor, which languages name in their own ways
+        if suffix == "()" and name.startswith("<"):  # a constructor; its name depends on the language
             node = self.find_scope(occurrence.line)
             return node if self._graph.kinds[node] in CALLABLE_KINDS | TYPE_KINDS else None
         enclosing = [
@@ -138,7 +141,7 @@ class CoveredFile:
         return max(enclosing, default=None, key=lambda candidate: (self._graph.start_lines[candidate], candidate))
 
     def _find_local(self, occurrence: Occurrence, taken: Collection[int]) -> int | None:
-        """Return the declaration on a line whose name is as long as a local's: the index does not tell the name."""
+        """Return the unused declaration on a line whose name has a local's length; SCIP does not name locals."""
         for candidate in self.nodes[1:]:
             starts_on_line = int(self._graph.start_lines[candidate]) == occurrence.line
             if (
@@ -175,7 +178,7 @@ def read_facts(tables: GraphTables, paths: Collection[str]) -> dict[str, FileFac
 
 
 def get_last_name(chain: str) -> str:
-    """Return the last name of a chain, see `coderag.schema.facts`; empty if it is none."""
+    """Return the last name of a chain (see `Reference.chain`); empty if it is an expression."""
     return chain.rpartition(".")[2].partition("/")[0].rstrip("()[]{}")
 
 

@@ -1,4 +1,4 @@
-"""From occurrences of symbols to edges between nodes."""
+"""Conversion of SCIP occurrences and relationships to edges between nodes."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -22,7 +22,7 @@ HIERARCHY_RELATIONS: Final = frozenset({"inherits", "implements"})
 
 
 class ScipEdge(NamedTuple):
-    """An edge between nodes of the graph that was given."""
+    """An edge of a SCIP index between nodes of the code graph."""
 
     relation: EdgeRelation
     source: int
@@ -33,13 +33,13 @@ class ScipEdge(NamedTuple):
 def extract_edges(
     graph: SymbolGraph, file: CoveredFile, document: ScipDocument, nodes: Mapping[str, int]
 ) -> Iterator[ScipEdge]:
-    """Yield what a document says of its file; the same edge may come more than once.
+    """Yield the edges of a document; the same edge may be repeated.
 
     Args:
         graph: The nodes.
-        file: What is known of the file.
-        document: What the index says of it.
-        nodes: Node of each symbol that is defined in the repository, or in this document.
+        file: The document's file in the code graph.
+        document: The document.
+        nodes: Node of each symbol that is defined in the repository or in this document.
     """
     extended_pairs = set()
     for occurrence in document.occurrences:
@@ -71,7 +71,7 @@ def _resolve_occurrence(graph: SymbolGraph, file: CoveredFile, occurrence: Occur
         return None if target == file.node else ScipEdge("imports", file.node, target, occurrence.line)
     kind = graph.kinds[target]
     if kind == FILE_KIND:
-        return None  # a module named to get at what is in it
+        return None  # a module as the qualifier of its member
     if kind in TYPE_KINDS and (base := file.find_base(occurrence.line, names)):
         owner, relation = base
         return _build_hierarchy_edge(graph, owner, target, occurrence.line, relation)
@@ -93,7 +93,7 @@ def _resolve_occurrence(graph: SymbolGraph, file: CoveredFile, occurrence: Occur
 
 
 def _find_constructed_type(graph: SymbolGraph, target: int, name: str) -> int | None:
-    """Return the type that a call of the target makes an instance of: itself, or the one that it is a constructor of."""
+    """Return the type that a call of the target constructs: the target itself, or the type of a constructor."""
     if graph.kinds[target] in TYPE_KINDS:
         return target
     parent = int(graph.parents[target])

@@ -1,4 +1,4 @@
-"""Edges of a SCIP index, kept over generations: their ends are names, which stay while rows change."""
+"""SCIP edges that persist over generations: their ends are names, because row numbers change."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCIP_RESOLVER: Final = "scip"
 _REPLACED_RELATIONS: Final = frozenset({"calls", "instantiates", "references"})
-"""Relations of which a covered file has the index's edges only."""
+"""Relations whose linked edges are dropped in covered files, even without an imported edge."""
 
 _FORMAT_VERSION: Final = 1
 _METADATA_KEY: Final = b"coderag.files"
@@ -27,11 +27,11 @@ _REIMPORT_HINT: Final = "Import the SCIP index again."
 
 
 class StableNodeId(NamedTuple):
-    """A node by what stays of it.
+    """A node, identified independently of its row.
 
     Attributes:
         name: Qualified name; empty for the file itself.
-        nth: Number of declarations before it with that name in the file.
+        nth: Number of earlier declarations with that name in the file.
     """
 
     path: str
@@ -45,14 +45,14 @@ class ImportedEdges:
 
     Attributes:
         edges: Columns ``relation, source_path, source_name, source_nth, target_path, target_name, target_nth, line``.
-        files: Hash of the content of each file that the index covers.
+        files: Content hash of each file that the index covers.
     """
 
     edges: "pa.Table"
     files: Mapping[str, str]
 
     def to_bytes(self) -> bytes:
-        """Return all of it for a file of the index."""
+        """Return the serialized edges."""
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
         metadata = {_METADATA_KEY: orjson.dumps({"format": _FORMAT_VERSION, "files": dict(self.files)})}
@@ -63,10 +63,10 @@ class ImportedEdges:
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> "ImportedEdges":
-        """Return what `to_bytes` made.
+        """Return the edges that `to_bytes` serialized.
 
         Raises:
-            StoreError: It is damaged.
+            StoreError: The bytes are damaged or of another format.
         """
         import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
@@ -74,19 +74,19 @@ class ImportedEdges:
             edges = pa.ipc.open_file(stored).read_all()
             metadata = orjson.loads(edges.schema.metadata[_METADATA_KEY])
             if metadata["format"] != _FORMAT_VERSION or edges.schema.remove_metadata() != _build_schema():
-                raise StoreError("The imported edges are of another format", hint=_REIMPORT_HINT)
+                raise StoreError("The imported edges have another format", hint=_REIMPORT_HINT)
             return cls(edges.replace_schema_metadata(None), metadata["files"])
         except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"The imported edges are damaged: {error}", hint=_REIMPORT_HINT) from error
 
 
 class AppliedEdges(NamedTuple):
-    """What `apply_edges` made.
+    """Result of `apply_edges`.
 
     Attributes:
-        edges: As `coderag.stores.graph_tables.build_edge_schema` says.
-        stale: Files that changed since the import, or are gone: their edges are ours.
-        lost: Number of edges left out because an end is gone.
+        edges: Edges as in `coderag.stores.graph_tables.edge_schema`.
+        stale: Files that changed or were removed since the import; they keep their linked edges.
+        lost: Number of edges left out because one end no longer exists.
     """
 
     edges: "pa.Table"
@@ -95,7 +95,7 @@ class AppliedEdges(NamedTuple):
 
 
 def name_edges(graph: SymbolGraph, edges: Iterable[ScipEdge]) -> "pa.Table":
-    """Return edges by the names of their ends."""
+    """Return edges with stable ids of their ends."""
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
 
     edges = list(edges)
@@ -111,11 +111,11 @@ def name_edges(graph: SymbolGraph, edges: Iterable[ScipEdge]) -> "pa.Table":
 
 
 def apply_edges(tables: GraphTables, imported: ImportedEdges, hashes: Mapping[str, str]) -> AppliedEdges:
-    """Put imported edges in the place of linked ones. Do so after linking and before the centrality is computed.
+    """Replace linked edges by imported ones. Call it after linking and before centrality is computed.
 
     Args:
-        tables: Nodes and edges as linked. The edges of an earlier import in them are replaced.
-        imported: From `coderag.codegraph.scip.importer.import_edges`.
+        tables: Linked nodes and edges; edges of an earlier import are replaced.
+        imported: Edges from `coderag.codegraph.scip.importer.import_edges`.
         hashes: Hash of each indexed file's content, by path.
     """
     import pyarrow as pa  # noqa: PLC0415 - 0.1 s
@@ -149,7 +149,7 @@ def apply_edges(tables: GraphTables, imported: ImportedEdges, hashes: Mapping[st
 def _resolve_rows(
     graph: SymbolGraph, edges: "pa.Table", unchanged_paths: Collection[str]
 ) -> tuple[list[ScipEdge], int]:
-    """Return the edges of files that did not change, between nodes, and how many have lost an end."""
+    """Return the edges of unchanged files between nodes, and the number of edges that lost an end."""
     nodes_by_id: dict[StableNodeId, int] = {}
     paths = {*unchanged_paths, *edges["target_path"].to_pylist()}
     for path in paths:
@@ -167,7 +167,7 @@ def _resolve_rows(
 
 
 def _mask_retained_edges(graph: SymbolGraph, files: Iterable[int], scip_edges: Iterable[ScipEdge]) -> NDArray[np.bool_]:
-    """Return for each linked edge whether it stays."""
+    """Return for each linked edge whether it is retained."""
     imported_subjects = {_get_subject(graph, edge) for edge in scip_edges}
     is_covered = np.zeros(graph.n_nodes, bool)
     for file in files:
@@ -187,15 +187,15 @@ def _mask_retained_edges(graph: SymbolGraph, files: Iterable[int], scip_edges: I
 
 
 def _get_subject(graph: SymbolGraph, edge: GraphEdge | ScipEdge) -> tuple[str, int | None, int]:
-    """Return what an edge is about: of two edges about the same, imported and linked, the imported one stays."""
-    if edge.relation == "imports":  # a file and what is taken from it are two things: indexers may tell one only
+    """Return the key of an edge: an imported edge replaces the linked edges with the same key."""
+    if edge.relation == "imports":  # importing a file and importing from it differ; some indexers report only one
         target_kind = "file" if graph.kinds[edge.target] == FILE_KIND else "declaration"
         return f"imports {target_kind}", graph.find_containing_file(edge.source), edge.line
     return "hierarchy" if edge.relation in HIERARCHY_RELATIONS else edge.relation, edge.source, 0
 
 
 def _index_nodes(graph: SymbolGraph, path: str) -> dict[StableNodeId, int]:
-    """Return the nodes of a file by place; none for a file that is gone."""
+    """Return the nodes of a file by stable id; empty for a file that is gone."""
     file = graph.find_file(path)
     if file is None:
         return {}

@@ -1,4 +1,4 @@
-"""Import of a SCIP index: which edges it gives, kept by the names of their ends."""
+"""Import of SCIP indexes."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -18,19 +18,19 @@ from coderag.schema.facts import FileFacts
 from coderag.stores.graph_tables import GraphTables
 
 _MAX_MISPLACED_SHARE = 0.1
-"""Share of a document's definitions that may stand elsewhere; more, and it is of another version of the file."""
+"""Share of a document's definitions that may be misplaced; above it, the file is another version."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScipReport:
-    """What an import did.
+    """Result of an import.
 
     Attributes:
-        tool: What made the index, with its version.
+        tool: Indexer and its version.
         documents: Number of files in the index.
-        covered: Number of files whose edges are the index's now.
+        covered: Number of files whose edges now come from the index.
         edges: Number of edges by relation.
-        outdated: Files that the index knows in another version: left out.
+        outdated: Files that the index has in another version; they are skipped.
         unknown: Files of the index that are not indexed here.
     """
 
@@ -45,24 +45,25 @@ class ScipReport:
 def import_edges(
     index: Path, tables: GraphTables, hashes: Mapping[str, str], root: Path | None = None
 ) -> tuple[ImportedEdges, ScipReport]:
-    """Read a SCIP index. It is read twice, a document at a time.
+    """Return the edges of a SCIP index. The file is read twice, one document at a time in memory.
 
     Args:
-        index: The file, such as ``index.scip``.
-        tables: The graph that its edges are for, with the facts if they are kept; else what is a call follows from the
-            symbols alone.
+        index: The index file.
+        tables: The current graph with its facts.
         hashes: Hash of each indexed file's content, by path.
-        root: Of the repository, for an index that was made in another folder: above it or in it.
+        root: Folder of the repository; None takes the paths of the index as they are.
 
     Raises:
-        InvalidQueryError: The file is damaged, no SCIP index, or about none of the files here.
-        StoreError: It cannot be read.
+        InvalidQueryError: The file is not a SCIP index, or covers no indexed file.
+        StoreError: The file cannot be read.
     """
     try:
         return _import_index(index, tables, hashes, root)
     except ProtobufError as error:
-        hint = "Nothing was changed. Make the index again, such as with scip-typescript, scip-python or scip-java."
-        raise InvalidQueryError(f"{index} is damaged, or no SCIP index: {error}", hint=hint) from error
+        hint = (
+            "Nothing was changed. Create the index again, for example with scip-typescript, scip-python or scip-java."
+        )
+        raise InvalidQueryError(f"{index} is damaged or not a SCIP index: {error}", hint=hint) from error
 
 
 def _import_index(
@@ -76,11 +77,9 @@ def _import_index(
         path: node for path in document_paths if path in hashes and (node := graph.find_file(path)) is not None
     }
     if not file_nodes:
-        origin = f"; it was made in {metadata.project_root}" if metadata.project_root else ""
-        hint = (
-            "Nothing was changed. Make the index in this repository's root, and run 'coderag index' before the import."
-        )
-        raise InvalidQueryError(f"{index} has none of the files that are indexed here{origin}", hint=hint)
+        origin = f"; it was created in {metadata.project_root}" if metadata.project_root else ""
+        hint = "Nothing was changed. Create the index in this repository's root, and run 'coderag index' before the import."
+        raise InvalidQueryError(f"{index} contains no file that is indexed here{origin}", hint=hint)
     facts = read_facts(tables, file_nodes)
 
     def get_covered_file(path: str) -> CoveredFile:
@@ -121,13 +120,13 @@ def _import_index(
 
 
 def _build_locator(metadata: ScipMetadata, root: Path | None) -> Callable[[str], str | None]:
-    """Return what makes a document's path one of the repository; None for what is outside of it."""
+    """Return a function from a document's path to a repository path; None for paths outside of the repository."""
     project_root = urlsplit(metadata.project_root)
     if root is None or project_root.scheme != "file":
         return lambda path: path
     base, top = Path(url2pathname(project_root.path)).resolve(), root.resolve()
     if base == top or not (base.is_relative_to(top) or top.is_relative_to(base)):
-        return lambda path: path  # made on another machine, or in another copy
+        return lambda path: path  # created on another machine or in another clone
     if base.is_relative_to(top):
         prefix = PurePosixPath(base.relative_to(top).as_posix())
         return lambda path: str(prefix / path)

@@ -1,4 +1,4 @@
-"""What of a SCIP index matters to the code graph.
+"""The messages of a SCIP index that the code graph uses.
 
 Source: https://github.com/sourcegraph/scip/blob/main/scip.proto
 """
@@ -31,10 +31,10 @@ _BRACKETED = re.compile(r"[\])]$")
 
 
 class ScipMetadata(NamedTuple):
-    """Who made an index, and of what.
+    """The indexer that created an index, and the indexed project.
 
     Attributes:
-        project_root: URI of the folder that the documents' paths are relative to.
+        project_root: URI of the folder to which document paths are relative.
     """
 
     tool: str = ""
@@ -43,12 +43,12 @@ class ScipMetadata(NamedTuple):
 
 
 class Occurrence(NamedTuple):
-    """A symbol in a document's text.
+    """An occurrence of a symbol in a document.
 
     Attributes:
         line: 1-based.
-        start: First character, 0-based, in units that the index chooses.
-        length: In characters; -1 if it goes over a line's end.
+        start: First character, 0-based, in the index's units.
+        length: In characters; -1 if the occurrence spans lines.
         roles: Bits, such as `DEFINITION`.
     """
 
@@ -60,7 +60,7 @@ class Occurrence(NamedTuple):
 
 
 class Relationship(NamedTuple):
-    """What a symbol is to another one."""
+    """A relationship of a symbol to another one."""
 
     symbol: str
     is_implementation: bool = False
@@ -68,14 +68,14 @@ class Relationship(NamedTuple):
 
 
 class SymbolInformation(NamedTuple):
-    """What is known of a symbol that a document defines."""
+    """A symbol that a document defines, with its relationships."""
 
     symbol: str
     relationships: Sequence[Relationship] = ()
 
 
 class ScipDocument(NamedTuple):
-    """A file of the index, its occurrences in the order of their places."""
+    """A file of the index; occurrences are ordered by position."""
 
     path: str
     occurrences: Sequence[Occurrence]
@@ -86,8 +86,8 @@ class Descriptor(NamedTuple):
     """The last part of a symbol.
 
     Attributes:
-        suffix: ``/`` of a namespace, ``#`` of a type, ``.`` of a term, ``()`` of a function or method, ``:`` of a module,
-            ``!`` of a macro; empty for what has no name elsewhere: a local, a parameter.
+        suffix: ``/`` for a namespace, ``#`` for a type, ``.`` for a term, ``()`` for a function or method, ``:`` for a module,
+            ``!`` for a macro; empty for locals and parameters, which other documents cannot name.
     """
 
     name: str
@@ -95,23 +95,23 @@ class Descriptor(NamedTuple):
 
 
 def read_metadata(path: Path) -> ScipMetadata:
-    """Return who made an index.
+    """Return the metadata of an index.
 
     Raises:
-        DamagedError: It is no SCIP index.
-        StoreError: It cannot be read.
+        ProtobufError: The file is not a SCIP index.
+        StoreError: The file cannot be read.
     """
     for field in stream_fields(path, frozenset({_METADATA})):
         return _parse_metadata(decode_bytes(field))
-    raise ProtobufError("it does not say what made it")
+    raise ProtobufError("the metadata is missing")
 
 
 def read_documents(path: Path) -> Iterator[ScipDocument]:
-    """Yield the documents of an index, holding one at a time.
+    """Yield the documents of an index, one at a time in memory.
 
     Raises:
-        DamagedError: It is no SCIP index.
-        StoreError: It cannot be read.
+        ProtobufError: The file is not a SCIP index.
+        StoreError: The file cannot be read.
     """
     for field in stream_fields(path, frozenset({_DOCUMENTS})):
         yield _parse_document(decode_bytes(field))
@@ -159,7 +159,7 @@ def _parse_occurrence(message: bytes) -> Occurrence:
     symbol, roles = "", 0
     for field in read_fields(message):
         if field.number == 1:
-            span += decode_numbers(field)  # packed or not, a range may come in pieces
+            span += decode_numbers(field)  # a range may be packed or repeated
         elif field.number == 2:
             symbol = decode_text(field)
         elif field.number == 3:
@@ -167,14 +167,14 @@ def _parse_occurrence(message: bytes) -> Occurrence:
         elif field.number in {8, 9}:
             span = _parse_typed_range(field)
     if len(span) not in {3, 4} or max(span) >= _MAX_COORDINATE:
-        raise ProtobufError("an occurrence has no place")
+        raise ProtobufError("an occurrence has no valid range")
     line, start, end = span[0], span[1], span[-1]
     is_single_line = len(span) == 3 or span[2] == line
     return Occurrence(line + 1, start, end - start if is_single_line else -1, symbol, roles)
 
 
 def _parse_typed_range(field: WireField) -> list[int]:
-    """Return a place that is a message: a line and two characters, or two lines with a character each."""
+    """Return a range given as a message: a line and two characters, or two pairs of line and character."""
     span = [0, 0, 0] if field.number == 8 else [0, 0, 0, 0]
     for part in read_fields(decode_bytes(field)):
         if part.number <= len(span):

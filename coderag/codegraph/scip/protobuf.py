@@ -1,4 +1,4 @@
-"""Protocol Buffers as bytes, as far as SCIP needs them.
+"""Decoder for Protocol Buffers, limited to the parts that SCIP uses.
 
 Source: https://protobuf.dev/programming-guides/encoding/
 """
@@ -16,14 +16,14 @@ _MAX_VARINT_BYTES: Final = 10
 
 
 class ProtobufError(Exception):
-    """These bytes are no message."""
+    """Bytes that are not a valid message."""
 
 
 class WireField(NamedTuple):
     """One field of a message.
 
     Attributes:
-        value: An unsigned number for the wire type `VARINT`, else the bytes.
+        value: An unsigned number for the wire type `VARINT`, else bytes.
     """
 
     number: int
@@ -35,7 +35,7 @@ def read_fields(message: bytes) -> Iterator[WireField]:
     """Yield the fields of a message.
 
     Raises:
-        DamagedError: It is cut off, or no message.
+        ProtobufError: The message is truncated or invalid.
     """
     position, end = 0, len(message)
     while position < end:
@@ -52,21 +52,21 @@ def read_fields(message: bytes) -> Iterator[WireField]:
         else:
             size = _get_fixed_size(wire_type)
         if size > end - position:
-            raise ProtobufError("a field is longer than what is around it")
+            raise ProtobufError("a field is longer than its message")
         yield WireField(number, wire_type, message[position : position + size])
         position += size
 
 
 def stream_fields(path: Path, field_numbers: frozenset[int]) -> Iterator[WireField]:
-    """Yield some fields of the message that a file is, holding one at a time.
+    """Yield selected fields of the message in a file, one at a time in memory.
 
     Args:
         path: The file.
-        wanted: Numbers of the fields; others are passed over without reading them.
+        field_numbers: Numbers of the fields to read; all others are skipped unread.
 
     Raises:
-        DamagedError: It is cut off, or no message.
-        StoreError: It cannot be read.
+        ProtobufError: The message is truncated or invalid.
+        StoreError: The file cannot be read.
     """
     with map_storage_errors(f"read {path}"), path.open("rb") as file:
         remaining = path.stat().st_size
@@ -97,10 +97,10 @@ def stream_fields(path: Path, field_numbers: frozenset[int]) -> Iterator[WireFie
 
 
 def decode_numbers(field: WireField) -> list[int]:
-    """Return the values of a repeated number, packed or one alone, as unsigned numbers.
+    """Return the values of a repeated number, packed or not, as unsigned numbers.
 
     Raises:
-        DamagedError: The field holds no numbers.
+        ProtobufError: The field is not numeric.
     """
     if isinstance(field.value, int):
         return [field.value]
@@ -112,10 +112,10 @@ def decode_numbers(field: WireField) -> list[int]:
 
 
 def decode_number(field: WireField) -> int:
-    """Return the value of a number.
+    """Return the value of a numeric field.
 
     Raises:
-        DamagedError: The field is something else.
+        ProtobufError: The field is not numeric.
     """
     if not isinstance(field.value, int):
         raise ProtobufError(f"field {field.number} is not a number")
@@ -123,10 +123,10 @@ def decode_number(field: WireField) -> int:
 
 
 def decode_bytes(field: WireField) -> bytes:
-    """Return the bytes of a message or text.
+    """Return the bytes of a message or string.
 
     Raises:
-        DamagedError: The field is something else.
+        ProtobufError: The field has another type.
     """
     if isinstance(field.value, int) or field.wire_type != LENGTH_DELIMITED:
         raise ProtobufError(f"field {field.number} is not text or a message")
@@ -134,10 +134,10 @@ def decode_bytes(field: WireField) -> bytes:
 
 
 def decode_text(field: WireField) -> str:
-    """Return a text.
+    """Return a string.
 
     Raises:
-        DamagedError: The field is something else, or not UTF-8.
+        ProtobufError: The field has another type or is not UTF-8.
     """
     try:
         return decode_bytes(field).decode()
@@ -147,12 +147,12 @@ def decode_text(field: WireField) -> str:
 
 def _get_fixed_size(wire_type: int) -> int:
     if wire_type not in _FIXED_SIZES:
-        raise ProtobufError(f"there is no wire type {wire_type}")
+        raise ProtobufError(f"unknown wire type {wire_type}")
     return _FIXED_SIZES[wire_type]
 
 
 def _decode_varint(message: bytes, position: int) -> tuple[int, int]:
-    """Return the number that starts at a position, and the position behind it."""
+    """Return the number at a position, and the position after it."""
     value = shift = 0
     for byte in message[position : position + _MAX_VARINT_BYTES]:
         position += 1
@@ -160,15 +160,15 @@ def _decode_varint(message: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
         shift += 7
-    raise ProtobufError("a number is cut off or too long")
+    raise ProtobufError("a number is truncated or too long")
 
 
 def _read_varint(file: BinaryIO) -> tuple[int, int]:
-    """Return the next number of a file, and how many bytes it takes."""
+    """Return the next number of a file and its length in bytes."""
     encoded = b""
     while not encoded or encoded[-1] >= 0x80:
         byte = file.read(1)
         if not byte or len(encoded) == _MAX_VARINT_BYTES:
-            raise ProtobufError("a number is cut off or too long")
+            raise ProtobufError("a number is truncated or too long")
         encoded += byte
     return _decode_varint(encoded, 0)

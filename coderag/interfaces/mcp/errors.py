@@ -13,8 +13,8 @@ _MOST_CANDIDATES = 12
 
 _AS_TOOLS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Use --exact for text that is no regular expression.": "Use mode exact for text that is no regular expression.",
-        "`coderag status` says what is, and what was skipped.": "coderag_status says what is, and what was skipped.",
+        "Use --exact to search for literal text.": "Use mode exact to search for literal text.",
+        "`coderag status` lists indexed and skipped files.": "coderag_status lists indexed and skipped files.",
     }
 )
 """Hints that name options of the command line, as a model can follow them."""

@@ -57,7 +57,7 @@ def around(corpus, neighbours, row, relevance=None):
     }
 
 
-def test_a_method_is_part_of_its_class_and_beside_its_neighbours(corpus, neighbours):
+def test_method_has_its_class_and_siblings_as_neighbours(corpus, neighbours):
     found = around(corpus, neighbours, "Cart.second")
     assert ("contained_by", "Cart") in found
     assert {name for relation, name in found if relation == "sibling"} == {"Cart.first", "Cart.third"}
@@ -65,17 +65,17 @@ def test_a_method_is_part_of_its_class_and_beside_its_neighbours(corpus, neighbo
     assert {name for relation, name in first if relation == "sibling"} == {"Cart.second"}
 
 
-def test_a_class_contains_its_members(corpus, neighbours):
+def test_class_contains_its_members(corpus, neighbours):
     found = around(corpus, neighbours, "Cart")
     assert {name for relation, name in found if relation == "contains"} == {"Cart.first", "Cart.second", "Cart.third"}
 
 
-def test_a_chunk_is_next_to_what_it_calls(corpus, neighbours):
+def test_callees_are_neighbours(corpus, neighbours):
     assert ("callee", "round_up") in around(corpus, neighbours, "Cart.second")
     assert ("callee", "Cart.first") in around(corpus, neighbours, "Cart.third")
 
 
-def test_a_neighbour_comes_with_confidence_and_the_line_of_evidence(corpus, neighbours):
+def test_neighbour_has_confidence_and_evidence_line(corpus, neighbours):
     near = {
         (relation, row): rest
         for row, relation, *rest in neighbours.find(row_named(corpus, "Cart.third"), corpus.file_starts)
@@ -84,13 +84,13 @@ def test_a_neighbour_comes_with_confidence_and_the_line_of_evidence(corpus, neig
     assert near["contained_by", row_named(corpus, "Cart")] == [1.0, 0]
 
 
-def test_a_chunk_is_next_to_its_callers_and_tests(corpus, neighbours):
+def test_callers_and_tests_are_neighbours(corpus, neighbours):
     found = around(corpus, neighbours, "round_up")
     assert {("caller", "Cart.second"), ("test_for", "test_it"), ("caller", "main")} <= found
     assert ("caller", "test_it") not in found
 
 
-def test_only_the_part_of_a_function_with_the_call_is_next_to_what_it_calls(corpus, neighbours):
+def test_only_the_calling_chunk_of_a_function_neighbours_the_callee(corpus, neighbours):
     parts = [row for row, name in enumerate(corpus.get_column("qualified_name")) if name == "main"]
     assert len(parts) > 1
     assert ("callee", "round_up") in around(corpus, neighbours, parts[-1])
@@ -102,18 +102,18 @@ def test_only_the_part_of_a_function_with_the_call_is_next_to_what_it_calls(corp
     assert calling == parts[-1:]
 
 
-def test_what_extends_and_what_is_extended_are_neighbours(corpus, neighbours):
+def test_bases_and_derived_types_are_neighbours(corpus, neighbours):
     assert ("derived", "GiftCart") in around(corpus, neighbours, "Cart")
     assert ("base", "Cart") in around(corpus, neighbours, "GiftCart")
     assert ("derived", "GiftCart") in around(corpus, neighbours, "Cart.first")
 
 
-def test_a_candidate_is_no_neighbour(corpus, neighbours):
+def test_candidate_edges_give_no_neighbour(corpus, neighbours):
     rows = {row for row, *_ in neighbours.find(row_named(corpus, "round_up"), corpus.file_starts)}
     assert row_named(corpus, "stray") not in rows
 
 
-def test_an_imported_file_is_represented_by_its_most_relevant_chunk(corpus, neighbours):
+def test_imported_file_is_represented_by_its_best_chunk(corpus, neighbours):
     exchange = row_named(corpus, "exchange")
     found = around(corpus, neighbours, "Cart.first", np.arange(corpus.n_chunks) == exchange)
     assert ("imports", "exchange") in found
@@ -124,14 +124,14 @@ def test_importing_files_are_neighbours(corpus, neighbours):
     assert len(importing) == 2
 
 
-def test_a_chunk_is_not_next_to_itself_and_to_others_once(corpus, neighbours):
+def test_neighbours_are_unique_and_exclude_the_chunk(corpus, neighbours):
     for row in range(corpus.n_chunks):
         near = [(other, relation) for other, relation, *_ in neighbours.find(row, corpus.file_starts)]
         assert row not in {other for other, _ in near}
         assert len(near) == len(set(near))
 
 
-def test_a_hub_has_a_bounded_number_of_neighbours():
+def test_hub_has_bounded_neighbours():
     users = "\n\n".join(f"def use_{number}():\n    return hub({number})\n" for number in range(60))
     corpus = make_corpus({"a.py": f"def hub(x):\n    return x\n\n{users}"})
     edges = [(f"use_{number}", "calls", "hub", 6 + 4 * number, 0.5 + number / 200) for number in range(60)]
@@ -141,6 +141,6 @@ def test_a_hub_has_a_bounded_number_of_neighbours():
     assert corpus.get_value("qualified_name", found[0][0]) == "use_59"
 
 
-def test_without_a_graph_there_are_no_neighbours(corpus):
+def test_empty_graph_has_no_neighbours(corpus):
     neighbours = ChunkNeighbours(corpus, CodeGraph(SymbolGraph(build_empty_graph())))
     assert list(neighbours.find(0, corpus.file_starts)) == []

@@ -207,7 +207,7 @@ def _whole(family: Mapping[str, list[str]]) -> Program:
 
 
 @pytest.mark.parametrize("language", sorted(_FAMILIES))
-def test_each_change_of_a_whole_program_gives_the_same_as_building_anew(language: str) -> None:
+def test_each_single_change_equals_a_full_build(language: str) -> None:
     family = _FAMILIES[language]
     before = _whole(family)
     last = build(before)
@@ -223,7 +223,7 @@ def test_each_change_of_a_whole_program_gives_the_same_as_building_anew(language
 @pytest.mark.parametrize("language", sorted(_FAMILIES))
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_any_sequence_of_changes_gives_the_same_as_building_anew(language: str, data: st.DataObject) -> None:
+def test_any_sequence_of_changes_equals_a_full_build(language: str, data: st.DataObject) -> None:
     family = _FAMILIES[language]
     program: Program = data.draw(st.sampled_from([{}, _whole(family)]), label="at first")
     graph = build(program)
@@ -260,7 +260,7 @@ def _edited(data: st.DataObject, text: str, words: list[str]) -> str:
 @pytest.mark.parametrize("language", sorted(_FAMILIES))
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_any_sequence_of_edits_gives_the_same_as_building_anew(language: str, data: st.DataObject) -> None:
+def test_any_sequence_of_edits_equals_a_full_build(language: str, data: st.DataObject) -> None:
     family = _FAMILIES[language]
     words = sorted({word for texts in family.values() for text in texts for word in _IDENTIFIER.findall(text)})
     program = {path: data.draw(st.sampled_from(texts), label=path) for path, texts in family.items()}
@@ -276,7 +276,7 @@ def _facts_of(graph: GraphTables) -> list[dict[str, object]]:
     return graph.facts.to_pylist()  # type: ignore[no-any-return]
 
 
-def test_a_chain_of_questions_that_is_too_long_is_answered_alike_in_any_order() -> None:
+def test_overlong_query_chains_resolve_independently_of_order() -> None:
     length = 60
     program = {
         f"m{n:02}.py": f"from m{n + 1:02} import f{n + 1}\ndef f{n}(): return f{n + 1}()\ndef use{n}(): f{n}().go()\n"
@@ -290,7 +290,7 @@ def test_a_chain_of_questions_that_is_too_long_is_answered_alike_in_any_order() 
         assert_same_graph(build(changed, whole, program), build(changed))
 
 
-def test_edges_between_the_same_two_come_in_one_order_whatever_was_known_first() -> None:
+def test_parallel_edges_have_a_deterministic_order() -> None:
     annotated = "from c import C\n\ndef f(one: C):\n    one.m()\n"
     before = {"a.py": annotated, "b.py": annotated, "c.py": "class C:\n    def m(self): pass\n"}
     after = {**before, "a.py": "from c import C\n\ndef f(one: C):\n    other = C()\n    other.m()\n    one.m()\n"}
@@ -305,7 +305,7 @@ def _called_lines(graph: GraphTables) -> list[int]:
     return [starts[edge["target"]] for edge in graph.edges.to_pylist() if edge["relation"] == "calls"]
 
 
-def test_which_of_two_declarations_of_a_name_is_exported_is_told_by_what_stands_above() -> None:
+def test_exported_declaration_depends_on_preceding_code() -> None:
     one, other, exported = "function f() {\n}\n", "function f() {\n}\n", "export { f as g };\n"
     before = {"a.js": one + exported + other, "b.js": "import { g } from './a';\nfunction use() { g(); }\n"}
     after = {**before, "a.js": one + other + exported}
@@ -313,7 +313,7 @@ def test_which_of_two_declarations_of_a_name_is_exported_is_told_by_what_stands_
     assert_same_graph(build(after, build(before), before), build(after))
 
 
-def test_what_comes_back_to_itself_is_found_once_it_no_longer_does() -> None:
+def test_broken_import_cycle_becomes_resolvable() -> None:
     program = {
         "a.py": "from b import b\ndef a(): return b()\n",
         "b.py": "from c import c\ndef b(): return c()\n",
@@ -362,7 +362,7 @@ _SHAPE = "package p\ntype Shape interface {\n\tArea() int\n%s}\n"
         "in one folder",
     ],
 )  # fmt: skip
-def test_only_files_that_may_have_asked_for_a_changed_name_are_linked_again(
+def test_only_possible_users_of_a_changed_name_are_relinked(
     monkeypatch: pytest.MonkeyPatch, before: Program, path: str, text: str, wanted: list[str]
 ) -> None:
     from coderag.codegraph import incremental_build as building
@@ -380,7 +380,7 @@ def test_only_files_that_may_have_asked_for_a_changed_name_are_linked_again(
     assert linked[1] == wanted
 
 
-def test_an_unchanged_role_and_language_are_kept_and_changed_ones_seen() -> None:
+def test_changed_role_and_language_are_detected() -> None:
     facts = build({"a.py": "def f(): pass\n"})
     again = CodeGraphBuilder().build(
         facts, [FileRecord("a.py", "indexed", language="python", role="test", lines=1)], {}
@@ -389,7 +389,7 @@ def test_an_unchanged_role_and_language_are_kept_and_changed_ones_seen() -> None
     assert [node["qualified_name"] for node in again.nodes.to_pylist()] == ["a.py", "f"]
 
 
-def test_what_is_a_test_no_longer_is_tested_by_those_that_call_it() -> None:
+def test_former_test_gains_test_edges() -> None:
     before = {
         "Cargo.toml": "[package]\nname = 'shop'\n",
         "src/lib.rs": "pub mod store;\n#[test]\nfn one() { store::kit::make(); }\n",
@@ -404,7 +404,7 @@ def test_what_is_a_test_no_longer_is_tested_by_those_that_call_it() -> None:
     assert tests == [("src/lib.rs:one", "tests", "src/store.rs:kit.make")]
 
 
-def test_a_name_that_one_language_gains_is_seen_though_another_had_it() -> None:
+def test_name_new_in_a_second_language_is_detected() -> None:
     before = {
         "b.go": "package b\n\nfunc Run() {}\n",
         "c.py": "",
@@ -416,7 +416,7 @@ def test_a_name_that_one_language_gains_is_seen_though_another_had_it() -> None:
     assert ("a.py:f", "calls", "c.py:Run") in {edge[:3] for edge in edges_of(again)}
 
 
-def test_centrality_is_kept_only_while_the_edges_are_the_same() -> None:
+def test_centrality_is_reused_only_for_equal_edges() -> None:
     before = {"a.py": "def f(): pass\ndef g(): f()\ndef h(): f()\n"}
     moved = {"a.py": "\n" + before["a.py"]}
     turned = {"a.py": "def f(): pass\ndef g(): f()\ndef h(): g()\n"}
@@ -424,7 +424,7 @@ def test_centrality_is_kept_only_while_the_edges_are_the_same() -> None:
         assert_same_graph(build(after, build(before), before), build(after))
 
 
-def test_files_that_are_not_indexed_have_no_nodes() -> None:
+def test_unindexed_files_have_no_nodes() -> None:
     records = [FileRecord("a.py", "skipped", "binary"), FileRecord("b.py", "failed", "timeout")]
     graph = CodeGraphBuilder().build(None, records, {})
     assert [len(table) for table in graph] == [0, 0, 0]
@@ -440,7 +440,7 @@ def test_linking_all_again_gives_the_same() -> None:
     assert_same_graph(CodeGraphBuilder().build(graph, records, {}, relink=True), graph)
 
 
-def test_centrality_is_largest_for_what_all_others_use() -> None:
+def test_most_used_declaration_has_the_highest_centrality() -> None:
     program = {f"m{n}.py": f"from core import shared\ndef f{n}(): shared()\n" for n in range(5)}
     program["core.py"] = "def shared(): pass\ndef lonely(): pass\n"
     ranks = {node["qualified_name"]: node["centrality"] for node in build(program).nodes.to_pylist()}

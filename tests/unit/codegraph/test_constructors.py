@@ -25,7 +25,7 @@ from tests.support.programs import build
         ("b.py", "class A:\n    def A(self): pass\n", []),
     ],
 )
-def test_what_a_constructor_is_called_depends_on_the_language(path: str, text: str, constructors: list[str]) -> None:
+def test_constructor_name_depends_on_the_language(path: str, text: str, constructors: list[str]) -> None:
     symbols = SymbolGraph(build({path: text}))
     graph = CodeGraph(symbols)
     types = [node for node in range(symbols.n_nodes) if symbols.names[node].as_py() == "A"]
@@ -40,7 +40,7 @@ def test_what_a_constructor_is_called_depends_on_the_language(path: str, text: s
         ("a.java", "class Uri { void init() {} }\nclass B { void go() { new Uri(); } }\n"),
     ],
 )
-def test_what_makes_an_instance_is_no_caller_of_a_method_named_init(path: str, text: str) -> None:
+def test_instantiation_is_not_a_call_of_a_method_named_init(path: str, text: str) -> None:
     graph = CodeGraph(SymbolGraph(build({path: text})))
     assert graph.callers("Uri.init") == []
     assert graph.callers("Uri")

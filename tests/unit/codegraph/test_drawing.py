@@ -85,7 +85,7 @@ def read_dot(text: str) -> list[list[str]]:
 
 
 @given(st.lists(names.filter(bool), min_size=1, max_size=3))
-def test_every_name_is_shown_as_it_is_and_changes_nothing_else(lines: list[str]) -> None:
+def test_names_render_verbatim_without_breaking_the_diagram(lines: list[str]) -> None:
     drawing = Drawing(
         [DrawnNode(tuple(lines), is_marked=True), DrawnNode(("b",))], [DrawnEdge(0, 1, "calls", is_resolved=False)]
     )
@@ -96,12 +96,12 @@ def test_every_name_is_shown_as_it_is_and_changes_nothing_else(lines: list[str])
     assert read_dot(to_dot(drawing)) == expected
 
 
-def test_a_very_long_name_is_cut() -> None:
+def test_long_names_are_truncated() -> None:
     [[label]], _ = read_mermaid(to_mermaid(Drawing([DrawnNode(("x" * 5_000,))], [])))
     assert label == "x" * 97 + "..."
 
 
-def test_sure_edges_are_solid_and_others_dashed() -> None:
+def test_resolved_edges_are_solid_and_candidates_dashed() -> None:
     drawing = draw_neighbours("login", [neighbour("a"), neighbour("b", confidence=0.3)])
     assert [edge.is_resolved for edge in drawing.edges] == [True, False]
     assert to_dot(drawing).count("style=dashed") == 1
@@ -123,18 +123,18 @@ def test_sure_edges_are_solid_and_others_dashed() -> None:
         ("documentation", ("a", "documents", "login")),
     ],
 )
-def test_arrows_point_as_the_edge_does(relation: GraphRelation, arrow: tuple[str, str, str]) -> None:
+def test_arrows_follow_the_edge_direction(relation: GraphRelation, arrow: tuple[str, str, str]) -> None:
     assert drawn(draw_neighbours("login", [neighbour("a", relation)])) == {arrow}
 
 
 @pytest.mark.parametrize("relation", get_args(GraphRelation))
-def test_every_relation_can_be_drawn(relation: GraphRelation) -> None:
+def test_every_relation_is_drawable(relation: GraphRelation) -> None:
     [(source, label, target)] = drawn(draw_neighbours("login", [neighbour("a", relation)]))
     assert label
     assert (source == "login") == is_outgoing(relation) == (target == "a")
 
 
-def test_a_farther_neighbour_is_drawn_from_the_one_it_was_reached_from() -> None:
+def test_indirect_neighbours_connect_to_their_predecessor() -> None:
     far = neighbour("far", depth=2, via="b")
     aside = neighbour("aside", depth=2, via="Base.b")  # a method that b overrides
     found = [neighbour("a"), neighbour("b"), far, aside]
@@ -147,16 +147,16 @@ def test_a_farther_neighbour_is_drawn_from_the_one_it_was_reached_from() -> None
     }
 
 
-def test_what_was_asked_for_is_marked_under_its_qualified_name() -> None:
+def test_subject_is_marked_under_its_qualified_name() -> None:
     drawing = draw_neighbours("login", [neighbour("a", via="Session.login"), neighbour("b", depth=2, via="other")])
     assert [node.lines[0] for node in drawing.nodes if node.is_marked] == ["Session.login"]
 
 
-def test_without_neighbours_only_what_was_asked_for_is_drawn() -> None:
+def test_without_neighbours_only_the_subject_is_drawn() -> None:
     assert draw_neighbours("login", []) == Drawing([DrawnNode(("login",), is_marked=True)], [])
 
 
-def test_a_drawing_says_how_many_have_no_room() -> None:
+def test_drawing_counts_omitted_nodes() -> None:
     drawing = draw_neighbours("login", [neighbour(f"f{number}") for number in range(DEFAULT_MAX_NODES + 5)])
     assert (len(drawing.nodes), drawing.n_omitted) == (DEFAULT_MAX_NODES + 1, 5)
     assert read_mermaid(to_mermaid(drawing))[0][-1] == ["... and 5 more"]
@@ -172,7 +172,7 @@ def imports(*paths: str) -> GraphCycle:
     return GraphCycle(sorted(paths), steps)
 
 
-def test_a_cycle_is_drawn_as_a_ring() -> None:
+def test_cycle_is_drawn_as_a_ring() -> None:
     drawing = draw_cycles([imports("a.py", "b.py", "c.py")])
     assert len(drawing.nodes) == 3
     assert drawn(drawing) == {
@@ -182,7 +182,7 @@ def test_a_cycle_is_drawn_as_a_ring() -> None:
     }
 
 
-def test_a_limit_is_of_cycles_not_of_the_boxes_in_them() -> None:
+def test_limit_counts_cycles_not_boxes() -> None:
     cycles = [imports("a", "b", "c", "d"), imports("x", "y"), imports("v", "w")]
     drawing = draw_cycles(cycles, limit=2)
     assert len(drawing.nodes) == 6
@@ -190,14 +190,14 @@ def test_a_limit_is_of_cycles_not_of_the_boxes_in_them() -> None:
     assert drawing.n_omitted == 1
 
 
-def test_without_a_limit_cycles_are_drawn_while_there_is_room_each_as_a_whole() -> None:
+def test_without_limit_whole_cycles_fill_the_drawing() -> None:
     large = imports(*(f"large{number}" for number in range(70)))
     drawing = draw_cycles([large, imports("x", "y")])
     assert len(drawing.edges) == 70
     assert drawing.n_omitted == 1
 
 
-def test_an_outline_leaves_out_what_is_deepest_first() -> None:
+def test_outline_omits_the_deepest_declarations_first() -> None:
     method = OutlineEntry("close", "A.close", "method", 2, 3)
     outline = [OutlineEntry("A", "A", "class", 1, 9, [method, method]), OutlineEntry("b", "b", "function", 11, 12)]
     assert drawn(draw_outline("a.py", outline)) == {

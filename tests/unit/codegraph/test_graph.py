@@ -76,7 +76,7 @@ def depths(neighbours):
 # Calls
 
 
-def test_a_caller_is_given_with_its_place_and_the_evidence(graph):
+def test_caller_has_location_and_evidence(graph):
     (caller,) = graph.callers("round_up")
     assert dataclasses.asdict(caller) == {
         "relation": "caller",
@@ -95,7 +95,7 @@ def test_a_caller_is_given_with_its_place_and_the_evidence(graph):
     }
 
 
-def test_the_evidence_of_a_callee_is_in_the_file_of_the_call(graph):
+def test_callee_evidence_is_in_the_calling_file(graph):
     (callee,) = graph.callees("Cart.total")
     assert (callee.relation, callee.path, callee.evidence, callee.line) == (
         "callee",
@@ -105,7 +105,7 @@ def test_the_evidence_of_a_callee_is_in_the_file_of_the_call(graph):
     )
 
 
-def test_callers_of_callers_are_further_away(graph):
+def test_indirect_callers_have_greater_depth(graph):
     found = graph.callers("round_up", depth=3)
     assert depths(found) == {"Cart.total": 1, "Cart.checkout": 2, "GiftCart.total": 2, "report": 2, "serve": 3}
     assert {one.qualified_name: one.via for one in found}["serve"] == "Cart.checkout"
@@ -119,43 +119,43 @@ def test_callers_of_a_constructor_instantiate_its_class(graph):
     assert names(graph.callers("Cart.__init__")) == ["serve"]
 
 
-def test_a_call_of_an_overridden_method_is_a_less_sure_caller(graph):
+def test_callers_of_an_overridden_method_have_lower_confidence(graph):
     found = {one.qualified_name: (one.confidence, one.via) for one in graph.callers("Cart.total")}
     assert found["Cart.checkout"] == (0.97, "Cart.total")
     assert found["report"] == (0.6, "Basket.total")
     assert names(graph.callers("Cart.total"))[-1] == "report"
 
 
-def test_callers_of_a_file_are_those_of_everything_in_it(graph):
+def test_callers_of_a_file_include_those_of_its_declarations(graph):
     assert set(names(graph.callers("shop/money.py"))) == {"Cart.total", "Cart.checkout.pay"}
 
 
-def test_a_recursive_function_is_its_own_caller(graph):
+def test_recursive_function_calls_itself(graph):
     for found in (graph.callers("again"), graph.callees("again")):
         assert [(one.qualified_name, one.line, one.depth) for one in found] == [("again", 12, 1)]
 
 
-def test_of_several_calls_of_itself_the_first_is_shown():
+def test_first_recursive_call_is_the_evidence():
     calls = [("again", "calls", "again", line) for line in (3, 5)]
     [found] = make({"a.py": [("again", "function", 1, 6)]}, calls).callers("again")
     assert found.line == 3
 
 
-def test_candidates_are_listed_when_asked_for_and_are_less_sure(graph):
+def test_candidates_are_opt_in_with_lower_confidence(graph):
     found = graph.callers("round_up", candidates=True)
     assert names(found) == ["Cart.total", "again"]
     assert found[1].confidence < RESOLVED
 
 
-def test_callees_of_a_class_are_those_of_its_members(graph):
+def test_callees_of_a_class_include_those_of_its_members(graph):
     assert set(names(graph.callees("Cart"))) == {"round_up", "exchange"}
 
 
-def test_callees_of_a_function_are_those_of_its_inner_ones(graph):
+def test_callees_of_a_function_include_those_of_inner_functions(graph):
     assert set(names(graph.callees("Cart.checkout"))) == {"Cart.total", "exchange"}
 
 
-def test_callees_go_on_in_the_constructor_of_what_is_instantiated():
+def test_callees_continue_in_constructors():
     files = {
         "a.py": [("A", "class", 1, 3), ("A.__init__", "method", 2, 3), ("f", "function", 5, 6), ("g", "function", 8, 9)]
     }
@@ -163,7 +163,7 @@ def test_callees_go_on_in_the_constructor_of_what_is_instantiated():
     assert depths(graph.callees("f", depth=2)) == {"A": 1, "g": 2}
 
 
-def test_references_name_without_calling(graph):
+def test_references_exclude_calls(graph):
     assert [(one.qualified_name, one.relation, one.line) for one in graph.references("Basket")] == [
         ("report", "user", 8)
     ]
@@ -177,26 +177,26 @@ def test_imports_of_a_file_are_files_declarations_and_packages(graph):
     assert set(names(graph.imports("Cart.total"))) == {"Basket", "round_up", "requests"}
 
 
-def test_imports_inside_a_function_are_its_files(graph):
+def test_imports_inside_a_function_belong_to_the_file(graph):
     assert set(names(graph.imports("shop/desk.py"))) == {"shop/cart.py", "exchange"}
 
 
-def test_imports_of_imports_are_those_of_the_imported_files(graph):
+def test_transitive_imports_follow_imported_files(graph):
     found = depths(graph.imports("shop/desk.py", depth=2))
     assert found == {"shop/cart.py": 1, "exchange": 1, "Basket": 2, "round_up": 2, "requests": 2}
 
 
-def test_importers_are_files_also_where_a_function_imports(graph):
+def test_importers_are_files_even_for_local_imports(graph):
     found = {one.path: (one.line, one.kind) for one in graph.importers("exchange")}
     assert found == {"shop/desk.py": (4, "file")}
 
 
 @pytest.mark.parametrize("name", ["shop/money.py", "shop.money", "money"])
-def test_importers_of_a_module_import_it_or_something_of_it(graph, name):
+def test_importers_of_a_module_include_importers_of_its_members(graph, name):
     assert [one.path for one in graph.importers(name)] == ["shop/cart.py", "shop/desk.py"]
 
 
-def test_importers_of_a_folder_import_one_of_its_files(graph):
+def test_importers_of_a_folder_import_its_files(graph):
     assert [one.path for one in graph.importers("shop/")] == ["tests/test_cart.py"]
 
 
@@ -204,11 +204,11 @@ def test_importers_of_a_package(graph):
     assert [one.path for one in graph.importers("requests")] == ["shop/cart.py"]
 
 
-def test_importers_of_a_member_import_its_type(graph):
+def test_importers_of_a_member_are_those_of_its_type(graph):
     assert [(one.path, one.confidence) for one in graph.importers("Cart.total")] == [("tests/test_cart.py", 0.97)]
 
 
-def test_importers_of_what_nothing_imports_import_its_file_less_surely(graph):
+def test_importers_fall_back_to_the_file_with_lower_confidence(graph):
     assert [(one.path, one.confidence) for one in graph.importers("GiftCart")] == [("shop/desk.py", 0.6)]
 
 
@@ -220,18 +220,18 @@ def test_importers_of_importers(graph):
 # Types
 
 
-def test_bases_and_subclasses_are_followed_as_deep_as_asked(graph):
+def test_hierarchy_queries_respect_depth(graph):
     assert depths(graph.bases("GiftCart", depth=5)) == {"Cart": 1, "Basket": 2}
     assert depths(graph.subclasses("Basket")) == {"Cart": 1}
     assert depths(graph.subclasses("Basket", depth=5)) == {"Cart": 1, "GiftCart": 2}
 
 
-def test_overrides_and_what_they_override(graph):
+def test_overrides_and_overridden_methods(graph):
     assert depths(graph.overrides("Basket.total", depth=2)) == {"Cart.total": 1, "GiftCart.total": 2}
     assert names(graph.overridden("Cart.total")) == ["Basket.total"]
 
 
-def test_implementations_are_no_interfaces():
+def test_implementations_exclude_interfaces():
     files = {
         "a.ts": [
             ("Shape", "interface", 1, 1),
@@ -248,7 +248,7 @@ def test_implementations_are_no_interfaces():
     assert {one.relation for one in graph.implementations("Shape", depth=2)} == {"implementation"}
 
 
-def test_implementations_of_a_method_override_it(graph):
+def test_implementations_of_a_method_are_its_overrides(graph):
     assert names(graph.implementations("Basket.total")) == ["Cart.total"]
 
 
@@ -259,16 +259,16 @@ def test_tests_of_a_declaration(graph):
     assert [(one.qualified_name, one.relation) for one in graph.tests("Cart.total")] == [("test_total", "test_for")]
 
 
-def test_tests_of_a_class_are_those_of_its_members(graph):
+def test_tests_of_a_class_include_those_of_its_members(graph):
     assert names(graph.tests("Cart")) == ["test_total"]
 
 
-def test_what_no_test_names_is_tested_by_the_tests_that_come_through_it(graph):
+def test_tests_fall_back_to_indirect_callers(graph):
     assert depths(graph.tests("Cart.checkout")) == {"test_serve": 2}
     assert graph.tests("report") == []
 
 
-def test_what_no_test_calls_is_tested_by_the_tests_that_hand_it_on():
+def test_tests_fall_back_to_references():
     files = {"a.py": [("Codec", "class", 1, 2)], "b.py": [("use", "function", 1, 2)]}
     tests = {"tests/test_a.py": [("test_roundtrip", "function", 3, 4)]}
     edges = [("test_roundtrip", "references", "Codec", 4, 0.97, "import"), ("use", "references", "Codec", 2)]
@@ -276,29 +276,29 @@ def test_what_no_test_calls_is_tested_by_the_tests_that_hand_it_on():
     assert [(one.qualified_name, one.relation, one.line) for one in found] == [("test_roundtrip", "test_for", 4)]
 
 
-def test_documents_name_a_declaration(graph):
+def test_documents_that_name_a_declaration(graph):
     assert [(one.path, one.line, one.relation) for one in graph.documents("Cart")] == [
         ("docs/guide.md", 12, "documentation")
     ]
 
 
-def test_impact_is_everything_that_needs_a_declaration(graph):
+def test_impact_includes_all_dependents(graph):
     found = graph.impact("round_up")
     assert depths(found) == {
         "Cart.total": 1, "Cart.checkout": 2, "GiftCart.total": 2, "test_total": 2, "report": 2, "serve": 3,
     }  # fmt: skip
 
 
-def test_impact_of_a_type_is_that_of_its_members_too(graph):
+def test_impact_of_a_type_includes_its_members(graph):
     assert {"GiftCart", "serve", "GiftCart.total", "report", "test_total"} <= set(names(graph.impact("Cart", depth=1)))
 
 
-def test_impact_names_importing_files_only_if_nothing_in_them_is_named(graph):
+def test_impact_lists_importing_files_without_listed_declarations(graph):
     assert "shop/cart.py" not in names(graph.impact("round_up"))
     assert "tests/test_cart.py" not in names(graph.impact("serve"))
 
 
-def test_impact_of_a_method_leaves_out_what_else_overrides_the_one_that_it_overrides():
+def test_impact_of_a_method_excludes_sibling_overrides():
     files = {
         "a.py": [
             ("Base", "class", 1, 3), ("Base.run", "method", 2, 3), ("One", "class", 5, 7), ("One.run", "method", 6, 7),
@@ -315,7 +315,7 @@ def test_impact_of_a_method_leaves_out_what_else_overrides_the_one_that_it_overr
     assert set(names(graph.impact("Base.run"))) == {"use", "One.run", "Two.run", "Deep.run", "only_two"}
 
 
-def test_impact_ends_in_a_circle():
+def test_impact_terminates_on_cycles():
     files = {"a.py": [("ping", "function", 1, 2), ("pong", "function", 4, 5)]}
     assert names(make(files, [("ping", "calls", "pong"), ("pong", "calls", "ping")]).impact("ping")) == ["pong"]
 
@@ -323,7 +323,7 @@ def test_impact_ends_in_a_circle():
 # The whole
 
 
-def test_a_path_is_the_steps_from_one_to_the_other(graph):
+def test_path_lists_its_steps(graph):
     steps = graph.path("test_serve", "round_up")
     assert [(step.qualified_name, step.depth) for step in steps] == [
         ("serve", 1),
@@ -334,14 +334,14 @@ def test_a_path_is_the_steps_from_one_to_the_other(graph):
     assert [step.via for step in steps] == ["test_serve", "serve", "Cart.checkout", "Cart.total"]
 
 
-def test_a_path_goes_on_in_what_overrides_a_called_method(graph):
+def test_path_continues_in_overrides(graph):
     assert [(step.qualified_name, step.via, step.confidence) for step in graph.path("report", "round_up")] == [
         ("Basket.total", "report", 0.93),
         ("round_up", "Cart.total", 0.6),
     ]
 
 
-def test_a_call_of_a_constructor_runs_no_other_one():
+def test_constructor_call_does_not_dispatch():
     files = {
         "a.py": [
             ("A", "class", 1, 3), ("A.__init__", "method", 2, 3), ("B", "class", 5, 7), ("B.__init__", "method", 6, 7),
@@ -358,18 +358,18 @@ def test_a_call_of_a_constructor_runs_no_other_one():
     assert graph.callers("B.__init__") == []
 
 
-def test_a_path_between_files_may_be_an_import(graph):
+def test_path_between_files_can_use_imports(graph):
     assert [step.relation for step in graph.path("tests/test_cart.py", "shop/base.py")] == ["imports", "base"]
     imports = make({"a.py": [], "b.py": []}, [("a.py", "imports", "b.py", 3)]).path("a.py", "b.py")
     assert [(step.path, step.relation, step.line) for step in imports] == [("b.py", "imports", 3)]
 
 
-def test_there_may_be_no_path(graph):
+def test_unconnected_declarations_have_no_path(graph):
     assert graph.path("round_up", "serve") == []
     assert graph.path("serve", "serve") == []
 
 
-def test_cycles_of_files_have_a_way_around_with_evidence():
+def test_file_cycles_have_a_closed_path_with_evidence():
     files = {"a.py": [("f", "function", 1, 2)], "b.py": [("g", "function", 1, 2)], "c.py": []}
     edges = [("a.py", "imports", "b.py", 4), ("b.py", "imports", "f", 7), ("c.py", "imports", "a.py", 1)]
     (cycle,) = make(files, edges).cycles()
@@ -380,7 +380,7 @@ def test_cycles_of_files_have_a_way_around_with_evidence():
     ]
 
 
-def test_cycles_of_declarations_call_one_another():
+def test_declaration_cycles_follow_calls():
     files = {"a.py": [("ping", "function", 1, 2), ("pong", "function", 4, 5), ("alone", "function", 7, 8)]}
     edges = [("ping", "calls", "pong"), ("pong", "calls", "ping"), ("alone", "calls", "alone")]
     (cycle,) = make(files, edges).cycles("symbols")
@@ -395,7 +395,7 @@ def test_hotspots_are_the_most_central_declarations(graph):
     assert (found[0].users, found[0].uses) == (2, 0)
 
 
-def test_hotspots_may_be_of_one_kind(graph):
+def test_hotspots_filter_by_kind(graph):
     assert [one.qualified_name for one in graph.hotspots(1, "class")] == ["Cart"]
     assert [one.qualified_name for one in graph.hotspots(kind="external")] == ["requests"]
     assert graph.hotspots(kind="enum") == []
@@ -406,12 +406,12 @@ def test_hotspots_may_be_of_one_kind(graph):
 
 
 @pytest.mark.parametrize("path", ["shop", "shop/", "./shop"])
-def test_a_folder_has_no_outline(graph, path):
+def test_outline_of_a_folder_raises(graph, path):
     with pytest.raises(UnknownNameError, match="shop is a folder"):
         graph.outline(path)
 
 
-def test_an_outline_is_nested(graph):
+def test_outline_is_nested(graph):
     cart, gift = graph.outline("shop/cart.py")
     assert [entry.name for entry in cart.children] == ["__init__", "total", "checkout"]
     assert [entry.qualified_name for entry in cart.children[2].children] == ["Cart.checkout.pay"]
@@ -429,20 +429,20 @@ WITH_DEPTH = sorted({*BY_NAME} - {"tests", "references", "documents"})
 
 
 @pytest.mark.parametrize("method", [*BY_NAME, "outline"])
-def test_an_unknown_name_is_an_error_with_similar_ones(graph, method):
+def test_unknown_name_error_suggests_similar_names(graph, method):
     with pytest.raises(UnknownNameError, match="rond_up") as raised:
         getattr(graph, method)("rond_up")
     assert "`round_up`" in raised.value.hint
 
 
-def test_an_unknown_name_like_no_other_gets_the_forms_of_names(graph):
+def test_unknown_name_error_explains_name_forms(graph):
     with pytest.raises(UnknownNameError) as raised:
         graph.callers("zzzzzz")
     assert "path:line" in raised.value.hint
 
 
 @pytest.mark.parametrize("method", BY_NAME)
-def test_a_name_of_several_is_an_error_that_tells_them_apart(graph, method):
+def test_ambiguous_name_error_lists_unique_names(graph, method):
     with pytest.raises(AmbiguousNameError, match="total") as raised:
         getattr(graph, method)("total")
     candidates = raised.value.candidates
@@ -453,22 +453,22 @@ def test_a_name_of_several_is_an_error_that_tells_them_apart(graph, method):
 
 
 @pytest.mark.parametrize("method", WITH_DEPTH)
-def test_no_step_is_no_question(graph, method):
+def test_depth_below_one_raises(graph, method):
     with pytest.raises(InvalidQueryError, match="depth is 0"):
         getattr(graph, method)("Cart.total", depth=0)
 
 
 @pytest.mark.parametrize("method", BY_NAME)
-def test_where_all_are_meant_no_name_is_an_error(graph, method):
+def test_permissive_graph_accepts_any_name(graph, method):
     getattr(graph.permissive, method)("total")
     assert getattr(graph.permissive, method)("rond_up") == []
 
 
-def test_where_all_are_meant_answers_are_about_all_of_them(graph):
+def test_permissive_graph_combines_all_declarations(graph):
     assert set(names(graph.permissive.callers("total"))) == {"Cart.checkout", "report"}
 
 
-def test_same_names_in_two_files_are_told_apart_by_their_paths():
+def test_same_names_are_qualified_by_path():
     graph = make(
         {"a.py": [("run", "function", 1, 1)], "b.py": [("run", "function", 1, 1)]},
         [("a.py::run", "calls", "b.py::run")],
@@ -481,7 +481,7 @@ def test_same_names_in_two_files_are_told_apart_by_their_paths():
     assert names(graph.callers("b.py:1")) == ["run"]
 
 
-def test_an_impl_is_of_the_type_in_its_own_file_before_one_beside_it():
+def test_impl_belongs_to_the_type_in_its_file():
     files = {
         "a.rs": [("Lock", "struct", 1, 3), ("Lock", "impl", 5, 9)],
         "b.rs": [("Lock", "struct", 1, 1)],
@@ -495,23 +495,23 @@ def test_an_impl_is_of_the_type_in_its_own_file_before_one_beside_it():
     assert graph.callers("Key") == []
 
 
-def test_impls_of_one_type_in_several_files_of_a_folder_count_as_one():
+def test_impls_in_several_files_form_one_group():
     files = {"lock.rs": [("Lock", "struct", 1, 3), ("Lock", "impl", 5, 9)], "ext.rs": [("Lock", "impl", 1, 9)]}
-    targets = make(files).targets
+    targets = make(files).symbol_resolver
     assert [len(targets.resolve(name)) for name in ("Lock", "lock.rs:1", "lock.rs:5", "ext.rs:1")] == [3, 3, 3, 3]
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("", "a name is empty"), ("  ", "a name is empty"), (None, "text, not None"), (3, "text, not 3")]
+    ("name", "told"), [("", "the name is empty"), ("  ", "the name is empty"), (None, "text, not None"), (3, "text, not 3")]
 )
-def test_an_empty_name_and_one_that_is_no_text_are_refused(graph, name, told):
+def test_empty_and_non_text_names_raise(graph, name, told):
     with pytest.raises(InvalidQueryError, match=told):
         graph.callers(name)
     with pytest.raises(InvalidQueryError, match=told):
         graph.path("Cart.total", name)
 
 
-def test_a_whole_qualified_name_is_meant_before_the_end_of_another():
+def test_full_qualified_name_precedes_a_suffix_match():
     files = {
         "a.py": [("A", "class", 1, 9), ("A.B", "class", 2, 5), ("A.B.run", "method", 3, 4)],
         "b.py": [("B", "class", 1, 5), ("B.run", "method", 2, 3)],
@@ -519,14 +519,14 @@ def test_a_whole_qualified_name_is_meant_before_the_end_of_another():
     assert make(files, [("a.py", "calls", "B.run")]).callers("B.run")[0].via == "B.run"
 
 
-def test_a_name_means_what_the_question_can_be_about():
+def test_query_prefers_its_kinds():
     files = {"a.py": [("money", "function", 1, 2)], "money.py": [], "b.py": [("use", "function", 2, 3)]}
     graph = make(files, [("use", "calls", "money"), ("b.py", "imports", "money.py")])
     assert names(graph.callers("money")) == ["use"]
     assert [one.path for one in graph.importers("money")] == ["b.py"]
 
 
-def test_a_class_is_meant_before_its_constructor_of_the_same_name():
+def test_class_precedes_its_constructor():
     files = {
         "A.java": [("A", "class", 1, 9), ("A.A", "method", 2, 3)],
         "B.java": [("B", "class", 1, 9), ("B.f", "method", 2, 3)],
@@ -534,16 +534,16 @@ def test_a_class_is_meant_before_its_constructor_of_the_same_name():
     assert names(make(files, [("B.f", "instantiates", "A")]).callers("A")) == ["B.f"]
 
 
-def test_a_member_that_a_type_inherits_is_found_by_the_types_name(graph):
+def test_inherited_member_resolves_through_the_type(graph):
     assert names(graph.callers("GiftCart.checkout")) == ["serve"]
 
 
-def test_a_member_that_a_type_does_not_have_is_unknown(graph):
+def test_missing_member_is_unknown(graph):
     with pytest.raises(UnknownNameError):
         graph.callers("Basket.checkout")
 
 
-def test_overloads_count_as_one():
+def test_overloads_form_one_group():
     declared = [("A", "class", 1, 9), ("A.f", "method", 2, 3), ("A.f", "method", 4, 5), ("A.g", "method", 6, 7)]
     graph = make({"A.java": declared}, [("A.g", "calls", "A.java:2", 7), ("A.java:4", "calls", "A.java:1")])
     assert names(graph.callers("A.f")) == ["A.g"]
@@ -560,7 +560,7 @@ def test_overloads_count_as_one():
         ("shop/money_linux.go", "shop/money_windows.go"),
     ],
 )
-def test_a_declaration_beside_its_implementation_counts_as_one(declared, implemented):
+def test_header_and_implementation_form_one_group(declared, implemented):
     files = {
         declared: [("round_up", "function", 1, 1)],
         implemented: [("round_up", "function", 1, 3)],
@@ -570,7 +570,7 @@ def test_a_declaration_beside_its_implementation_counts_as_one(declared, impleme
     assert names(make(files, edges).callers("round_up")) == ["a", "b"]
 
 
-def test_functions_of_one_name_in_several_sources_are_different():
+def test_same_name_in_several_sources_stays_separate():
     files = {
         "a.c": [("run", "function", 1, 1)],
         "b.c": [("run", "function", 1, 1)],
@@ -584,12 +584,12 @@ def test_functions_of_one_name_in_several_sources_are_different():
 @pytest.mark.parametrize(
     ("one", "other"), [("a.py", "a.js"), ("a.h", "b.py"), ("a/run.go", "b/run.go"), ("a.pyi", "b.py")]
 )
-def test_equal_names_in_unrelated_files_are_different(one, other):
+def test_same_name_in_unrelated_files_stays_separate(one, other):
     with pytest.raises(AmbiguousNameError):
         make({one: [("run", "function", 1, 1)], other: [("run", "function", 1, 1)]}).callers("run")
 
 
-def test_an_implementation_block_counts_as_its_type():
+def test_impl_block_counts_as_its_type():
     files = {
         "a.rs": [("S", "struct", 1, 1), ("T", "trait", 9, 9)],
         "b.rs": [("S", "impl", 2, 5), ("S.new", "method", 3, 4)],
@@ -599,7 +599,7 @@ def test_an_implementation_block_counts_as_its_type():
     assert names(graph.callees("S")) == ["T"]
 
 
-def test_methods_of_a_go_type_are_its_members_in_other_files_of_the_package():
+def test_go_methods_in_other_files_are_members():
     files = {
         "a/s.go": [("S", "struct", 1, 1)],
         "a/t.go": [("S.Run", "method", 2, 5)],
@@ -609,7 +609,7 @@ def test_methods_of_a_go_type_are_its_members_in_other_files_of_the_package():
     assert names(graph.callees("S")) == ["f"]
 
 
-def test_an_empty_graph_answers_nothing():
+def test_empty_graph_returns_nothing():
     graph = CodeGraph(SymbolGraph(build_empty_graph()))
     assert graph.cycles() == graph.cycles("symbols") == graph.hotspots() == []
     with pytest.raises(UnknownNameError):
@@ -633,34 +633,34 @@ def strategies():
 
 
 @pytest.mark.parametrize(("name", "below"), [("Box", ["Plain"]), ("Box<T>", ["Of"]), ("lib.Box<TResult>", ["Of"])])
-def test_types_of_one_name_are_told_apart_by_their_type_parameters(strategies, name, below):
+def test_type_arguments_select_the_type(strategies, name, below):
     assert names(strategies.subclasses(name)) == below
 
 
-def test_members_of_types_of_one_name_are_told_apart_by_the_types_parameters(strategies):
+def test_type_arguments_select_the_member(strategies):
     assert names(strategies.callers("Box.Open")) == ["Use.A"]
     assert names(strategies.callers("Box<T>.Open")) == ["Use.B"]
     assert names(strategies.callers("Box.Shut")) == ["Use.B"]
 
 
-def test_the_parts_of_a_generic_type_are_one(strategies):
+def test_parts_of_a_generic_type_form_one_group(strategies):
     assert {entry.qualified_name for entry in strategies.callees("Use")} == {"Box.Open", "Box.Shut"}
     (group,) = {tuple(strategies.symbol_resolver.resolve("Box<T>"))}
     assert [strategies.symbols.paths[node] for node in group] == ["lib/Box.T.Part.cs", "lib/Box.T.cs"]
 
 
-def test_a_question_in_words_means_all_types_of_the_name(strategies):
+def test_permissive_name_includes_generic_types(strategies):
     assert {*names(strategies.permissive.subclasses("Box"))} == {"Plain", "Of"}
 
 
-def test_types_of_one_name_in_one_file_are_told_apart_by_their_places():
+def test_same_types_in_one_file_are_qualified_by_line():
     graph = CodeGraph(SymbolGraph(build({"a.cs": "class Box<T> { }\nclass Box<T, U> { }\n"})))
     with pytest.raises(AmbiguousNameError) as refused:
         graph.subclasses("Box")
     assert [one.name for one in refused.value.candidates] == ["a.cs:1", "a.cs:2"]
 
 
-def test_a_name_with_type_arguments_is_found_where_they_tell_nothing_apart():
+def test_irrelevant_type_arguments_are_ignored():
     graph = CodeGraph(SymbolGraph(build({"A.java": "class Box<T> { }\nclass Pair extends Box<String> { }\n"})))
     assert names(graph.subclasses("Box<T>")) == ["Pair"]
 
@@ -668,7 +668,7 @@ def test_a_name_with_type_arguments_is_found_where_they_tell_nothing_apart():
 # What is listed first
 
 
-def test_what_is_made_to_be_used_is_listed_before_tests():
+def test_source_results_precede_tests():
     files = {"shop/base.py": [("Shop", "class", 1, 2)], "tests/fakes.py": [("Fake", "class", 1, 2)]}
     files |= {"shop/corner.py": [("Corner", "class", 1, 2)]}
     found = make(files, [("Fake", "inherits", "Shop", 1, 0.98), ("Corner", "inherits", "Shop", 1, 0.9)])
@@ -677,7 +677,7 @@ def test_what_is_made_to_be_used_is_listed_before_tests():
     assert names(found.impact("Shop")) == ["Corner", "Fake"]
 
 
-def test_a_test_that_is_nearer_is_listed_before_what_is_further_away():
+def test_nearer_tests_precede_farther_results():
     files = {"shop/base.py": [("a", "function", 1, 2), ("b", "function", 4, 5), ("c", "function", 7, 8)]}
     files |= {"tests/test_a.py": [("test_a", "function", 1, 2)]}
     found = make(files, [("test_a", "calls", "a"), ("b", "calls", "a"), ("c", "calls", "b")])

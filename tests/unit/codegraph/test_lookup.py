@@ -44,19 +44,19 @@ def found(corpus):
     return lambda query: look_up(corpus, graph, analyze(query))
 
 
-def test_a_definition_is_looked_up_with_its_own_lines(corpus, found):
+def test_definition_has_its_own_lines(corpus, found):
     (candidate,) = found("where is Cart.total defined").candidates
     assert (candidate["symbol"], candidate["start_line"], candidate["end_line"]) == ("Cart.total", 9, 10)
     assert candidate["channels"] == {"lookup": 1.0}
 
 
-def test_a_definition_in_another_spelling_is_less_sure(found):
+def test_definition_in_another_spelling_scores_lower(found):
     (candidate,) = found("where is round_down defined").candidates
     assert candidate["symbol"] == "roundDown"
     assert candidate["channels"]["lookup"] < 1
 
 
-def test_each_name_of_a_question_is_looked_up_once(corpus, found):
+def test_each_name_is_looked_up_once(corpus, found):
     candidates = found("where is `round_up` and `Cart` and again `round_up`").candidates
     assert len(candidates) == len({one["chunk_id"] for one in candidates})
 
@@ -70,51 +70,51 @@ def test_each_name_of_a_question_is_looked_up_once(corpus, found):
         ("nowhere.py:1", None),
     ],
 )
-def test_a_place_is_looked_up_as_the_declaration_there(found, query, place):
+def test_location_resolves_to_its_declaration(found, query, place):
     shown = [(one["symbol"], one["start_line"], one["end_line"]) for one in found(query).candidates]
     assert shown == ([place] if place else [])
 
 
-def test_an_unknown_name_is_not_defined(corpus, found):
+def test_unknown_name_has_no_definition(corpus, found):
     assert found("where is Unheard_of defined").candidates == []
     assert find_definitions(corpus, "Unheard_of") == []
 
 
-def test_definitions_come_best_first(corpus):
+def test_definitions_are_ordered_by_quality(corpus):
     assert names_of(corpus, find_definitions(corpus, "Cart.size")) == ["Cart.size", "Basket.size"]
 
 
-def test_usages_are_callers_each_once_and_no_candidates(corpus, found):
+def test_usages_are_unique_callers_without_candidates(corpus, found):
     candidates = found("who calls round_up").candidates
     assert set(names_of(corpus, candidates)) == {"Cart.total", "test_rounding"}
     assert len(candidates) == 2
 
 
-def test_a_name_of_several_declarations_means_all_of_them(corpus, found):
+def test_ambiguous_name_includes_all_declarations(corpus, found):
     assert names_of(corpus, found("who calls total").candidates) == ["serve"]
     assert found("who calls `size`").candidates == found("who uses `size`").candidates
 
 
-def test_derived_types_are_usages_of_a_type(corpus, found):
+def test_derived_types_are_usages(corpus, found):
     assert names_of(corpus, found("who uses Basket").candidates) == ["Cart"]
 
 
 @pytest.mark.parametrize("query", ["what imports shop.money", "what imports shop/money.py", "who imports round_up"])
-def test_a_question_about_imports_gives_the_importing_files(corpus, found, query):
+def test_import_question_returns_importing_files(corpus, found, query):
     assert set(paths_of(corpus, found(query).candidates)) == {"shop/cart.py", "tests/test_money.py"}
 
 
-def test_a_name_that_nothing_calls_is_used_by_the_files_that_import_its_file(corpus, found):
+def test_uncalled_name_is_used_by_importers(corpus, found):
     assert set(paths_of(corpus, found("who uses Cart").candidates)) == {"shop/desk.py"}
 
 
-def test_a_question_about_breakage_gives_everything_that_may_break_the_nearest_first(corpus, found):
+def test_impact_question_returns_dependents_nearest_first(corpus, found):
     names = names_of(corpus, found("what breaks if I change round_up").candidates)
     assert set(names[:2]) == {"Cart.total", "test_rounding"}
     assert names[2:] == ["serve"]
 
 
-def test_a_hierarchy_has_derived_types_and_bases(corpus, found):
+def test_hierarchy_includes_derived_types_and_bases(corpus, found):
     assert names_of(corpus, found("class tree of Basket").candidates) == ["Cart"]
     assert names_of(corpus, found("base classes of Cart").candidates) == ["Basket"]
 
@@ -123,7 +123,7 @@ def test_tests_are_looked_up(corpus, found):
     assert names_of(corpus, found("what tests round_up").candidates) == ["test_rounding"]
 
 
-def test_what_is_called_is_shown_with_its_own_lines():
+def test_callee_has_its_own_lines():
     corpus = make_corpus({"a.py": "def first():\n    return 1\n\n\ndef second():\n    return first()\n"})
     graph = CodeGraph(SymbolGraph(tables_of(corpus, [("second", "calls", "first", 6)])))
     question = {**analyze("who calls `second`"), "text": "what does second call"}
@@ -132,13 +132,13 @@ def test_what_is_called_is_shown_with_its_own_lines():
     assert corpus.rows_by_id[candidate["chunk_id"]] == row_named(corpus, "first")
 
 
-def test_what_is_outside_the_repository_is_no_result(corpus):
+def test_external_declarations_are_not_results(corpus):
     graph = CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["sum"])))
     question = {**analyze("who calls stray"), "text": "what does stray call"}
     assert look_up(corpus, graph, question).candidates == []
 
 
-def test_a_place_becomes_the_code_that_is_there(corpus, found):
+def test_similarity_uses_the_code_at_a_location(corpus, found):
     analysis = found("code like shop/money.py:2").analysis
     row = row_named(corpus, "round_up")
     assert analysis["similar_to"] == corpus.get_value("id", row)
@@ -146,15 +146,15 @@ def test_a_place_becomes_the_code_that_is_there(corpus, found):
     assert "=roundup" in analysis["terms"]
 
 
-def test_a_place_may_be_given_by_the_end_of_its_path(corpus, found):
+def test_location_accepts_a_path_suffix(corpus, found):
     assert found("code like money.py:2").analysis["similar_to"] == corpus.get_value("id", row_named(corpus, "round_up"))
 
 
-def test_a_whole_path_is_meant_before_the_end_of_another(corpus, found):
+def test_full_path_precedes_a_suffix_match(corpus, found):
     assert found("code like shop/cart.py:9").analysis["similar_to"] == corpus.get_value("id", row_named(corpus, "Cart"))
 
 
-def test_a_snippet_is_compared_as_it_is(found):
+def test_snippet_is_compared_verbatim(found):
     found_ = found("code like\n```python\nint(value + 0.5)\n```")
     assert found_.analysis["text"] == "int(value + 0.5)\n"
     assert found_.analysis["similar_to"] == ""
@@ -162,11 +162,11 @@ def test_a_snippet_is_compared_as_it_is(found):
 
 
 @pytest.mark.parametrize("query", ["code like nowhere.py:2", "code like shop/money.py:999"])
-def test_a_place_that_is_not_indexed_leaves_the_question_as_it_is(found, query):
+def test_unindexed_location_keeps_the_question(found, query):
     assert found(query).analysis == analyze(query)
 
 
-def test_importing_files_are_shown_by_the_lines_of_one_of_their_chunks(corpus, found):
+def test_importing_file_has_the_lines_of_a_chunk(corpus, found):
     candidates = found("what imports shop.money").candidates
     assert candidates
     for candidate in candidates:
@@ -182,7 +182,7 @@ def look_up_in(files, edges, query):
     return [(candidate["symbol"], candidate["start_line"], candidate["end_line"]) for candidate in candidates]
 
 
-def test_of_a_long_function_the_part_with_the_call_is_shown():
+def test_long_function_is_represented_by_the_calling_chunk():
     steps = "".join(f"    step_{number} = [{number}, {number}, {number}, {number}]\n" for number in range(400))
     files = {"a.py": f"def used():\n    return 1\n\n\ndef long():\n{steps}    return used()\n"}
     ((symbol, first, last),) = look_up_in(files, [("long", "calls", "used", 406)], "who calls `used`")
@@ -190,13 +190,13 @@ def test_of_a_long_function_the_part_with_the_call_is_shown():
     assert 5 < first <= 406 == last
 
 
-def test_a_decorator_that_is_the_evidence_is_shown_with_its_class_alone():
+def test_decorator_evidence_is_listed_with_its_class_only():
     files = {"a.py": "def mark(name):\n    return name\n\n\n@mark('b')\nclass Marked:\n    size = 1\n"}
     edges = [("Marked", "calls", "mark", 5), ("a.py", "calls", "mark", 5)]
     assert look_up_in(files, edges, "who calls `mark`") == [("Marked", 5, 7)]
 
 
-def test_what_is_in_a_function_without_being_one_is_shown_as_that_function():
+def test_local_declarations_are_listed_as_their_function():
     files = {
         "a.py": (
             "def used():\n    return 1\n\n\ndef test_it():\n    class Local:\n        first = used()\n"
@@ -207,13 +207,13 @@ def test_what_is_in_a_function_without_being_one_is_shown_as_that_function():
     assert look_up_in(files, edges, "who calls `used`") == [("test_it", 5, 13)]
 
 
-def test_a_derived_class_in_a_function_is_shown_itself():
+def test_local_derived_class_is_listed_itself():
     files = {"a.py": "class Base:\n    size = 1\n\n\ndef test_it():\n    class Local(Base):\n        size = 2\n"}
     edges = [("test_it.Local", "inherits", "Base", 6)]
     assert look_up_in(files, edges, "subclasses of Base") == [("test_it.Local", 6, 7)]
 
 
-def test_calls_come_before_mentions_and_tests_before_what_helps_them():
+def test_calls_precede_mentions_and_tests_precede_helpers():
     files = {
         "a.py": "def used():\n    return 1\n\n\ndef calling():\n    return used()\n\n\ndef naming():\n    return used\n",
         "tests/test_a.py": "def helper():\n    return used()\n\n\ndef test_used():\n    return used()\n",

@@ -48,7 +48,7 @@ def found(names, name):
         ("github.com/acme/money", {"github.com/acme/money"}),
     ],
 )
-def test_declarations_and_packages_are_found_by_any_spelling(names, name, expected):
+def test_names_match_in_any_spelling(names, name, expected):
     assert found(names, name) == expected
 
 
@@ -65,7 +65,7 @@ def test_declarations_and_packages_are_found_by_any_spelling(names, name, expect
         ("app.admin", {"app/admin/__init__.py"}),
     ],
 )
-def test_files_are_found_by_path_or_module(names, name, expected):
+def test_files_match_by_path_or_module(names, name, expected):
     assert found(names, name) == expected
 
 
@@ -79,12 +79,12 @@ def test_files_are_found_by_path_or_module(names, name, expected):
         ("sessions.py::Session.login", {"app/sessions.py::Session.login"}),
     ],
 )
-def test_declarations_are_found_by_place(names, name, expected):
+def test_declarations_match_by_line(names, name, expected):
     assert found(names, name) == expected
 
 
 @pytest.mark.parametrize("line", [0, 99_999])
-def test_a_line_that_a_file_has_not_is_no_other_place(names, line):
+def test_line_beyond_the_file_raises(names, line):
     with pytest.raises(UnknownNameError, match=f"sessions.py has .* no line {line:,}"):
         names.find(f"app/sessions.py:{line}")
 
@@ -92,19 +92,19 @@ def test_a_line_that_a_file_has_not_is_no_other_place(names, line):
 @pytest.mark.parametrize(
     "name", ["", " ", "::", "nothing", "app/nothing.py", "app/sessions.py::nothing", "nothing.py:3"]
 )
-def test_what_is_not_there_is_not_found(names, name):
+def test_unknown_name_has_no_match(names, name):
     assert names.find(name) == []
 
 
-def test_a_folder_has_the_files_right_in_it(names):
+def test_folder_contains_its_direct_files(names):
     assert [names._graph.get_node(file).path for file in names.find_files_in("app/")] == ["app/sessions.py"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Sesion", "Session"), ("app/session.py", "app/sessions.py")])
-def test_a_misspelt_name_has_similar_ones(names, name, expected):
+def test_misspelt_name_has_suggestions(names, name, expected):
     assert expected in names.find_similar(name)
 
 
-def test_an_empty_graph_has_no_names():
+def test_empty_graph_has_no_names():
     names = NodeNames(SymbolGraph(build_empty_graph()))
     assert names.find("anything") == names.find_similar("anything") == names.find_files_in("") == []

@@ -68,17 +68,17 @@ def graph():
         ("general", "FileLoader and Base", ["FileLoader", "Base"], set()),
     ],
 )
-def test_a_question_is_answered_by_the_relation_that_it_asks_for(graph, intent, query, names, expected):
+def test_question_selects_its_relation(graph, intent, query, names, expected):
     analysis = {**analyze(query), "intent": intent}
     assert {one.qualified_name for one in answer(graph, analysis, names)} == expected
 
 
-def test_the_names_of_a_path_are_taken_in_the_order_of_the_question(graph):
+def test_path_ends_follow_question_order(graph):
     analysis = {**analyze("path from read_all to run_job"), "intent": USAGE}
     assert answer(graph, analysis, ["run_job", "read_all"]) == []
 
 
-def test_what_overrides_the_same_method_does_not_break():
+def test_sibling_overrides_are_not_impacted():
     files = {
         "a.py": [
             ("Base", "class", 1, 2),
@@ -102,7 +102,7 @@ def test_what_overrides_the_same_method_does_not_break():
     assert {one.qualified_name for one in broken} == {"start", "Left.run", "Right.run"}
 
 
-def test_a_test_may_use_what_helps_it():
+def test_tests_through_helpers_are_listed():
     files = {
         "a.py": [("work", "function", 1, 2)],
         "tests/test_a.py": [("helper", "function", 1, 2), ("test_work", "function", 4, 5)],

@@ -34,13 +34,13 @@ def node(graph, name):
     return found
 
 
-def test_a_node_is_known_by_its_row(graph):
+def test_node_record_has_all_columns(graph):
     total = graph.get_node(node(graph, "Cart.total"))
     assert total[1:] == ("method", "total", "Cart.total", "shop/cart.py", 5, 9, total.parent, "python", "source", 0.0)
     assert graph.get_node(total.parent).qualified_name == "Cart"
 
 
-def test_tables_are_not_read_before_something_is_asked():
+def test_tables_are_read_lazily():
     def read():
         raise AssertionError
 
@@ -59,7 +59,7 @@ def test_tables_are_read_once():
     assert len(reads) == 1
 
 
-def test_an_empty_graph_has_nothing():
+def test_empty_graph_is_empty():
     graph = SymbolGraph(build_empty_graph())
     assert (graph.n_nodes, graph.n_edges) == (0, 0)
     assert graph.find_file("a.py") is None
@@ -68,37 +68,37 @@ def test_an_empty_graph_has_nothing():
     assert graph.find_edge_positions([], "in").tolist() == []
 
 
-def test_edges_go_out_of_their_source_and_into_their_target(graph):
+def test_edges_are_listed_at_both_ends(graph):
     total, round_up = node(graph, "Cart.total"), node(graph, "round_up")
-    assert graph.edges(total, "out") == [GraphEdge("calls", total, round_up, "import", 0.9, 8)]
-    assert names(graph, [edge.source for edge in graph.edges(round_up, "in")]) == [
+    assert graph.find_edges(total, "out") == [GraphEdge("calls", total, round_up, "import", 0.9, 8)]
+    assert names(graph, [edge.source for edge in graph.find_edges(round_up, "in")]) == [
         "shop/cart.py",
         "Cart.total",
         "Cart.total.inner",
     ]
 
 
-def test_candidates_come_only_when_asked_for(graph):
+def test_candidates_are_opt_in(graph):
     total = node(graph, "Cart.total")
-    assert names(graph, [edge.target for edge in graph.edges(total, "out", least=0.0)]) == ["round_up", "requests"]
+    assert names(graph, [edge.target for edge in graph.find_edges(total, "out", min_confidence=0.0)]) == ["round_up", "requests"]
 
 
-def test_edges_can_be_chosen_by_relation(graph):
+def test_edges_filter_by_relation(graph):
     round_up = node(graph, "round_up")
-    assert [edge.relation for edge in graph.edges(round_up, "in", {"imports", "references"})] == [
+    assert [edge.relation for edge in graph.find_edges(round_up, "in", {"imports", "references"})] == [
         "imports",
         "references",
     ]
-    assert graph.edges(round_up, "in", {"overrides"}) == []
+    assert graph.find_edges(round_up, "in", {"overrides"}) == []
 
 
-def test_children_are_those_right_inside(graph):
+def test_children_are_direct_members(graph):
     assert names(graph, graph.find_children(node(graph, "shop/cart.py"))) == ["Cart"]
     assert names(graph, graph.find_children(node(graph, "Cart"))) == ["Cart.total"]
     assert graph.find_children(node(graph, "requests")) == []
 
 
-def test_descendants_are_all_inside(graph):
+def test_descendants_include_nested_members(graph):
     assert names(graph, graph.find_descendants(node(graph, "shop/cart.py"))) == [
         "Cart",
         "Cart.total",
@@ -108,19 +108,19 @@ def test_descendants_are_all_inside(graph):
     assert graph.find_descendants(node(graph, "requests")) == []
 
 
-def test_around_a_declaration_are_those_that_it_is_inside_of(graph):
+def test_ancestors_are_the_enclosing_declarations(graph):
     assert names(graph, graph.find_ancestors(node(graph, "Cart.total.inner"))) == ["Cart.total", "Cart"]
     assert graph.find_ancestors(node(graph, "shop/cart.py")) == []
     assert graph.find_ancestors(node(graph, "requests")) == []
 
 
-def test_a_node_is_in_its_file(graph):
+def test_node_belongs_to_its_file(graph):
     assert graph.find_containing_file(node(graph, "Cart.total.inner")) == graph.find_file("shop/cart.py")
     assert graph.find_containing_file(graph.find_file("shop/empty.py")) == graph.find_file("shop/empty.py")
     assert graph.find_containing_file(node(graph, "requests")) is None
 
 
-def test_the_nodes_of_a_file_are_its_own_and_no_packages(graph):
+def test_file_nodes_exclude_packages(graph):
     assert names(graph, graph.get_file_nodes(graph.find_file("shop/money.py"))) == ["shop/money.py", "round_up"]
     assert names(graph, graph.get_file_nodes(graph.find_file("shop/empty.py"))) == ["shop/empty.py"]
 
@@ -136,16 +136,16 @@ def test_the_nodes_of_a_file_are_its_own_and_no_packages(graph):
         (999, "shop/cart.py"),
     ],
 )
-def test_a_line_belongs_to_the_innermost_declaration(graph, line, name):
+def test_line_belongs_to_the_innermost_declaration(graph, line, name):
     assert graph.get_node(graph.find_innermost("shop/cart.py", line)).qualified_name == name
 
 
-def test_of_two_declarations_on_one_line_the_later_is_inside():
+def test_later_declaration_on_a_line_is_the_inner_one():
     graph = SymbolGraph(make_tables({"a.ts": [("A", "class", 1, 1), ("A.m", "method", 1, 1)]}))
     assert graph.get_node(graph.find_innermost("a.ts", 1)).qualified_name == "A.m"
 
 
-def test_a_table_of_several_batches_is_read_as_one():
+def test_table_batches_are_combined():
     tables = make_tables(FILES, EDGES, ["requests"])
     parts = [pa.Table.from_pylist([row], tables.nodes.schema) for row in tables.nodes.to_pylist()]
     graph = SymbolGraph(tables._replace(nodes=pa.concat_tables(parts)))
@@ -156,7 +156,7 @@ def test_a_table_of_several_batches_is_read_as_one():
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=60))
-def test_edges_of_several_nodes_are_those_of_each(pairs):
+def test_edges_of_several_nodes_are_concatenated(pairs):
     files = {"a.py": [(f"f{number}", "function", number + 1, number + 1) for number in range(10)]}
     edges = [(f"f{source}", "calls" if call else "references", f"f{target}") for source, target, call in pairs]
     graph = SymbolGraph(make_tables(files, edges))
@@ -183,7 +183,7 @@ def hub(n_edges):
     return GraphTables(nodes, pa.table(edges).cast(build_edge_schema()), build_facts_schema().empty_table())
 
 
-def test_a_node_may_have_very_many_edges():
+def test_hub_edges_are_complete():
     graph = SymbolGraph(hub(100_000))
     assert len(graph.find_edges(1, "in")) == 100_000
     assert graph.find_edges(1, "out") == []

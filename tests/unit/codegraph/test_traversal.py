@@ -52,7 +52,7 @@ def naive_distances(edges, starts, direction, least):
 
 
 @given(EDGES, st.sets(st.integers(0, N - 1), min_size=1, max_size=3), st.sampled_from(["out", "in"]), st.integers(1, 4))
-def test_a_breadth_first_walk_reaches_what_a_naive_one_does(edges, starts, direction, depth):
+def test_breadth_first_walk_matches_naive_distances(edges, starts, direction, depth):
     graph = make(edges)
     steps = walk_breadth_first(graph, [start + 1 for start in starts], {direction: {"calls"}}, depth)
     expected = naive_distances(edges, sorted(starts), direction, 0.5)
@@ -66,7 +66,7 @@ def test_a_breadth_first_walk_reaches_what_a_naive_one_does(edges, starts, direc
 
 
 @given(EDGES, st.integers(0, N - 1), st.integers(0, N - 1))
-def test_a_shortest_path_is_as_long_as_networkx_finds_it(edges, start, end):
+def test_shortest_path_length_matches_networkx(edges, start, end):
     graph = make(edges)
     other = nx.DiGraph()
     other.add_nodes_from(range(N))
@@ -84,7 +84,7 @@ def test_a_shortest_path_is_as_long_as_networkx_finds_it(edges, start, end):
 
 
 @given(EDGES)
-def test_cycles_are_the_strongly_connected_components(edges):
+def test_cycles_are_strongly_connected_components(edges):
     other = nx.DiGraph()
     other.add_edges_from(
         (source + 1, target + 1) for source, target, relation, sure in edges if relation == "calls" and sure > 0.5
@@ -103,28 +103,28 @@ def test_cycles_are_the_strongly_connected_components(edges):
         assert len(cycle.edges) == around
 
 
-def test_the_surest_way_to_a_node_is_taken():
+def test_most_confident_path_to_a_node_is_taken():
     graph = make([(0, 2, "calls", 0.6), (1, 2, "calls", 0.9)])
     (step,) = walk_breadth_first(graph, [1, 2], {"out": {"calls"}})
     assert (step.near_node, step.confidence) == (2, 0.9)
 
 
-def test_a_chain_is_as_sure_as_its_least_sure_step():
+def test_path_confidence_is_its_lowest_step_confidence():
     graph = make([(0, 1, "calls", 0.6), (1, 2, "calls", 0.9)])
     steps = walk_breadth_first(graph, [1], {"out": {"calls"}}, 2)
     assert [(step.far_node, step.confidence) for step in steps] == [(2, 0.6), (3, 0.6)]
 
 
-def test_a_walk_stops_at_its_limit_with_the_nearest():
+def test_limited_walk_keeps_the_nearest_nodes():
     steps = walk_breadth_first(calls((0, 1), (0, 2), (1, 3)), [1], {"out": {"calls"}}, 5, limit=2)
     assert [step.far_node for step in steps] == [2, 3]
 
 
-def test_a_walk_in_a_circle_ends():
+def test_walk_terminates_on_a_cycle():
     assert [step.far_node for step in walk_breadth_first(calls((0, 1), (1, 0)), [1], {"out": {"calls"}}, 9)] == [2]
 
 
-def test_a_walk_goes_on_from_what_stands_for_a_node():
+def test_walk_continues_from_equivalent_nodes():
     graph = calls((2, 0), (2, 1), (3, 2))
     steps = walk_breadth_first(
         graph, [1], {"in": {"calls"}}, 1, equivalents=lambda node: [(3, 0.6)] if node == 1 else []
@@ -132,7 +132,7 @@ def test_a_walk_goes_on_from_what_stands_for_a_node():
     assert [(step.far_node, step.near_node, step.confidence) for step in steps] == [(3, 1, 0.9), (4, 3, 0.6)]
 
 
-def test_a_path_goes_on_from_what_stands_for_a_node_without_a_step():
+def test_path_continues_from_equivalent_nodes_without_a_step():
     graph = calls((0, 1), (2, 3))
     steps = find_shortest_path(
         graph, [1], [4], {"out": {"calls"}}, equivalents=lambda node: [(3, 1.0)] if node == 2 else []
@@ -140,14 +140,14 @@ def test_a_path_goes_on_from_what_stands_for_a_node_without_a_step():
     assert [(step.near_node, step.far_node, step.depth) for step in steps] == [(1, 2, 1), (3, 4, 2)]
 
 
-def test_a_path_may_follow_some_relations_backwards():
+def test_path_can_follow_relations_backwards():
     graph = make([(0, 1, "calls", 0.9), (2, 1, "references", 0.9)])
     assert find_shortest_path(graph, [1], [3], {"out": {"calls", "references"}}) is None
     steps = find_shortest_path(graph, [1], [3], {"out": {"calls"}, "in": {"references"}})
     assert [(step.direction, step.far_node) for step in steps] == [("out", 2), ("in", 3)]
 
 
-def test_walks_of_an_empty_graph_find_nothing():
+def test_walks_of_an_empty_graph_are_empty():
     graph = SymbolGraph(build_empty_graph())
     assert walk_breadth_first(graph, [], {"out": {"calls"}}, 3) == []
     assert find_shortest_path(graph, [], [], {"out": {"calls"}}) is None
@@ -155,7 +155,7 @@ def test_walks_of_an_empty_graph_find_nothing():
     assert compute_pagerank(0, np.zeros(0, int), np.zeros(0, int), np.zeros(0, np.float32)).shape == (0,)
 
 
-def test_files_are_in_a_cycle_by_what_is_in_them():
+def test_file_cycles_follow_edges_of_contained_declarations():
     files = {name: [(name[0], "function", 1, 1)] for name in ("a.py", "b.py", "c.py")}
     edges = [
         ("a.py", "imports", "b", 3),
@@ -176,7 +176,7 @@ WEIGHTED = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1), st.f
 
 
 @given(WEIGHTED)
-def test_centrality_is_the_pagerank_of_networkx(edges):
+def test_centrality_matches_networkx_pagerank(edges):
     other = nx.MultiDiGraph()
     other.add_nodes_from(range(N))
     other.add_weighted_edges_from(edges)

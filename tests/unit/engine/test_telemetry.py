@@ -109,8 +109,8 @@ def test_without_the_setting_nothing_is_imported_and_nothing_written():
     tracer = build_tracer(TelemetrySettings())
     assert isinstance(tracer, NullTracer)
     code = (
-        "import sys; from coderag.config.settings import TelemetrySettings; from coderag.engine.telemetry import make_tracer\n"
-        "with make_tracer(TelemetrySettings()).query({'query': 'q'}) as tell: tell({})\n"
+        "import sys; from coderag.config.settings import TelemetrySettings; from coderag.engine.telemetry import build_tracer\n"
+        "with build_tracer(TelemetrySettings()).trace_query({'query': 'q'}) as tell: tell({})\n"
         "assert not any(name.startswith('opentelemetry') for name in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0

@@ -123,7 +123,7 @@ def test_kept_answers_are_measured_without_the_tools(kept: Path, capsys: pytest.
         (["python", "."], "--python: missing"),
         (["typescript", "."], "--tools: missing"),
         (["typescript", ".", "--tools", "."], "install it with `npm install --prefix . typescript@5`"),
-        (["python", "nowhere"], "nowhere: no folder"),
+        (["python", "nowhere"], "nowhere: not a folder"),
         (["python", ".", "--graph", "nowhere.json"], "nowhere.json: No such file"),
     ],
 )
@@ -147,7 +147,7 @@ def test_kept_answers_of_another_format_are_an_error(
 ) -> None:
     (kept / "calls.json").write_text(content, encoding="utf-8")
     assert main(["typescript", str(kept), "--keep", str(kept)]) == 1
-    assert "delete it to record anew" in capsys.readouterr().err
+    assert "delete it to record it again" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not TOOLS or not shutil.which("node"), reason="needs node, and GRAPH_EVAL_TOOLS with typescript")

@@ -240,8 +240,8 @@ def test_truth_survives_its_file(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (None, "No such file"),
-        ("{", "no JSON"),
-        ('{"format": 2}', "no graph of format 1; write one with `coderag graph export"),
+        ("{", "not valid JSON"),
+        ('{"format": 2}', "not a graph of format 1; write one with `coderag graph export"),
         ('{"format": 1, "nodes": [], "edges": [{"target": 1}]}', "confidence"),
         ('{"format": 1, "nodes": [{"kind": "file"}], "edges": []}', "id"),
     ],

@@ -81,7 +81,7 @@ def hit(path="a.py", start=1, end=9, text="", *, known=1.0):
     )  # fmt: skip
 
 
-def test_an_outline_has_classes_and_functions_and_which_are_local(outline):
+def test_outline_has_declarations_and_marks_local_ones(outline):
     assert [(one.qualified_name, one.kind, one.local) for one in outline.files["tests/test_cart.py"]] == [
         ("test_total", "function", False),
         ("test_total.Box", "class", True),
@@ -89,7 +89,7 @@ def test_an_outline_has_classes_and_functions_and_which_are_local(outline):
     assert "broken.py" not in outline.files
 
 
-def test_an_import_of_a_module_runs_its_package_too(outline):
+def test_module_import_includes_its_package(outline):
     imports = {(row.path, row.imported_path) for row in outline.imports}
     assert imports == {
         ("src/shop/__init__.py", "src/shop/money.py"),
@@ -99,45 +99,45 @@ def test_an_import_of_a_module_runs_its_package_too(outline):
     }
 
 
-def test_a_name_is_as_long_as_it_must_be(outline):
+def test_shortest_unique_name_is_used(outline):
     assert outline.find_shortest_name(outline.find_at(ROUND_UP)) == "round_up"
     assert outline.find_shortest_name(outline.find_at(TOTAL)) == "Cart.total"
     twice = [CompilerDeclaration(path, "run", "function", 1, 1, 2, local=False) for path in ("a.py", "b.py")]
     assert Outline(twice, []).find_shortest_name(twice[1]) == "b.py::run"
 
 
-def test_callers_are_functions_or_the_rest_of_a_file(relations, outline):
+def test_callers_are_functions_or_module_code(relations, outline):
     assert places(relations.find_callers(outline.find_at(ROUND_UP))) == {("src/shop/cart.py", 11)}
     (made,) = relations.find_callers(outline.find_at(CART))
     assert (made.first, made.lines) == (1, {14})
 
 
-def test_a_call_of_what_a_variable_holds_names_nobody(relations, outline):
+def test_call_through_a_variable_has_no_caller(relations, outline):
     assert ("tests/test_cart.py", 8) not in places(relations.find_callers(outline.find_at(ROUND_UP)))
 
 
-def test_of_a_called_method_the_one_that_it_overrides_is_as_good_and_a_local_class_is_no_answer(relations, outline):
+def test_overridden_method_is_an_alternative_answer(relations, outline):
     (called,) = relations.find_callees(outline.find_at(DeclarationSite("tests/test_cart.py", 4, "test_total")))
     assert called.lines == {TOTAL.line}
-    assert places(called.also) == {("src/shop/cart.py", BASE_TOTAL.line)}
+    assert places(called.alternatives) == {("src/shop/cart.py", BASE_TOTAL.line)}
 
 
-def test_types_and_methods_below_are_found_however_far(relations, outline):
+def test_subtypes_and_overrides_are_transitive(relations, outline):
     assert places(relations.find_subtypes(outline.find_at(BASKET))) == {CART[:2], BOX[:2]}
     assert places(relations.find_overrides(outline.find_at(BASE_TOTAL))) == {TOTAL[:2]}
 
 
-def test_tests_of_a_class_are_those_of_its_methods(relations, outline):
+def test_tests_of_a_class_include_those_of_its_methods(relations, outline):
     assert places(relations.find_tests(outline.find_at(CART))) == {("tests/test_cart.py", 8)}
     assert relations.find_tests(outline.find_at(ROUND_UP)) == []
 
 
-def test_what_a_change_breaks_is_two_steps_away_at_most(relations, outline):
+def test_impact_is_limited_to_two_steps(relations, outline):
     affected = places(relations.find_impact(outline.find_at(ROUND_UP)))
     assert affected == {("src/shop/cart.py", 11), ("tests/test_cart.py", 8)}
 
 
-def test_importers_are_files_by_their_lines(relations):
+def test_importers_are_files_with_import_lines(relations):
     assert places(relations.find_importers("src/shop/money.py")) == {
         ("src/shop/__init__.py", 1),
         ("src/shop/cart.py", 1),
@@ -157,16 +157,16 @@ def test_importers_are_files_by_their_lines(relations):
         (hit("b.py", 1, 3), False),
     ],
 )
-def test_a_result_is_an_answer_if_it_shows_the_use_and_no_more_than_the_function(result, found):
+def test_result_matches_if_it_shows_the_use_within_the_function(result, found):
     assert is_answer(result, ExpectedAnswer("a.py", 4, 10, frozenset({5}), "run")) is found
 
 
-def test_another_place_may_be_as_good():
+def test_alternative_answer_matches():
     answer = ExpectedAnswer("a.py", 4, 10, frozenset({5}), alternatives=(ExpectedAnswer("b.py", 1, 3, frozenset({2})),))
     assert is_answer(hit("b.py", 1, 3), answer)
 
 
-def test_recall_counts_ten_answers_at_most_and_precision_what_the_graph_says_in_judged_files():
+def test_recall_is_capped_at_ten_and_precision_uses_judged_files():
     answers = [ExpectedAnswer("a.py", line, line, frozenset({line})) for line in range(1, 13)]
     hits = [hit(start=line, end=line) for line in range(1, 9)]
     hits += [hit(start=99, end=99), hit(start=98, end=98, known=0.0), hit("b.py", 1, 1), hit(start=9, end=9)]
@@ -178,7 +178,7 @@ def test_recall_counts_ten_answers_at_most_and_precision_what_the_graph_says_in_
     assert [min(answer.lines) for answer in asked.missed_answers] == [9, 10, 11, 12]
 
 
-def test_places_taken_by_what_is_right_too_are_not_missed():
+def test_also_right_results_reduce_the_places():
     answers = [ExpectedAnswer("a.py", line, line, frozenset({line})) for line in range(1, 11)]
     right = [ExpectedAnswer("b.py", 1, 9, frozenset({1}))]
     hits = [hit("b.py", 1, 2), hit("c.py", 1, 2), *(hit(start=line, end=line) for line in range(1, 9))]
@@ -186,7 +186,7 @@ def test_places_taken_by_what_is_right_too_are_not_missed():
     assert asked.recall == 8 / 9
 
 
-def test_figures_have_intervals_and_precision_only_where_it_is_judged():
+def test_summary_has_intervals_and_optional_precision():
     question = StructuralQuestion("callers", "who calls it", [ExpectedAnswer("a.py", 1, 9, frozenset({5}))])
     asked = [QuestionOutcome("shop", question, found, 10, 0, 0, (), 0.001) for found in (1, 1, 0, 1)]
     row = summarize_outcomes(asked, 0)["questions"]["callers"]
@@ -196,7 +196,7 @@ def test_figures_have_intervals_and_precision_only_where_it_is_judged():
     assert row["precision"] is None
 
 
-def test_the_same_seed_asks_the_same_questions(relations, outline):
+def test_same_seed_gives_the_same_questions(relations, outline):
     def make(seed):
         return [one.text for one in make_questions(relations, outline, per_kind=1, seed=seed, compiled=frozenset())]
 
@@ -204,7 +204,7 @@ def test_the_same_seed_asks_the_same_questions(relations, outline):
     assert any(make("1") != make(str(seed)) for seed in range(2, 8))
 
 
-def test_tests_are_not_asked_who_tests_them(relations, outline):
+def test_questions_about_tests_exclude_test_code(relations, outline):
     questions = make_questions(relations, outline, per_kind=9, seed="", compiled=frozenset())
     assert {one.kind for one in questions} >= {
         "callers",
@@ -218,7 +218,7 @@ def test_tests_are_not_asked_who_tests_them(relations, outline):
     assert not [one for one in questions if one.kind == "tests" and "test_total" in one.text]
 
 
-def test_the_command_indexes_a_repository_and_reports_what_its_engine_finds(repository, tmp_path, capsys):
+def test_command_indexes_a_repository_and_reports(repository, tmp_path, capsys):
     TRUTH.save(tmp_path / "calls.json")
     assert main(["--on", str(repository), str(tmp_path / "calls.json"), "--json", "--examples", "2"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -229,19 +229,19 @@ def test_the_command_indexes_a_repository_and_reports_what_its_engine_finds(repo
 
 
 @pytest.mark.parametrize("given", [("nowhere", "calls.json"), (".", "nothing.json")])
-def test_what_is_missing_is_said_in_one_line(given, repository, capsys):
+def test_errors_are_one_line(given, repository, capsys):
     folder, truth = given
     assert main(["--on", str(repository / folder), str(repository / truth)]) == 1
     assert capsys.readouterr().err.startswith(f"error: {repository}")
 
 
-def test_without_typescript_the_outline_says_how_to_get_it(tmp_path):
+def test_missing_typescript_error_explains_installation(tmp_path):
     with pytest.raises(EvaluationError, match="npm install"):
         read_typescript_outline(tmp_path, tmp_path)
 
 
 @pytest.mark.skipif(not TOOLS, reason="GRAPH_EVAL_TOOLS names no folder with typescript")
-def test_the_compiler_tells_what_typescript_declares_and_imports(tmp_path):
+def test_compiler_outline_has_declarations_and_imports(tmp_path):
     (tmp_path / "a.ts").write_text(
         "/** Says it. */\nexport const say = () => {\n  const inner = () => 1\n  return inner()\n}\n"
         "export class Dog {\n  name = 1\n  bark() { return say() }\n}\n",

@@ -20,7 +20,7 @@ def test_a_place_is_a_path_and_its_lines(text, place):
 
 def test_one_text_is_not_taken_for_many_places():
     assert parse_location_paths(["a.py:1", "b.py"]) == ["a.py", "b.py"]
-    with pytest.raises(InvalidQueryError, match="are a list"):
+    with pytest.raises(InvalidQueryError, match="must be a list"):
         parse_location_paths("a.py")
 
 

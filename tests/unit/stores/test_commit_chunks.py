@@ -29,7 +29,7 @@ def test_the_chunks_are_others_and_the_files_the_same(world, store):
     world.check(second, now)
     world.check(first, TREE)  # which a reader may still have open
     assert second.pointer.generation == first.pointer.generation + 1
-    assert second.files() == first.files()
+    assert second.read_files() == first.read_files()
 
 
 def test_tables_that_stay_are_not_written_again(world, store):
@@ -40,16 +40,16 @@ def test_tables_that_stay_are_not_written_again(world, store):
     assert second.pointer.tables["chunks"] != first.pointer.tables["chunks"]
     kept = ("root_hash", "embedding", "files", "edges", "chunks")
     assert [getattr(second.pointer, name) for name in kept] == [getattr(first.pointer, name) for name in kept]
-    assert second.facts().num_rows == 0
+    assert second.read_facts().num_rows == 0
 
 
 def test_files_may_get_other_vectors(world, store):
     first = make_first(world, store)
-    content, place = first.file_vectors()
+    content, place = first.read_file_vectors()
     second = replace_chunks(world, store, {"b.py": ["five"]}, vectors=(content[::-1].copy(), place))
-    np.testing.assert_array_equal(second.file_vectors()[0][1:], content[::-1][1:])
-    np.testing.assert_array_equal(second.file_vectors()[1], place)
-    assert second.files() == first.files()
+    np.testing.assert_array_equal(second.read_file_vectors()[0][1:], content[::-1][1:])
+    np.testing.assert_array_equal(second.read_file_vectors()[1], place)
+    assert second.read_files() == first.read_files()
 
 
 def test_arrays_go_with_it_and_need_no_chunks(world, store):
@@ -65,7 +65,7 @@ def test_words_that_no_chunk_has_may_join_the_vocabulary(world, store):
     with store.open_writer() as writer:
         writer.add_terms(["two", "new"])
         second = writer.commit_chunks()
-    assert second.terms() == [*first.terms(), "new"]
+    assert second.read_terms() == [*first.read_terms(), "new"]
     world.check(second, TREE)
 
 

@@ -34,7 +34,7 @@ from coderag.stores.corpus import Corpus
 from coderag.stores.index_store import IndexStore
 try:
     corpus = Corpus(IndexStore(Path(sys.argv[1])).open())
-    corpus.body, corpus.names, corpus.docs, corpus.snapshot.read_graph(), corpus.texts([0])
+    corpus.body, corpus.names, corpus.docs, corpus.snapshot.read_graph(), corpus.read_texts([0])
 except StoreError as error:
     print(error.hint)
 """

@@ -19,10 +19,10 @@ from coderag.text.mermaid import escape_label, to_printable
         ("\n", "#92;#8203;n"),  # a real line break is spelt out
     ],
 )
-def test_what_means_something_to_mermaid_is_an_entity(text, expected):
+def test_special_characters_become_entities(text, expected):
     assert escape_label(text, 100) == expected
 
 
-def test_a_long_text_is_cut_before_it_is_escaped():
+def test_long_text_is_truncated_before_escaping():
     assert escape_label("$" * 50, 10) == "#36;#8203;" * 7 + "..."
     assert to_printable("x" * 10, 10) == "x" * 10

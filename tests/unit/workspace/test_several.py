@@ -44,13 +44,13 @@ def test_each_result_says_which_repository_it_is_of():
 def test_an_error_is_told_and_holds_up_no_other():
     def ask(place):
         if place == "bad":
-            raise IndexNotFoundError("bad is not indexed yet", hint="Run `coderag index` in it first.")
+            raise IndexNotFoundError("bad is not indexed yet", hint="Run `coderag index` there first.")
         return reply(place)
 
     replies, verdicts = ask_several(["bad", "good"], ask)
     assert [one.name for one in replies] == ["good"]
     assert [verdict.repository for verdict in verdicts] == ["bad", "good"]
-    assert verdicts[0].error == "bad is not indexed yet (Run `coderag index` in it first.)"
+    assert verdicts[0].error == "bad is not indexed yet (Run `coderag index` there first.)"
     assert not verdicts[1].error
 
 

@@ -1,1 +1,1 @@
-"""What names mean in each language, where languages differ."""
+"""Name resolution rules of each language, where languages differ."""

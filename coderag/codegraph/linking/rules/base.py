@@ -1,4 +1,4 @@
-"""What a language's rules say; the defaults are those of most languages."""
+"""Base class of the rules of a language; its defaults hold for most languages."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -12,42 +12,43 @@ if TYPE_CHECKING:
 
 
 def split_words(text: str) -> frozenset[str]:
-    """Return the words of a text: lists of names read better without quotes."""
+    """Return the words of a text: lists of names are more readable without quotes."""
     return frozenset(text.split())
 
 
 class LanguageRules:
-    """How names are found in a language.
+    """Rules of name resolution in a language.
 
     Args:
         program: All files.
 
     Attributes:
-        languages: Languages, by name, that these are the rules of.
-        instance_names: What a method calls its own object; ``self_type_names``, its own type; ``super_names``, the type above.
-        made_by: Names of methods that every type has, though it does not declare them, and that make an instance.
-        constructors: Names of methods that a call of the type runs.
-        builtins: Names known everywhere that no file declares.
-        wrappers: Types that are as good as their first argument; ``collections``, those whose elements are of their last one;
-            ``first_argument_collections``, of their first one; ``type_of``, those whose value is a type itself.
-        members_in_scope: Whether a bare name in a method may be a member of its type.
-        scope_hides_types: Whether names in a type's body are unknown in its methods (Python).
-        types_are_no_scopes: Whether names in a type's body are known only as its members (Rust).
-        counts_arguments: Whether calls tell overloads apart by their number of arguments, see `coderag.schema.facts`;
-            ``separates_methods``, whether a field and a method of one name are different things.
-        has_extensions: Whether `extension` is to be asked.
-        counts_type_arguments: Whether types of one name are told apart by their number of type parameters.
-        package_before_stars: Whether what is in a file's package comes before what is imported with all that a package has.
-        inherits_types: Whether the types inside a type are known in those below it.
-        types_are_declared: Whether every type is declared or imported by its name: what is not found is outside.
-        hidden_kinds: Kinds of declarations that a bare name never means.
-        blocks_are_scopes: Whether a name may be declared anew in each block.
-        base_is_constructor: Whether the name of the type above alone is its constructor: ``super(1)``.
-        passing_on_binds: Whether what a file passes on has a name in it too.
-        modules_apart: Whether a module may have the name of something else, and is meant where something in it is named.
-        values_apart: Whether a type and a value may have one name, and what is called, or has a member, is the value.
-        common_methods: Names so common that one declaration of a name says nothing about a call of it.
-        unique: How surely the only method of a name, in a file and what it imports, is what a call on something unknown means.
+        languages: Names of the languages with these rules.
+        self_names: Names of the receiver in a method; ``self_type_names``, of its type; ``super_names``, of the base type.
+        factory_methods: Names of undeclared methods of every type that create an instance.
+        constructor_names: Names of the methods that an instantiation runs.
+        builtins: Predeclared names.
+        wrapper_types: Types with the members of their first type argument.
+        collection_types: Collections of their last type argument; ``first_argument_collections``, of their first one.
+        metatypes: Types whose values are types.
+        has_implicit_receiver: Whether a bare name in a method may be a member of its type.
+        hides_class_scope: Whether names in a type's body are invisible in its methods (Python).
+        requires_qualified_members: Whether names in a type's body are visible only as its members (Rust).
+        overloads_by_arity: Whether the number of arguments selects an overload, see `coderag.schema.facts`.
+        separates_methods: Whether a field and a method may share one name.
+        has_extension_methods: Whether `find_extension_method` applies.
+        overloads_types_by_arity: Whether the number of type parameters distinguishes types of one name.
+        prefers_package_to_stars: Whether a file's package has precedence over star imports.
+        inherits_nested_types: Whether nested types are visible in subtypes.
+        requires_declared_types: Whether every type must be declared or imported by its name; any other type is external.
+        hidden_kinds: Kinds of declarations that a bare name never refers to.
+        has_block_scope: Whether a block may redeclare a name.
+        has_super_constructor_call: Whether a call of the base type's name alone is a constructor call: ``super(1)``.
+        reexports_bind_names: Whether a re-exported name is visible in the file, too.
+        separates_modules: Whether a module and another declaration may share one name; the module is the one with members.
+        separates_values: Whether a type and a value may share one name; the value is the one that is called or has members.
+        common_methods: Names so common that a single declaration is no evidence for a call.
+        unique_method_confidence: Confidence that a call on an unknown receiver refers to the only visible method of its name.
     """
 
     languages: ClassVar[tuple[str, ...]] = ()
@@ -84,14 +85,14 @@ class LanguageRules:
         self.program = program
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return what a module, package or path means where a file imports it: a module, a package, or something external.
+        """Return the referent of a module, package or path that a file imports: a module, a package, or something external.
 
-        Note keys ``module:NAME`` for each name by which a file that is added or removed could change the answer.
+        Implementations record a key ``module:NAME`` for each name by which a new or removed file could change the result.
         """
         raise NotImplementedError
 
     def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
-        """Return what a package has by a name."""
+        """Return the member of a package by a name."""
         return None
 
     def find_submodule(self, file: int, name: str) -> Referent | None:
@@ -99,11 +100,11 @@ class LanguageRules:
         return None
 
     def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
-        """Return what a name means that a file neither declares nor imports: what its package or the language gives it."""
+        """Return the referent that a file's package or the language gives to a name."""
         return None
 
     def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
-        """Return what an import brings: the module, or what is taken from it."""
+        """Return the referent of an import: the module or its member."""
         referent = self.resolve_module(file, import_.module) if import_.module else Referent("module", file)
         if referent is None or import_.name in ("", "*"):
             return referent
@@ -112,13 +113,13 @@ class LanguageRules:
         return referent
 
     def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
-        """Return the types, as (file, index), to which a definition belongs that stands outside of them."""
+        """Return the types, as (file, index), of an out-of-line definition."""
         return ()
 
     def find_out_of_line_members(
         self, resolver: "Resolver", file: int, index: int, name: str
     ) -> Sequence[tuple[int, int]]:
-        """Return a type's members of a name that stand outside of it: Go methods, Rust impls, C++ definitions."""
+        """Return a type's members of a name that are declared out of line: Go methods, Rust impls, C++ definitions."""
         return ()
 
     def find_other_parts(self, resolver: "Resolver", file: int, index: int) -> Sequence[tuple[int, int]]:
@@ -126,49 +127,49 @@ class LanguageRules:
         return ()
 
     def find_extension_method(self, resolver: "Resolver", file: int, receiver: Referent, name: str) -> Referent | None:
-        """Return what a file may call as if it were a method of a value, though its type has none of that name."""
+        """Return the function that a file may call as a method of a receiver, though its type does not declare it."""
         return None
 
     def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
-        """Return a type's own member that the language gives it without a declaration."""
+        """Return an own member that the language gives to a type without a declaration."""
         return None
 
     def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return a member of a standard collection, if it gives an element, or a collection of the same elements."""
+        """Return a member of a standard collection that returns an element, or a collection of the same elements."""
         return None
 
     def can_override(self, definition: Definition) -> bool:
-        """Return whether a method is one that may override another of its name."""
+        """Return whether a method can override another one of its name."""
         return True
 
     def find_out_of_line_bases(
         self, resolver: "Resolver", file: int, index: int
     ) -> Iterable[tuple[Referent, int, str]]:
-        """Return what a type is said to extend or implement elsewhere than where it is declared, see `Resolver.bases`."""
+        """Return the bases that a type gets outside its declaration, see `Resolver.resolve_bases`."""
         return ()
 
     def is_module_declaration(self, import_: Import) -> bool:
-        """Return whether an import declares a module that is a part of the file's own."""
+        """Return whether an import declares a child module."""
         return False
 
     def extract_package_name(self, name: str) -> str:
-        """Return the package outside the repository that a module belongs to."""
+        """Return the external package of a module."""
         return name.partition(".")[0]
 
     def find_visible_files(self, file: int) -> Sequence[int]:
-        """Return files whose methods a file may call beside those that it imports."""
+        """Return files with visible methods, besides the imported ones."""
         return ()
 
     def is_exported(self, file: int, interface: "FileInterface", name: str) -> bool:
-        """Return whether a name that a file declares or imports can be had from outside."""
+        """Return whether a name that a file declares or imports is visible outside of it."""
         return True
 
     def has_members(self, definition: Definition) -> bool:
-        """Return whether a value that is declared has members of its own."""
+        """Return whether a declared value has members of its own."""
         return False
 
     def is_instantiable(self, definition: Definition) -> bool:
-        """Return whether there are instances of something that is no type."""
+        """Return whether a declaration that is not a type has instances."""
         return False
 
     def is_property(self, definition: Definition) -> bool:
@@ -176,9 +177,9 @@ class LanguageRules:
         return False
 
     def find_package_files(self, package: str) -> Sequence[int]:
-        """Return the files of a package that is imported as a whole: an import leads to those of them that are used."""
+        """Return the files of a package that is imported whole: an import leads to those that are used."""
         return ()
 
     def find_implemented_types(self, resolver: "Resolver", file: int, index: int) -> Sequence[Referent]:
-        """Return what a type implements without saying so where it is declared."""
+        """Return the types that a type implements without naming them."""
         return ()

@@ -1,4 +1,4 @@
-"""C#: namespaces, whatever the folders; what a file's namespaces and its ``using`` directives have is known in it."""
+"""C#: namespaces by declaration, whatever the folders; a file sees its namespaces and its ``using`` directives."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ _GLOBAL_USINGS_KEY: Final = "namespace:c_sharp:*"
 
 
 class CSharpRules(LanguageRules):
-    """C#."""
+    """Rules of C#."""
 
     languages = ("c_sharp",)
     self_names = ("this",)
@@ -73,7 +73,7 @@ class CSharpRules(LanguageRules):
     )
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return the namespace of a name, or the type of a qualified one."""
+        """Return the namespace of a name, or the type of a qualified name."""
         name, _, arguments = module.partition("<")
         name = f"{name}`{arguments.count(',') + 1}" if arguments else name
         self.program.record_key(f"namespace:c_sharp:{name}")
@@ -95,14 +95,14 @@ class CSharpRules(LanguageRules):
         return self._find_in_namespace(self._any_file, package, name)
 
     def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
-        """Return what a file's namespaces have, innermost first, then those that its project uses everywhere."""
+        """Return a declaration of a file's namespaces, innermost first, else of its project's global usings."""
         if "/" in name:
             return None
         for namespace in self._get_enclosing_namespaces(file):
             if (referent := self._find_in_namespace(file, namespace, name)) is not None:
                 return referent.replace_resolver("package", RESOLVER_PRECISION["package"])
         for target in self._get_global_using_targets(file):
-            if target.kind == "package":  # what most are: no other rules need be asked
+            if target.kind == "package":  # the common case, without a detour through the resolver
                 referent = self.find_package_member(resolver, target.name, name)
             else:
                 referent = resolver.find_member(target, name)
@@ -111,7 +111,7 @@ class CSharpRules(LanguageRules):
         return None
 
     def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
-        """Return a namespace, or what an alias stands for, seen from the file's namespaces."""
+        """Return the namespace or the target of an alias, as seen from the file's namespaces."""
         referent = self.resolve_module(file, import_.module)
         if referent is not None and referent.kind == "external":
             for namespace in self._get_enclosing_namespaces(file):
@@ -139,7 +139,7 @@ class CSharpRules(LanguageRules):
         ]
 
     def find_extension_method(self, resolver: "Resolver", file: int, receiver: Referent, name: str) -> Referent | None:
-        """Return the extension method of a name that a file knows and a value's type fits."""
+        """Return the visible extension method of a name that accepts the receiver."""
         method, is_called, argument_count = name.partition("/")
         value = resolver.infer_value(receiver)
         if not is_called or value is None or value.kind not in ("instance", "external", "elements"):
@@ -163,7 +163,7 @@ class CSharpRules(LanguageRules):
         )
 
     def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return a method or property of a standard collection that gives an element, or as many of them."""
+        """Return a member of a standard collection that returns an element, or a collection of the same elements."""
         method, is_called, _ = name.partition("/")
         if method not in _ELEMENT_METHODS and method not in _COLLECTION_METHODS:
             return None
@@ -176,15 +176,15 @@ class CSharpRules(LanguageRules):
         )
 
     def can_override(self, definition: Definition) -> bool:
-        """Return whether a method may override or implement another one."""
+        """Return whether a method can override or implement another one."""
         return not {"static", "private", "new"} & set(definition.modifiers.split())
 
     def extract_package_name(self, name: str) -> str:
-        """Return the namespace of a name outside: its first two parts."""
+        """Return the first two parts of an external namespace."""
         return ".".join(name.split(".")[:2])
 
     def _can_extend(self, resolver: "Resolver", value: Referent, file: int, index: int) -> bool:
-        """Return whether a value may be the first argument of an extension method."""
+        """Return whether a value can be the first argument of an extension method."""
         definition = self.program.get_definition(file, index)
         receiver_type = resolver.memoize(
             ("receiver", file, index),
@@ -205,14 +205,14 @@ class CSharpRules(LanguageRules):
         return value.kind == receiver_type.kind == "elements" or (value.kind == "instance" and is_parameter)
 
     def _is_namespace_visible(self, file: int, method_file: int, index: int) -> bool:
-        """Return whether a file has or uses the namespace of an extension method."""
+        """Return whether a file declares or uses the namespace of an extension method."""
         namespace = self._find_namespace(method_file, index)
         if namespace in self._get_enclosing_namespaces(file) or namespace in self._get_global_usings(file):
             return True
         return any(import_.module == namespace for import_ in self.program.read_interface(file).star_imports)
 
     def _get_enclosing_namespaces(self, file: int) -> Sequence[str]:
-        """Return the namespaces of a file's code and those around them, innermost first, the nameless one last."""
+        """Return the namespaces of a file and their enclosing namespaces, innermost first, the global one last."""
         return self.program.memoize("namespaces around", file, lambda: self._find_enclosing_namespaces(file))
 
     def _find_enclosing_namespaces(self, file: int) -> Sequence[str]:
@@ -240,7 +240,7 @@ class CSharpRules(LanguageRules):
         )
 
     def _find_type(self, file: int, namespace: str, name: str) -> Referent | None:
-        """Return the type of a namespace; of several, or of its parts, the one nearest to a file."""
+        """Return the type of a namespace; of several declarations or parts, the nearest to a file."""
         self.program.record_key(f"name:c_sharp:{strip_arity(name)}")
         declarations = self._get_types(namespace, name)
         if not declarations:
@@ -253,7 +253,7 @@ class CSharpRules(LanguageRules):
         return Referent("definition", *select_nearest(self.program, file, same_named or declarations))
 
     def _get_global_usings(self, file: int) -> Sequence[str]:
-        """Return the namespaces that the projects around a file use in all of their files."""
+        """Return the global usings of the projects around a file."""
         return self.program.memoize("usings everywhere", file, lambda: self._find_global_usings(file))
 
     def _find_global_usings(self, file: int) -> Sequence[str]:
@@ -262,7 +262,7 @@ class CSharpRules(LanguageRules):
         return [name for folder, names in self._usings_by_folder.items() if path.startswith(folder) for name in names]
 
     def _get_global_using_targets(self, file: int) -> Sequence[Referent]:
-        """Return what `_get_global_usings` mean, without what is outside the repository."""
+        """Return the referents of the global usings, without external ones."""
         return self.program.memoize("used everywhere", file, lambda: self._find_global_using_targets(file))
 
     def _find_global_using_targets(self, file: int) -> Sequence[Referent]:
@@ -271,7 +271,7 @@ class CSharpRules(LanguageRules):
 
     @cached_property
     def _usings_by_folder(self) -> dict[str, list[str]]:
-        """By folder of a project, with its last ``/``, the namespaces that all files below it use."""
+        """Global usings by project folder, with its trailing ``/``."""
         projects = {
             path: entry["project_usings"] for path, entry in self.program.settings.items() if "project_usings" in entry
         }
@@ -302,13 +302,13 @@ class CSharpRules(LanguageRules):
             yield file, index, self.program.peek(file).definitions[index]
 
     def _get_types(self, namespace: str, name: str) -> Sequence[tuple[int, int]]:
-        """Return the types of a namespace that are in no other one, by a name with the number of type parameters."""
+        """Return the top-level types of a namespace by name, with its number of type parameters."""
         if name not in self._types_by_name:
             self._types_by_name[name] = self._find_types(name)
         return self._types_by_name[name].get(namespace, ())
 
     def _find_types(self, name: str) -> dict[str, list[tuple[int, int]]]:
-        """Return the types that are in no other one, by their namespace."""
+        """Return the top-level types of a name by namespace."""
         base_name, _, parameter_count = name.partition("`")
         types_by_namespace: dict[str, list[tuple[int, int]]] = {}
         for file, index, definition in self._iterate_declarations(base_name):
@@ -326,7 +326,7 @@ class CSharpRules(LanguageRules):
         return {}
 
     def _find_parts(self, file: int, index: int) -> Sequence[tuple[int, int]]:
-        """Return the declarations of a partial type, this one too."""
+        """Return all declarations of a partial type."""
         key = self._build_part_key(file, index)
         if key not in self._parts_by_key:
             self._parts_by_key[key] = [
@@ -354,7 +354,7 @@ class CSharpRules(LanguageRules):
 
     @cached_property
     def _namespaces(self) -> frozenset[str]:
-        """The declared namespaces, and those around them."""
+        """Declared namespaces and their enclosing namespaces."""
         rows = [row for row in self.program.rows if row.language in self.languages]
         namespaces = {name for row in rows for name in (row.package, *row.namespaces)} - {"*"}
         return frozenset(outer for namespace in namespaces for outer in _list_enclosing_namespaces(namespace) if outer)
@@ -365,7 +365,7 @@ class CSharpRules(LanguageRules):
 
 
 def _list_enclosing_namespaces(namespace: str) -> list[str]:
-    """Return a namespace and those around it, the nameless one last."""
+    """Return a namespace and its enclosing namespaces, the global one last."""
     parts = namespace.split(".") if namespace else []
     return [".".join(parts[:length]) for length in range(len(parts), -1, -1)]
 

@@ -13,7 +13,7 @@ from coderag.schema.facts import Definition, Import
 if TYPE_CHECKING:
     from coderag.codegraph.linking.resolver import Resolver
 
-_WHOLE_EXPORT: Final = "="  # the name of what ``module.exports = ...`` and ``export = ...`` export
+_WHOLE_EXPORT: Final = "="  # name of the export of ``module.exports = ...`` and ``export = ...``
 _COMMONJS_OBJECT: Final = "module.exports"
 _ELEMENT_METHODS: Final = frozenset({"find", "findLast", "pop", "shift", "at", "get"})
 _COLLECTION_METHODS: Final = frozenset(
@@ -23,7 +23,7 @@ _OBJECT_KINDS: Final = frozenset({"variable", "constant", "function", "class"})
 
 
 class EcmaScriptRules(LanguageRules):
-    """JavaScript and TypeScript, also in components of Vue, Svelte and Astro."""
+    """Rules of JavaScript and TypeScript, also in components of Vue, Svelte and Astro."""
 
     languages = ("javascript", "typescript", "tsx", "vue", "svelte", "astro")
     self_names = ("this",)
@@ -39,7 +39,7 @@ class EcmaScriptRules(LanguageRules):
     has_super_constructor_call = True
     separates_values = True
     reexports_bind_names = False
-    unique_method_confidence = 0.4  # right about half of the time: objects without types have methods of any name
+    unique_method_confidence = 0.4  # right about half of the time: untyped objects have methods of any name
     hidden_kinds = frozenset({"method", "field"})
     common_methods = names.COMMON_METHODS
 
@@ -49,7 +49,7 @@ class EcmaScriptRules(LanguageRules):
         self._has_exports_memo: dict[int, bool] = {}
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return the file that a module name means, or what is external."""
+        """Return the file of a module name, or an external referent."""
         target_file = self.program.memoize("modules", (file, module), lambda: self._modules.resolve(file, module))
         if target_file is not None:
             return Referent("module", target_file)
@@ -60,7 +60,7 @@ class EcmaScriptRules(LanguageRules):
         return get_package_name(name)
 
     def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
-        """Return what an import brings; where ``module.exports`` is something itself, that is the module."""
+        """Return the referent of an import; a whole export, as by ``module.exports = ...``, stands for its module."""
         target = self.resolve_module(file, import_.module) if import_.module else Referent("module", file)
         if target is None or target.kind != "module" or import_.name == "*":
             is_module_import = target is None or import_.name in ("", "*")
@@ -79,7 +79,7 @@ class EcmaScriptRules(LanguageRules):
         return referent
 
     def _find_whole_export(self, resolver: "Resolver", file: int) -> Referent | None:
-        """Return what a module exports as a whole, if it does."""
+        """Return the whole export of a module, if it has one."""
         if (referent := resolver.resolve_export(file, _WHOLE_EXPORT)) is not None:
             return referent
         declarations = self.program.read_interface(file).children.get(MODULE, {})
@@ -92,7 +92,7 @@ class EcmaScriptRules(LanguageRules):
         return None
 
     def is_exported(self, file: int, interface: FileInterface, name: str) -> bool:
-        """Return whether a module's own name can be imported: in an ECMAScript module, what it exports."""
+        """Return whether a module's own name can be imported: in an ECMAScript module, whether it is exported."""
         if not self._has_exports(file, interface):
             return True
         indices = interface.children.get(MODULE, {}).get(name)
@@ -113,11 +113,11 @@ class EcmaScriptRules(LanguageRules):
 
     def find_owner_types(
         self,
-        resolver: "Resolver",  # a method that others need it for
+        resolver: "Resolver",
         file: int,
         definition: Definition,
     ) -> Sequence[tuple[int, int]]:
-        """Return what a method belongs to that is in no class: the object around it, or what it was assigned to."""
+        """Return the owner of a method outside a class: the enclosing object, or the target of its assignment."""
         interface = self.program.read_interface(file)
         if definition.owner:
             indices = interface.children.get(definition.parent, {}).get(definition.owner, ())
@@ -129,12 +129,12 @@ class EcmaScriptRules(LanguageRules):
 
     def find_out_of_line_members(
         self,
-        resolver: "Resolver",  # a method that others need it for
+        resolver: "Resolver",
         file: int,
         index: int,
         name: str,
     ) -> Sequence[tuple[int, int]]:
-        """Return what was assigned to a function, class or object, or to its prototype."""
+        """Return the members assigned to a function, class or object, or to its prototype."""
         interface = self.program.read_interface(file)
         definition = interface.definitions[index]
         members = [
@@ -147,18 +147,18 @@ class EcmaScriptRules(LanguageRules):
         return members[-1:]
 
     def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return a method of an array, set or map that gives an element, or an array of them."""
+        """Return a method of an array, set or map that returns an element, or an array of elements."""
         if name in _ELEMENT_METHODS or name in _COLLECTION_METHODS:
             item_kind = "" if name in _ELEMENT_METHODS else "elements"
             return Referent("supplier", owner.file, owner.index, item_kind, "return", owner.confidence)
         return None
 
     def is_instantiable(self, definition: Definition) -> bool:
-        """Return whether something is a function: a class of old."""
+        """Return whether a declaration is a constructor function."""
         return definition.kind == "function"
 
     def has_members(self, definition: Definition) -> bool:
-        """Return whether a value has members of its own: an object, or a function that is a class of old."""
+        """Return whether a value has members of its own: an object or a constructor function."""
         return definition.kind in _OBJECT_KINDS
 
     def is_property(self, definition: Definition) -> bool:

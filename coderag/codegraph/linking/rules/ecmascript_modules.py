@@ -1,4 +1,4 @@
-"""Which file a JavaScript or TypeScript module name means: as TypeScript and Node find it, sources before what is built.
+"""Module resolution of JavaScript and TypeScript, as in TypeScript and Node, with sources before built files.
 
 Sources: https://www.typescriptlang.org/docs/handbook/modules/reference.html and https://nodejs.org/api/packages.html.
 """
@@ -22,7 +22,7 @@ _SOURCE_EXTENSIONS: Final = {
     ".mjs": (".mts", ".d.mts"),
     ".cjs": (".cts", ".d.cts"),
 }
-"""What TypeScript means by a name with the ending of what is made of it."""
+"""Extensions of the sources that TypeScript substitutes for an output extension."""
 _BUILD_FOLDERS: Final = re.compile(
     r"^(?:(?:dist|lib|build|out|output|es|esm|cjs|umd|types|typings|modern|legacy|commonjs|module)/)+"
 )
@@ -42,13 +42,13 @@ _EXPORT_CONDITIONS: Final = (
 )
 _MAIN_FIELDS: Final = ("source", "types", "typings", "module", "main")
 _CONFIG_FILES: Final = ("tsconfig.json", "jsconfig.json")
-_MAX_EXTENDED_CONFIGS: Final = 8  # that extend one another
+_MAX_EXTENDED_CONFIGS: Final = 8  # length of a chain of ``extends``
 
-_Config = tuple[str | None, Mapping[str, Any], str]  # its base URL, its paths, and the folder that they are relative to
+_Config = tuple[str | None, Mapping[str, Any], str]  # base URL, path mapping and its folder
 
 
 class EcmaScriptModules:
-    """Finds the modules of a program.
+    """Resolves the module names of a program.
 
     Args:
         program: All files.
@@ -59,7 +59,7 @@ class EcmaScriptModules:
         self._configs: dict[str, _Config | None] = {}  # by folder
 
     def resolve(self, file: int, name: str) -> int | None:
-        """Return the file that a module name means in a file; None if it is none of the repository's."""
+        """Return the file of a module name in a file; None if it is external."""
         folder = posixpath.dirname(self._program.rows[file].path)
         name = name.partition("?")[0]  # import of "./a.svg?inline"
         if name in (".", "..") or name.startswith(("./", "../")):
@@ -74,7 +74,7 @@ class EcmaScriptModules:
         return self._resolve_package(name)
 
     def _resolve_path(self, path: str | None, *, is_folder: bool = False) -> int | None:
-        """Return the file of a path: with its ending, another or none, or that of a folder."""
+        """Return the file at a path with its own, another or no extension, or the entry point of the folder there."""
         if path is None:
             return None
         self._program.record_key(f"module:{path.rpartition('/')[2].partition('.')[0] or 'index'}")
@@ -105,7 +105,7 @@ class EcmaScriptModules:
     # tsconfig.json
 
     def _iterate_config_paths(self, folder: str, name: str) -> Iterator[str]:
-        """Yield the paths that the configuration nearest to a folder gives a name."""
+        """Yield the paths that the nearest configuration maps a name to."""
         config = self._find_config(folder)
         if config is None:
             return
@@ -121,7 +121,7 @@ class EcmaScriptModules:
             yield path
 
     def _find_config(self, folder: str) -> _Config | None:
-        """Return the base, the paths and what they are relative to, of the configuration for a folder."""
+        """Return the base URL, the path mapping and its folder, from the nearest configuration above a folder."""
         if folder not in self._configs:
             config = None
             for ancestor in _iterate_ancestors(folder):
@@ -142,7 +142,7 @@ class EcmaScriptModules:
     def _read_config(self, path: str) -> _Config:
         folder = posixpath.dirname(path)
         base, paths, paths_base = self._read_options(path, _MAX_EXTENDED_CONFIGS)
-        if not paths and base is None:  # a configuration that only names others
+        if not paths and base is None:  # a configuration that only lists references
             for reference in _to_list(self._program.settings.get(path, {}).get("references")):
                 target = (
                     _resolve_relative(folder, str(reference.get("path", ""))) if isinstance(reference, dict) else None
@@ -154,7 +154,7 @@ class EcmaScriptModules:
         return base, paths, paths_base
 
     def _read_options(self, path: str, depth: int) -> _Config:
-        """Return the base, the paths and what they are relative to, of a configuration and those that it extends."""
+        """Return the base URL, the path mapping and its folder, from a configuration and those that it extends."""
         settings = self._program.settings.get(path, {})
         folder = posixpath.dirname(path)
         base: str | None = None
@@ -187,7 +187,7 @@ class EcmaScriptModules:
     # package.json
 
     def _resolve_package(self, name: str) -> int | None:
-        """Return the file that a name means in a package of the repository."""
+        """Return the file of a name in a package of the repository."""
         package, subpath = _split_module_name(name)
         folder = self._package_folders.get(package)
         if folder is None:
@@ -207,7 +207,7 @@ class EcmaScriptModules:
         return self._find_source(folder, subpath)
 
     def _resolve_package_import(self, folder: str, name: str) -> int | None:
-        """Return the file that a name with ``#`` means in the package around a folder."""
+        """Return the file of a ``#`` name in the package that encloses a folder."""
         for ancestor in _iterate_ancestors(folder):
             settings = self._program.settings.get(_join_folder(ancestor, "package.json"))
             if settings is not None:
@@ -221,7 +221,7 @@ class EcmaScriptModules:
         return None
 
     def _find_source(self, folder: str, target: str) -> int | None:
-        """Return the file of a path in a package; of a built one that is not there, the one that it is built of."""
+        """Return the file of a path in a package; for a missing built file its source."""
         path = _resolve_relative(folder, target)
         if path is None:
             return None
@@ -240,7 +240,7 @@ class EcmaScriptModules:
 
     @cached_property
     def _package_folders(self) -> dict[str, str]:
-        """The folder of each package by its name: the one nearest to the root, if several have it."""
+        """Folder of each package by its name; the one nearest to the root if several share a name."""
         folders: dict[str, str] = {}
         for path in sorted(self._program.settings, key=lambda config_path: (config_path.count("/"), config_path)):
             name = self._program.settings[path].get("name")
@@ -262,12 +262,12 @@ def _split_module_name(name: str) -> tuple[str, str]:
 
 
 def _resolve_relative(folder: str, path: str) -> str | None:
-    """Return a path relative to a folder; None if it leaves the repository."""
+    """Return the path of a relative path in a folder; None if it leaves the repository."""
     path = path.replace("${configDir}", ".")
-    joined = posixpath.normpath(posixpath.join(folder, path))
-    if joined.startswith(("../", "/")) or joined == "..":
+    resolved = posixpath.normpath(posixpath.join(folder, path))
+    if resolved.startswith(("../", "/")) or resolved == "..":
         return None
-    return "" if joined == "." else joined
+    return "" if resolved == "." else resolved
 
 
 def _join_folder(folder: str, name: str) -> str:
@@ -275,7 +275,7 @@ def _join_folder(folder: str, name: str) -> str:
 
 
 def _iterate_ancestors(folder: str) -> Iterator[str]:
-    """Yield a folder and those around it."""
+    """Yield a folder and its ancestors, the root last."""
     while folder:
         yield folder
         folder = posixpath.dirname(folder)
@@ -291,14 +291,14 @@ def _to_strings(value: object) -> list[str]:
 
 
 def _iterate_entry_points(package: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files that a package itself may mean."""
+    """Yield the entry points of a package."""
     yield from _iterate_export_targets(package.get("exports"), ".")
     for key in _MAIN_FIELDS:
         yield from _to_strings(package.get(key))
 
 
 def _match_pattern(patterns: Mapping[str, Any], name: str) -> str | None:
-    """Return the pattern that a name fits: itself, else the one with the longest part before its ``*``."""
+    """Return the pattern that matches a name: the name itself, else the pattern with the longest prefix before ``*``."""
     if name in patterns:
         return name
     best = None
@@ -311,7 +311,7 @@ def _match_pattern(patterns: Mapping[str, Any], name: str) -> str | None:
 
 
 def _iterate_export_targets(exports: object, name: str) -> Iterator[str]:
-    """Yield the paths that ``exports`` or ``imports`` of a package give a name."""
+    """Yield the paths that a package's ``exports`` or ``imports`` map a name to."""
     if not isinstance(exports, dict) or not any(key.startswith((".", "#")) for key in exports):
         exports = {".": exports}
     pattern = _match_pattern(exports, name)
@@ -323,7 +323,7 @@ def _iterate_export_targets(exports: object, name: str) -> Iterator[str]:
 
 
 def _iterate_condition_targets(value: object) -> Iterator[str]:
-    """Yield the paths in conditions, those of sources first."""
+    """Yield the paths under conditions, those of sources first."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):

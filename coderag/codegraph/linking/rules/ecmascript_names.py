@@ -1,4 +1,4 @@
-"""Names that JavaScript, TypeScript and browsers give."""
+"""Predeclared names of JavaScript, TypeScript and browsers."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ BUILTINS: Final = frozenset(
         "setInterval", "setTimeout", "string", "structuredClone", "symbol", "undefined", "unknown", "void", "window",
     }
 )  # fmt: skip
-"""Names known everywhere: globals, types, and those that chains have for literals."""
+"""Globals, built-in types, and the names of literals in chains."""
 
 COLLECTION_TYPES: Final = frozenset(
     {
@@ -27,7 +27,7 @@ COLLECTION_TYPES: Final = frozenset(
         "IterableIterator", "Iterator", "Map", "ReadonlyArray", "ReadonlyMap", "ReadonlySet", "Set", "WeakMap",
     }
 )  # fmt: skip
-"""Types whose elements are of their last type argument."""
+"""Types with elements of their last type argument."""
 
 COMMON_METHODS: Final = frozenset(
     {
@@ -50,7 +50,7 @@ COMMON_METHODS: Final = frozenset(
         "unsubscribe", "update", "validate", "value", "valueOf", "values", "wait", "warn", "write",
     }
 )  # fmt: skip
-"""Methods of the standard library and of browsers, and names as common as theirs."""
+"""Methods of the standard library and of browsers, and names as common as those."""
 
 WRAPPER_TYPES: Final = frozenset(
     {
@@ -58,4 +58,4 @@ WRAPPER_TYPES: Final = frozenset(
         "Required",
     }
 )  # fmt: skip
-"""Types whose members are those of their first type argument."""
+"""Types with the members of their first type argument."""

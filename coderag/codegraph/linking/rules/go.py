@@ -1,4 +1,4 @@
-"""Go: packages by folder, found by the modules that the repository's ``go.mod`` files name."""
+"""Go: packages by folder, resolved through the modules of the repository's ``go.mod`` files."""
 
 import re
 from collections import Counter, defaultdict
@@ -25,12 +25,12 @@ _OTHER_PLATFORMS: Final = re.compile(
 
 
 class _Package(NamedTuple):
-    """The declarations of the files of one folder with one package clause.
+    """Declarations of the files of one folder with one package clause.
 
     Attributes:
-        files: Files that an import of the package brings; those with tests are last.
-        names: What is declared at the top, by name, as (file, index).
-        methods: Methods by their receiver's type and their name.
+        files: Files that an import of the package refers to; test files are last.
+        names: Top-level declarations by name, as (file, index).
+        methods: Methods by their receiver's type and name.
     """
 
     files: Sequence[int]
@@ -39,7 +39,7 @@ class _Package(NamedTuple):
 
 
 class GoRules(LanguageRules):
-    """Go."""
+    """Rules of Go."""
 
     languages = ("go",)
     self_names = ()
@@ -70,7 +70,7 @@ class GoRules(LanguageRules):
     # Modules
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return the package in the folder that an import path means."""
+        """Return the package of an import path."""
         folder = self.program.rows[file].path.rpartition("/")[0]
         return self.program.memoize("go modules", (folder, module), lambda: self._resolve_module(folder, module))
 
@@ -82,7 +82,7 @@ class GoRules(LanguageRules):
         return Referent("external", name=module)
 
     def _iterate_module_folders(self, importing: str, module: str) -> Iterator[str]:
-        """Yield the folders that an import path may mean, the likeliest first."""
+        """Yield the folders that an import path may refer to, the likeliest first."""
         parts = importing.split("/") if importing else []
         ancestors = ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
         for root in ancestors:
@@ -102,7 +102,7 @@ class GoRules(LanguageRules):
             )
 
     def _find_folder_package(self, folder: str) -> Referent | None:
-        """Return the package that is imported from a folder: that of most of its files, which are no tests."""
+        """Return the package that an import of a folder refers to: that of most of its non-test files."""
         files = [
             file
             for file in self._files_by_folder.get(folder, ())
@@ -122,7 +122,7 @@ class GoRules(LanguageRules):
         return self._get_package(package).files
 
     def extract_package_name(self, name: str) -> str:
-        """Return the module of an import path: one that a ``go.mod`` requires, or what its host says."""
+        """Return the module of an import path: one that a ``go.mod`` requires, else a guess from its host."""
         if name in self._package_names:
             return self._package_names[name]
         parts = name.split("/")
@@ -140,7 +140,7 @@ class GoRules(LanguageRules):
     # Names
 
     def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
-        """Return what a package exports by a name."""
+        """Return the exported declaration of a package by a name."""
         if not name[:1].isupper():
             return None
         self.program.record_key(f"name:go:{name}")
@@ -152,7 +152,7 @@ class GoRules(LanguageRules):
         )
 
     def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
-        """Return an imported package by the name in its package clause, or what the own package declares."""
+        """Return an imported package by the name in its package clause, or a declaration of the own package."""
         if (import_path := self._get_imported_packages(file).get(name)) is not None:
             return self.resolve_module(file, import_path)
         self.program.record_key(f"name:go:{name}")
@@ -183,16 +183,16 @@ class GoRules(LanguageRules):
         return (method,) if method else ()
 
     def find_implemented_types(self, resolver: "Resolver", file: int, index: int) -> Sequence[Referent]:
-        """Return the interfaces of the repository whose methods a type has."""
+        """Return the interfaces of the repository that a type implements."""
         return self._interfaces.find_implemented_types(resolver, file, index)
 
     def find_declared_methods(self, file: int, index: int) -> Mapping[str, tuple[int, int]]:
-        """Return the methods that are declared for a type, without those of what it embeds."""
+        """Return the methods declared for a type, without those of embedded types."""
         definition = self.program.get_definition(file, index)
         self.program.record_key(f"member:go:{definition.name}")
         return self._get_own_package(file).methods.get(definition.name, {}) if definition.parent == MODULE else {}
 
-    # Inside
+    # Packages
 
     @cached_property
     def _interfaces(self) -> GoInterfaces:
@@ -203,7 +203,7 @@ class GoRules(LanguageRules):
         return self._get_package(f"{folder}:{self.program.rows[file].package}")
 
     def _get_package(self, package: str) -> _Package:
-        """Return a package by its folder and name; what an external test package sees is only its own."""
+        """Return a package by its folder and name; an external test package has only its own files."""
         if package not in self._packages:
             folder, _, name = package.rpartition(":")
             files = [file for file in self._files_by_folder.get(folder, ()) if self.program.rows[file].package == name]
@@ -220,7 +220,7 @@ class GoRules(LanguageRules):
         return self._packages[package]
 
     def _get_imported_packages(self, file: int) -> Mapping[str, str]:
-        """Return the paths that a file imports without an own name for them, by the package's name."""
+        """Return the paths that a file imports without an alias, by package name."""
         return self.program.memoize("go imports", file, lambda: self._find_imported_packages(file))
 
     def _find_imported_packages(self, file: int) -> Mapping[str, str]:
@@ -254,7 +254,7 @@ class GoRules(LanguageRules):
 
     @cached_property
     def _module_names(self) -> dict[str, str]:
-        """The name of the module in each folder that has a ``go.mod``."""
+        """Module name of each folder with a ``go.mod``."""
         return {
             path.rpartition("/")[0]: values["go_module"]
             for path, values in self.program.settings.items()
@@ -263,7 +263,7 @@ class GoRules(LanguageRules):
 
     @cached_property
     def _replacements(self) -> dict[str, list[tuple[str, str]]]:
-        """For each folder with a ``go.mod``, the module names that it puts other folders in place of, longest first."""
+        """Module names that each ``go.mod`` replaces by a folder, longest first."""
         return {
             path.rpartition("/")[0]: sorted(
                 (
@@ -278,7 +278,7 @@ class GoRules(LanguageRules):
 
     @cached_property
     def _modules_by_length(self) -> list[tuple[str, str]]:
-        """All modules and their folders, the longest name first."""
+        """All modules and their folders, longest name first."""
         return sorted(
             ((name, folder) for folder, name in self._module_names.items()), key=lambda pair: (-len(pair[0]), pair)
         )
@@ -293,12 +293,12 @@ class GoRules(LanguageRules):
 
 
 def _rank_file(path: str) -> tuple[bool, int]:
-    """Return where a file stands among those that may declare a name twice: tests last, before them other platforms."""
+    """Return the rank of a file among those that may declare one name: default platform, other platforms, tests."""
     return path.endswith("_test.go"), 0 if _DEFAULT_PLATFORM.search(path) else 2 if _OTHER_PLATFORMS.search(path) else 1
 
 
 def _find_subfolder(module: str, prefix: str, folder: str) -> str | None:
-    """Return the folder of an import path, given a prefix of it and that one's folder; None if it is no prefix."""
+    """Return the folder of an import path, given a prefix of the path and the prefix's folder; None if it is no prefix."""
     if module == prefix:
         return folder
     return f"{folder}/{module[len(prefix) + 1 :]}".lstrip("/") if module.startswith(f"{prefix}/") else None
@@ -315,7 +315,7 @@ def _join_path(folder: str, relative: str) -> str:
 
 
 def _guess_package_names(module: str) -> list[str]:
-    """Return names that a package outside the repository may have, by its path."""
+    """Return possible names of an external package, by its path."""
     last_part = _VERSION_SUFFIX.sub("", module).rpartition("/")[2]
     short = last_part.removeprefix("go-").removesuffix("-go").removesuffix(".go")
     return list(dict.fromkeys([last_part, short, short.replace("-", "_"), short.replace("-", "")]))

@@ -1,4 +1,4 @@
-"""Which Go types have the methods of which interfaces: nothing in the text says that one implements the other."""
+"""Structural implementation of Go interfaces by method sets."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,15 +14,15 @@ _QUALIFIER = re.compile(r"\b\w+\.(?=\w)")
 _LANGUAGES: Final = ("go",)
 _EMPTY_INTERFACES: Final = frozenset({"any", "comparable"})
 MethodSet = Mapping[str, tuple[int, int]]
-"""Where each method of a name is declared, as (file, index)."""
+"""Declaration of each method by name, as (file, index)."""
 
 
 class GoInterfaces:
-    """The interfaces of a program's Go files.
+    """Finds the interfaces of a program's Go files that types implement.
 
     Args:
         program: All files.
-        methods_of: Returns the methods that are declared for a type.
+        find_methods: Returns the methods declared for a type.
     """
 
     def __init__(self, program: Program, find_methods: Callable[[int, int], MethodSet]) -> None:
@@ -30,7 +30,7 @@ class GoInterfaces:
         self._find_methods = find_methods
 
     def find_implemented_types(self, resolver: "Resolver", file: int, index: int) -> Sequence[Referent]:
-        """Return the interfaces that a type implements, in order of their files; those without methods are not counted."""
+        """Return the interfaces that a type implements, in the order of their files, without empty ones."""
         return self._program.memoize(
             "go implemented", (file, index), lambda: self._compute_implemented_types(resolver, file, index)
         )
@@ -54,7 +54,7 @@ class GoInterfaces:
         ]
 
     def _has_all_methods(self, resolver: "Resolver", own_methods: MethodSet, interface: tuple[int, int]) -> bool:
-        """Return whether a type's methods are those of an interface, by name and signature."""
+        """Return whether a method set contains that of an interface, by name and signature."""
         required = self._build_method_set(resolver, *interface)
         if not required or not required.keys() <= own_methods.keys():
             return False
@@ -66,14 +66,14 @@ class GoInterfaces:
         return all(self._is_complete(resolver, ancestor) for ancestor in resolver.find_ancestors(*interface))
 
     def _is_complete(self, resolver: "Resolver", interface: Referent) -> bool:
-        """Return whether all that an interface embeds is known, so that no method of it is missed."""
+        """Return whether all embedded interfaces are known, so that no method is missing."""
         if interface.kind != "definition":
             return interface.name in _EMPTY_INTERFACES
         written_bases = self._program.read_interface(interface.file).bases.get(interface.index, ())
         return len(written_bases) == len(resolver.resolve_bases(interface.file, interface.index))
 
     def _build_method_set(self, resolver: "Resolver", file: int, index: int) -> MethodSet:
-        """Return the methods of a type, its own and those of what it embeds."""
+        """Return the methods of a type and of its embedded types."""
         methods: dict[str, tuple[int, int]] = {}
         for ancestor in resolver.find_ancestors(file, index):
             if ancestor.kind != "definition":
@@ -103,7 +103,7 @@ class GoInterfaces:
                 yield file, parent
 
     def _iterate_embedding_interfaces(self, name: str) -> Iterator[tuple[int, int]]:
-        """Yield the interfaces without methods of their own that embed one of a name."""
+        """Yield the interfaces without methods of their own that embed an interface of a name."""
         for file, index in self._program.find_extending_types(_LANGUAGES, name):
             interface = self._program.peek(file)
             if interface.definitions[index].kind == "interface" and index not in interface.children:
@@ -111,6 +111,6 @@ class GoInterfaces:
 
 
 def _normalize_types(types: str) -> str:
-    """Return types without packages and without what may be written in two ways."""
+    """Return types without package qualifiers and in one notation."""
     text = _QUALIFIER.sub("", types).replace("interface{}", "any").replace(" ", "")
     return text[1:-1] if text.startswith("(") and text.endswith(")") and "," not in text else text

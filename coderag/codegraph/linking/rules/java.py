@@ -1,4 +1,4 @@
-"""Java: packages and what they declare, whatever the folders; names in a package's files are known to each other."""
+"""Java: packages by declaration, whatever the folders; the files of a package see each other's names."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -29,7 +29,7 @@ _COLLECTION_METHODS: Final = split_words(
 
 
 class JavaRules(LanguageRules):
-    """Java."""
+    """Rules of Java."""
 
     languages = ("java",)
     self_names = ("this",)
@@ -81,7 +81,7 @@ class JavaRules(LanguageRules):
     )
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return the package of a name, or the type of a qualified one; the name says which, whatever the folder."""
+        """Return the package of a name, or the type of a qualified name, whatever the folder."""
         self.program.record_key(f"namespace:java:{module}")
         if module in self._packages:
             return Referent("package", file, name=module)
@@ -115,7 +115,7 @@ class JavaRules(LanguageRules):
         return Referent("package", file, name=name) if name in self._packages else None
 
     def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
-        """Return what an import brings: a type, or a static member of one, which may be a method."""
+        """Return the referent of an import: a type, or a static member, which may be a method."""
         referent = self.resolve_module(file, import_.module)
         if referent is None or import_.name in ("", "*"):
             return referent
@@ -128,14 +128,14 @@ class JavaRules(LanguageRules):
         )
 
     def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
-        """Return the type that the body without a name is of in which a method stands."""
+        """Return the base of the anonymous class around a method."""
         if not definition.owner:
             return ()
         owner_type = resolver.resolve_type_text(file, definition.parent, definition.owner, definition.start_line)
         return [(owner_type.file, owner_type.index)] if owner_type is not None and owner_type.kind == "instance" else ()
 
     def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
-        """Return an accessor of a record, or what every enum has."""
+        """Return an accessor of a record, or a method that every enum has."""
         interface = self.program.read_interface(file)
         if name in ("values/0", "valueOf/1") and interface.definitions[index].kind == "enum":
             return Referent("supplier", file, index, "elements" if name == "values/0" else "")
@@ -152,7 +152,7 @@ class JavaRules(LanguageRules):
         return Referent("supplier", referent.file, referent.index, "elements" if referent.kind == "elements" else "")
 
     def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return a method of a standard collection that gives an element, or as many of them."""
+        """Return a method of a standard collection that returns an element, or a collection of the same elements."""
         method = name.partition("/")[0]
         if method in _ELEMENT_METHODS or method in _COLLECTION_METHODS:
             return Referent(
@@ -166,11 +166,11 @@ class JavaRules(LanguageRules):
         return None
 
     def can_override(self, definition: Definition) -> bool:
-        """Return whether a method may override another one."""
+        """Return whether a method can override another one."""
         return not {"static", "private"} & set(definition.modifiers.split())
 
     def extract_package_name(self, name: str) -> str:
-        """Return the package of a qualified name: what comes before the first part that begins with a capital."""
+        """Return the package of a qualified name: the parts before the first capitalised one."""
         parts = name.split(".")
         first_type = next((n for n, part in enumerate(parts) if part[:1].isupper()), len(parts))
         return ".".join(parts[:first_type]) or name
@@ -185,7 +185,7 @@ class JavaRules(LanguageRules):
         return Referent("external", name=nested_package) if file >= 0 else None
 
     def _find_top_level(self, file: int, package: str, name: str) -> Referent | None:
-        """Return the type of a package; of several, in modules of their own, the one nearest to a file."""
+        """Return the type of a package; if several modules declare it, the one nearest to a file."""
         self.program.record_key(f"name:java:{name}")
         declarations = self._get_types(package, name)
         if not declarations:
@@ -193,7 +193,7 @@ class JavaRules(LanguageRules):
         return Referent("definition", *select_nearest(self.program, file, declarations))
 
     def _get_types(self, package: str, name: str) -> Sequence[tuple[int, int]]:
-        """Return the types of a package at the top of its files that have a name."""
+        """Return the top-level types of a package with a name."""
         key = package, name
         if key not in self._types_by_name:
             files = dict.fromkeys(file for file, _ in self.program.find_declarations(name, self.languages))
@@ -215,7 +215,7 @@ class JavaRules(LanguageRules):
 
     @cached_property
     def _packages(self) -> frozenset[str]:
-        """The declared packages, and those around them."""
+        """Declared packages and their enclosing packages."""
         packages: set[str] = set()
         for package in {row.package for row in self.program.rows if row.language in self.languages}:
             parts = package.split(".")

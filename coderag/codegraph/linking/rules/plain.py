@@ -1,7 +1,7 @@
-"""Languages without rules of their own: a sound, simple tier.
+"""Rules of languages without rules of their own: simple and conservative.
 
-A name is bound in its file, in the files that this one imports by path, and in files that a language takes for the same one (a
-header and its source) or the same package (a folder); a method besides by a receiver whose type is told. Never further.
+A name is resolved in its file, in files that it imports by path, and in files that form one unit with it: a header and its
+source, or the files of a folder that is a package. A method is also resolved by the declared type of its receiver.
 """
 
 import posixpath
@@ -24,7 +24,7 @@ _FOLDER_PACKAGE_LANGUAGES = frozenset({"kotlin", "scala", "swift", "groovy", "da
 
 
 class PlainRules(LanguageRules):
-    """All languages that have no others."""
+    """Rules of all other languages."""
 
     self_names = ("self", "this", "me")
     self_type_names = ("Self", "static")
@@ -44,7 +44,7 @@ class PlainRules(LanguageRules):
         self._declarations_by_folder: dict[tuple[str, str], dict[str, list[tuple[int, int]]]] = {}
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return the file that an import means by its path, or something external."""
+        """Return the file that an import names by its path, or an external referent."""
         for part in _iterate_name_parts(module):
             self.program.record_key(f"module:{part}")
         language = self.program.rows[file].language
@@ -57,11 +57,11 @@ class PlainRules(LanguageRules):
         return None if files or is_path else Referent("external", name=module)
 
     def extract_package_name(self, name: str) -> str:
-        """Return what is imported as it is written: what part of it is the package differs."""
+        """Return the import as written: languages differ in which part of it is the package."""
         return name
 
     def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
-        """Return what the files that a file sees declare by a name, if it is one thing."""
+        """Return the only declaration of a name in the files visible from a file."""
         referents = [
             referent
             for other_file in self._get_imported_files(file)
@@ -93,7 +93,7 @@ class PlainRules(LanguageRules):
     def find_out_of_line_members(
         self, resolver: "Resolver", file: int, index: int, name: str
     ) -> Sequence[tuple[int, int]]:
-        """Return members of a type that its file, or the source beside its header, defines outside of it."""
+        """Return the members of a type that its file, or the source of its header, defines out of line."""
         type_name = self.program.get_definition(file, index).name
         return [
             (other_file, member)
@@ -104,16 +104,16 @@ class PlainRules(LanguageRules):
         ]
 
     def find_visible_files(self, file: int) -> Sequence[int]:
-        """Return what a file's imports lead to."""
+        """Return the files that a file imports."""
         return self._get_imported_files(file)
 
     def _find_declared(self, file: int, name: str) -> Referent | None:
-        """Return what a file declares by a name, at its top or in its namespaces."""
+        """Return the declaration of a name in a file, at its top level or in its namespaces."""
         index = self.program.read_interface(file).top_level.get(name)
         return None if index is None else Referent("definition", file, index)
 
     def _get_imported_files(self, file: int) -> list[int]:
-        """Return the files that a file imports, and the sources beside those that are headers."""
+        """Return the files that a file imports, and the sources of imported headers."""
         return self.program.memoize("seen", file, lambda: self._find_imported_files(file))
 
     def _find_imported_files(self, file: int) -> list[int]:
@@ -127,7 +127,7 @@ class PlainRules(LanguageRules):
         return list(files)
 
     def _iterate_counterparts(self, file: int) -> Iterator[int]:
-        """Yield the files of a C-like language that have a file's name and another extension: a header and its source."""
+        """Yield the files of a C-like language with the same stem and another extension: a header and its source."""
         row = self.program.rows[file]
         if row.language in _HEADER_LANGUAGES:
             stem = _get_stem(row.path)
@@ -135,7 +135,7 @@ class PlainRules(LanguageRules):
             yield from (other_file for other_file in self._files_by_stem[stem] if other_file != file)
 
     def _find_folder_declarations(self, file: int, name: str) -> Sequence[tuple[int, int]]:
-        """Return what the files of one folder declare by a name, in languages in which a folder is a package."""
+        """Return the declarations of a name in a file's folder, in languages where a folder is a package."""
         row = self.program.rows[file]
         if row.language not in _FOLDER_PACKAGE_LANGUAGES:
             return ()
@@ -150,7 +150,7 @@ class PlainRules(LanguageRules):
         return self._declarations_by_folder[key].get(name, ())
 
     def _find_autoloaded_file(self, name: str) -> int | None:
-        """Return the file of a PHP class by the longest namespace that ``composer.json`` gives a folder."""
+        """Return the file of a PHP class by its longest namespace with a folder in ``composer.json``."""
         for namespace, folder in self._namespace_folders:
             if name.startswith(namespace):
                 path = posixpath.normpath(posixpath.join(folder, name[len(namespace) :].replace("\\", "/") + ".php"))
@@ -160,7 +160,7 @@ class PlainRules(LanguageRules):
 
     @cached_property
     def _namespace_folders(self) -> list[tuple[str, str]]:
-        """Namespaces of PHP and their folders, the longest first."""
+        """PHP namespaces and their folders, longest namespace first."""
         namespace_folders = []
         for path, settings in self.program.settings.items():
             for section in ("autoload", "autoload-dev"):

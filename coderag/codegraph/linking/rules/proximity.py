@@ -1,4 +1,4 @@
-"""Which of several equal declarations a file means: the nearest one."""
+"""Choice of the nearest of several equal declarations."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def select_nearest(program: "Program", file: int, declarations: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return of declarations, as (file, index), that with most folders in common with a file; the first of equals.
+    """Return the declaration, as (file, index), with the most folders in common with a file; the first one among equals.
 
     Args:
         file: -1 if it does not matter.

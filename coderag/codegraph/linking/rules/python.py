@@ -18,11 +18,11 @@ _SUFFIXES = (".py", ".pyi", ".pyx", ".pyw", ".ipynb")
 _PACKAGE_FILE = "__init__"
 _SOURCE_FOLDERS = frozenset({"src", "source", "lib", "python", "Lib"})
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""What lies beside the packages of a distribution."""
+"""Files beside the packages of a distribution."""
 
 
 class PythonRules(LanguageRules):
-    """Python, its stubs and notebooks."""
+    """Rules of Python, its stubs and notebooks."""
 
     languages = ("python", "cython", "notebook")
     self_names = ("self",)
@@ -51,7 +51,7 @@ class PythonRules(LanguageRules):
     }  # fmt: skip
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return the module of a dotted name, relative to a file's package if it begins with dots."""
+        """Return the module of a dotted name, relative to a file's package if it starts with dots."""
         name = module.lstrip(".")
         dot_count = len(module) - len(name)
         for part in name.split("."):
@@ -67,7 +67,7 @@ class PythonRules(LanguageRules):
         return self._resolve_absolute(file, name) or Referent("external", name=name)
 
     def find_submodule(self, file: int, name: str) -> Referent | None:
-        """Return a module of a package, given the package's own file."""
+        """Return a module of a package, given the package's ``__init__`` file."""
         self.program.record_key(f"module:{name}")
         path = self.program.rows[file].path
         folder, _, filename = path.rpartition("/")
@@ -76,12 +76,12 @@ class PythonRules(LanguageRules):
         )
 
     def find_package_member(self, resolver: "Resolver", package: str, name: str) -> Referent | None:
-        """Return a module of a folder without a file of its own."""
+        """Return a module of a namespace package."""
         self.program.record_key(f"module:{name}")
         return self._find_module_at(f"{package}/{name}")
 
     def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
-        """Return what an import brings; ``from . import x`` in a package's own file brings its module ``x``."""
+        """Return the referent of an import; ``from . import x`` in an ``__init__`` file imports the submodule ``x``."""
         if import_.name and self.resolve_module(file, import_.module) == Referent("module", file):
             return self.find_submodule(file, import_.name)
         return super().resolve_import(resolver, file, import_)
@@ -91,7 +91,7 @@ class PythonRules(LanguageRules):
         return "property" in definition.modifiers
 
     def _resolve_absolute(self, file: int, name: str) -> Referent | None:
-        """Return the module that a name means from any root, the one nearest to the importing file first."""
+        """Return the module of a name below any root, the nearest to the importing file first."""
         tail = name.replace(".", "/")
         last_name = tail.rpartition("/")[2]
         modules = [
@@ -115,10 +115,10 @@ class PythonRules(LanguageRules):
         return Referent("package", file, name=folder) if folder is not None else None
 
     def _is_at_root(self, file: int, path: str, tail: str) -> bool:
-        """Return whether a path ends with a module's, and what is before it is where a file's imports may begin.
+        """Return whether a path ends with a module's path, and the rest is a root for the imports of a file.
 
-        That is a folder which is no package itself. A name in one part is that of many a package outside: it is looked for
-        around the importing file and where sources usually are. A name of the standard library is the library's.
+        A root is a folder that is not a package. A name of one part is common among external packages: it is searched only
+        around the importing file and in usual source folders. A name of the standard library refers to the library.
         """
         if path != tail and not path.endswith(f"/{tail}"):
             return False
@@ -150,7 +150,7 @@ class PythonRules(LanguageRules):
 
     @cached_property
     def _files_by_module_path(self) -> dict[str, int]:
-        """The file of each module's path without suffix; a package's is its folder's. Sources win over stubs."""
+        """File of each module path without suffix; a package has the path of its folder. Sources win over stubs."""
         files: dict[str, int] = {}
         for file, path in self._module_paths.items():
             if path not in files or self.program.rows[files[path]].path.endswith(".pyi"):
@@ -175,7 +175,7 @@ class PythonRules(LanguageRules):
 
     @cached_property
     def _folders(self) -> frozenset[str]:
-        """Folders with modules in them or below."""
+        """Folders with modules at any depth."""
         folders: set[str] = set()
         for path in self._files_by_module_path:
             parts = path.split("/")[:-1]
@@ -184,7 +184,7 @@ class PythonRules(LanguageRules):
 
     @cached_property
     def _folders_by_name(self) -> dict[str, list[str]]:
-        """The same by their names, nearest to the root first."""
+        """Folders by name, nearest to the root first."""
         folders: dict[str, list[str]] = defaultdict(list)
         for path in sorted(self._folders, key=lambda path: (path.count("/"), path)):
             folders[path.rpartition("/")[2]].append(path)
@@ -196,7 +196,7 @@ class PythonRules(LanguageRules):
 
 
 def _count_shared_folders(parts: Sequence[str], other_parts: Sequence[str]) -> int:
-    """Return how many folders two paths have in common."""
+    """Return the number of leading folders that two paths share."""
     return next(
         (n for n, (a, b) in enumerate(zip(parts, other_parts, strict=False)) if a != b),
         min(len(parts), len(other_parts)),

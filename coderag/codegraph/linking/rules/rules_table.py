@@ -1,4 +1,4 @@
-"""Which rules belong to which language."""
+"""Table of languages and their rules."""
 
 from coderag.codegraph.linking.program import Program
 from coderag.codegraph.linking.rules.base import LanguageRules
@@ -20,11 +20,11 @@ _RULE_CLASSES: tuple[type[LanguageRules], ...] = (
 )
 
 FULLY_LINKED_LANGUAGES = frozenset(language for rules in _RULE_CLASSES for language in rules.languages)
-"""Languages of which imports, types and receivers are followed; of others names are bound within a file and what it imports."""
+"""Languages with resolved imports, types and receivers; names of other languages are linked within a file and its imports."""
 
 
 class RulesTable:
-    """The rules of each language over one program, made when first asked for.
+    """Rules of each language over one program, created on first use.
 
     Args:
         program: All files.

@@ -1,4 +1,4 @@
-"""Rust: modules and crates, implementations wherever they stand, methods of traits."""
+"""Rust: modules and crates, impl blocks in any file, trait methods."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -40,7 +40,7 @@ _IDENTITY_METHODS: Final = frozenset(
 
 
 class RustRules(LanguageRules):
-    """Rust."""
+    """Rules of Rust."""
 
     languages = ("rust",)
     self_names = ("self",)
@@ -105,7 +105,7 @@ class RustRules(LanguageRules):
     # Modules
 
     def resolve_module(self, file: int, module: str) -> Referent | None:
-        """Return the module, or the type, of a path as seen from a file's own module."""
+        """Return the module or type of a path, as seen from a file's module."""
         return self.program.memoize(
             "rust module", (file, module), lambda: self._modules.resolve_path(file, module.split("."))
         )
@@ -115,14 +115,14 @@ class RustRules(LanguageRules):
         return not import_.name and import_.module.startswith("self.") and import_.module.endswith(f".{import_.alias}")
 
     def find_submodule(self, file: int, name: str) -> Referent | None:
-        """Return the module around another one, or a macro of its crate."""
+        """Return the parent module for ``super``, or a macro of the crate."""
         if name == "super":
             parent = self._modules.find_parent(file)
             return None if parent is None else Referent("module", parent)
         return self._find_macro(file, name[:-1]) if name.endswith("!") else None
 
     def resolve_in_package(self, resolver: "Resolver", file: int, name: str) -> Referent | None:
-        """Return what paths begin with: ``crate``, ``self``, ``super``, a crate of the repository; or a macro of the crate."""
+        """Return the first segment of a path: ``crate``, ``self``, ``super`` or a crate of the repository; or a macro."""
         if name in _PATH_KEYWORDS:
             referent = self._modules.resolve_path(file, [name])
             return referent if referent is not None and referent.kind == "module" else None
@@ -132,7 +132,7 @@ class RustRules(LanguageRules):
         return None if library is None else Referent("module", library)
 
     def resolve_import(self, resolver: "Resolver", file: int, import_: Import) -> Referent | None:
-        """Return what an import brings, which may be a macro of another crate."""
+        """Return the referent of an import, which may be a macro of another crate."""
         referent = super().resolve_import(resolver, file, import_)
         if (
             referent is None
@@ -160,7 +160,7 @@ class RustRules(LanguageRules):
         )
 
     def _find_macro(self, file: int, name: str) -> Referent | None:
-        """Return the macro of a name that a file or else its crate declares, if it is one."""
+        """Return the macro of a name in a file, else in its crate, if it is unique."""
         self.program.record_key(f"name:rust:{name}")
         macros = self._find_by_kind("macro", name)
         own_macros = [macro for macro in macros if macro[0] == file]
@@ -175,7 +175,7 @@ class RustRules(LanguageRules):
     # Types
 
     def find_owner_types(self, resolver: "Resolver", file: int, definition: Definition) -> Sequence[tuple[int, int]]:
-        """Return the type that an implementation is of."""
+        """Return the type of an impl block."""
         if definition.kind != "impl" or not definition.returns:
             return ()
         owner_type = self.program.memoize(
@@ -188,7 +188,7 @@ class RustRules(LanguageRules):
     def find_out_of_line_members(
         self, resolver: "Resolver", file: int, index: int, name: str
     ) -> Sequence[tuple[int, int]]:
-        """Return a type's member from its implementations: its own, else that of a trait, if it is one only."""
+        """Return a type's member from its impl blocks: an inherent one, else a trait's if it is unique."""
         inherent_members: list[tuple[int, int]] = []
         trait_members: list[tuple[int, int]] = []
         for impl_file, impl in self._iterate_implementations(resolver, file, index, name):
@@ -207,14 +207,14 @@ class RustRules(LanguageRules):
             yield from resolver.resolve_bases(impl_file, impl)
 
     def find_implicit_member(self, resolver: "Resolver", file: int, index: int, name: str) -> Referent | None:
-        """Return a method that standard traits and wrappers give a type, if it gives the value itself."""
+        """Return a method of standard traits and wrappers, if it returns the value itself."""
         kind = self.program.get_definition(file, index).kind
         if name in _IDENTITY_METHODS and kind in ("struct", "enum", "union"):
             return Referent("supplier", file, index)
         return None
 
     def find_collection_member(self, owner: Referent, name: str) -> Referent | None:
-        """Return what ``Option``, ``Result``, iterators and collections give by a method."""
+        """Return the result of a method of ``Option``, ``Result``, an iterator or a collection."""
         if name in _ELEMENT_METHODS:
             return Referent("supplier", owner.file, owner.index)
         return Referent("supplier", owner.file, owner.index, "elements") if name in _COLLECTION_METHODS else None
@@ -222,7 +222,7 @@ class RustRules(LanguageRules):
     def _iterate_implementations(
         self, resolver: "Resolver", file: int, index: int, member: str = ""
     ) -> Iterator[tuple[int, int]]:
-        """Yield a type's implementations, as (file, index); only those that have a member, if one is given."""
+        """Yield the impl blocks of a type, as (file, index); only those with a member, if one is given."""
         definition = self.program.get_definition(file, index)
         if definition.kind not in ("struct", "enum", "union", "trait", "type_alias"):
             return
@@ -235,7 +235,7 @@ class RustRules(LanguageRules):
                 yield impl_file, impl
 
     def _find_by_kind(self, kind: str, name: str) -> Sequence[tuple[int, int]]:
-        """Return the macros of a name, or the implementations of types of that last name."""
+        """Return the macros of a name, or the impl blocks of types of that last name."""
         declarations = self.program.find_declarations(name, self.languages)
         return [
             (file, index) for file, index in declarations if self.program.peek(file).definitions[index].kind == kind

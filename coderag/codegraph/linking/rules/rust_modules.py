@@ -1,4 +1,4 @@
-"""Rust: which file is which module, and which folder is which crate."""
+"""Rust modules and crates: the file of a module and the folder of a crate."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -9,11 +9,11 @@ from coderag.codegraph.linking.referents import Referent
 
 _CRATE_ROOT_STEMS: Final = ("lib", "main")
 _CRATE_ROOT_FOLDERS: Final = frozenset({"tests", "examples", "benches", "bin"})
-_MAX_IMPORT_DEPTH: Final = 12  # imports that lead from one to the next
+_MAX_IMPORT_DEPTH: Final = 12  # length of a chain of imports
 
 
 class RustModules:
-    """The modules of a program's Rust files.
+    """Resolves the modules of a program's Rust files.
 
     Args:
         program: All files.
@@ -23,7 +23,7 @@ class RustModules:
         self._program = program
 
     def resolve_path(self, file: int, path: Sequence[str], depth: int = _MAX_IMPORT_DEPTH) -> Referent | None:
-        """Return the module, or the type, that a path means in a file; external if it is that of a crate outside."""
+        """Return the module or type of a path in a file; external if it is in an external crate."""
         referent = self._resolve_first(file, path[0], depth)
         if referent is None:
             return Referent("external", name=".".join(path))
@@ -32,7 +32,7 @@ class RustModules:
         return referent
 
     def find_parent(self, file: int) -> int | None:
-        """Return the file of the module around a file's; None for the root of a crate."""
+        """Return the file of the parent module; None for a crate root."""
         return self._program.memoize("rust parent", file, lambda: self._find_parent(file))
 
     def _find_parent(self, file: int) -> int | None:
@@ -49,7 +49,7 @@ class RustModules:
         return None
 
     def find_crate_root(self, file: int) -> int:
-        """Return the file in which a file's crate begins."""
+        """Return the root file of a file's crate."""
         visited = {file}
         while (parent := self.find_parent(file)) is not None and parent not in visited:
             visited.add(parent)
@@ -57,7 +57,7 @@ class RustModules:
         return file
 
     def find_crate(self, file: int, name: str) -> int | None:
-        """Return the first file of a library in the repository, by the name that a file's crate has for it."""
+        """Return the root file of a library of the repository, by its name in a file's crate."""
         folder = self.find_crate_folder(file)
         dependency_folder = self._dependencies.get(folder, {}).get(name)
         if dependency_folder is not None:
@@ -71,7 +71,7 @@ class RustModules:
         )
 
     def find_crate_folder(self, file: int) -> str:
-        """Return the folder of the nearest ``Cargo.toml`` above a file; the repository's own without one."""
+        """Return the folder of the nearest ``Cargo.toml`` above a file, or the repository root."""
         folder = self._program.rows[file].path.rpartition("/")[0]
         while folder and folder not in self._packages:
             folder = folder.rpartition("/")[0]
@@ -112,7 +112,7 @@ class RustModules:
         return None
 
     def _find_child(self, file: int, name: str) -> Referent | None:
-        """Return the module of a name whose text is another file."""
+        """Return the child module of a name that is in a file of its own."""
         folder, stem = self._split_path(file)
         owns_folder = stem in ("mod", *_CRATE_ROOT_STEMS) or folder.rpartition("/")[2] in _CRATE_ROOT_FOLDERS
         for child_folder in [f"{folder}/{stem}", *([folder] if owns_folder else [])]:
@@ -132,7 +132,7 @@ class RustModules:
         return folder, filename.removesuffix(".rs")
 
     def _find_file(self, path: str) -> int | None:
-        """Return the file of a path without its ending."""
+        """Return the file of a path without extension."""
         self._program.record_key(f"path:{path}.rs")
         return self._program.file_by_path.get(f"{path}.rs")
 
@@ -142,7 +142,7 @@ class RustModules:
 
     @cached_property
     def _packages(self) -> dict[str, dict[str, Any]]:
-        """What the ``Cargo.toml`` of a package says, by folder."""
+        """Settings of each package's ``Cargo.toml``, by folder."""
         return {
             path.rpartition("/")[0]: values
             for path, values in self._program.settings.items()
@@ -151,7 +151,7 @@ class RustModules:
 
     @cached_property
     def _folders_by_crate(self) -> dict[str, list[str]]:
-        """The folders of the libraries by name."""
+        """Folders of libraries by name."""
         folders_by_crate: dict[str, list[str]] = {}
         for folder, values in self._packages.items():
             name = values.get("lib", {}).get("name") or values["package"].get("name", "")
@@ -160,7 +160,7 @@ class RustModules:
 
     @cached_property
     def _dependencies(self) -> dict[str, dict[str, str]]:
-        """For each package, the folders of its dependencies that are in the repository, by the name they have in it."""
+        """Folders of each package's dependencies in the repository, by their name in the package."""
         folders_by_name: dict[str, dict[str, str]] = {}
         for folder, values in self._packages.items():
             for name, dependency in values.get("dependencies", {}).items():
@@ -182,6 +182,6 @@ def _join_path(folder: str, relative: str) -> str:
 
 
 def _count_shared_folders(folder: str, path: str) -> int:
-    """Return how many folders two paths have in common."""
+    """Return the number of leading folders that two paths share."""
     pairs = zip(folder.split("/"), path.split("/"), strict=False)
     return next((n for n, (part, other_part) in enumerate(pairs) if part != other_part), 99)

@@ -59,11 +59,11 @@ def test_what_a_type_inherits_is_its_member(shop):
 
 @pytest.mark.parametrize("name", ["ledger.index", "self.store.index", "context.Request.index", "Ledger.index"])
 def test_what_may_be_a_value_stands_for_any(shop, name):
-    assert shop.graph.targets.find_missing_member(name) is None
-    assert shop.graph.permissive.symbol_resolver.all(name)
+    assert shop.graph.symbol_resolver.find_missing_member(name) is None
+    assert shop.graph.permissive.symbol_resolver.find_candidates(name)
 
 
 def test_a_dotted_module_without_the_member_is_refused_unless_it_may_pass_it_on(shop):
-    targets = shop.graph.targets
+    targets = shop.graph.symbol_resolver
     assert targets.find_missing_member("shop.money.index") is not None
     assert targets.find_missing_member("shop.cart.round_up") is None

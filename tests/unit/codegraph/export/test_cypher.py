@@ -15,7 +15,7 @@ def statements(tables, dialect="neo4j"):
 
 
 @given(st.text(max_size=40))
-def test_a_text_is_one_literal_or_a_sum_of_them_and_means_the_text(text):
+def test_text_literal_evaluates_to_the_text(text):
     written = format_literal(text)
     parts = re.findall(r"'(?:[^'\\]|\\.)*'", written)
     assert "+".join(parts) == written  # nothing stands outside of quotes
@@ -25,16 +25,16 @@ def test_a_text_is_one_literal_or_a_sum_of_them_and_means_the_text(text):
 
 
 @pytest.mark.parametrize("text", ["\\u0027", "\\U00000027", "a\\\\u0027 b", "\\\\\\u0027", "\\", "'", HOSTILE])
-def test_a_backslash_of_the_text_never_stands_before_a_u(text):
+def test_text_backslash_never_precedes_u(text):
     # Neo4j may replace \uXXXX before it reads quotes: a name must not be able to end its literal.
     assert not re.search(r"\\[uU]", format_literal(text))
 
 
-def test_a_row_is_a_map_of_literals():
+def test_row_is_a_map_literal():
     assert format_literal({"id": "a", "line": 3, "confidence": 0.5}) == "{id: 'a', line: 3, confidence: 0.5}"
 
 
-def test_the_file_makes_indexes_empties_the_project_and_fills_it():
+def test_file_creates_indexes_then_deletes_then_loads():
     text = statements(shop_graph())
     assert "CREATE CONSTRAINT coderag_function_id IF NOT EXISTS FOR (n:Function) REQUIRE n.id IS UNIQUE;" in text
     assert "MATCH (n:Function {project: 'shop'}) DETACH DELETE n;" in text
@@ -45,18 +45,18 @@ def test_the_file_makes_indexes_empties_the_project_and_fills_it():
     )
 
 
-def test_memgraph_gets_its_own_way_to_make_indexes():
+def test_memgraph_index_statements_differ():
     assert "CREATE INDEX ON :Function(id)" in build_schema_statements("memgraph")
     assert "CREATE CONSTRAINT ON (n:Function) ASSERT n.id IS UNIQUE" in build_schema_statements("memgraph")
     assert not any(" FOR " in statement for statement in build_schema_statements("memgraph"))
 
 
-def test_no_statement_has_more_rows_than_a_batch():
+def test_statements_are_limited_to_a_batch():
     text = statements(make_tables({"a.py": [(f"f{n}", "function", n, n) for n in range(1, 1_201)]}))
     sizes = [block.count("\n{") for block in text.split("UNWIND")[1:]]
     assert max(sizes) == 500
     assert sum(sizes) == 1_202 + 1_201  # functions, file and project; what stands in what
 
 
-def test_a_project_cannot_break_out_of_the_comment():
+def test_project_name_cannot_escape_the_comment():
     assert b"".join(stream_cypher(make_tables({}), "x\nMATCH (n) DELETE n")).decode().splitlines()[0].startswith("// ")

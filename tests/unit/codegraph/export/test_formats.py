@@ -11,7 +11,7 @@ def broken():
     raise RuntimeError("no more")
 
 
-def test_a_failed_export_leaves_the_old_file_and_nothing_else(tmp_path):
+def test_failed_export_keeps_the_old_file(tmp_path):
     path = tmp_path / "graph.json"
     path.write_text("old")
     with pytest.raises(StoreError, match="Cannot write"):
@@ -20,7 +20,7 @@ def test_a_failed_export_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_missing_folder_raises(tmp_path):
     with pytest.raises(StoreError, match="Cannot write"):
         write_chunks(tmp_path / "none" / "graph.json", [b""])
 
@@ -35,5 +35,5 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
         ("memgraph", b"// The code graph of shop, for memgraph."),
     ],
 )
-def test_every_format_has_its_text(to, start):
+def test_every_format_produces_its_text(to, start):
     assert b"".join(stream_graph(shop_graph(), to, "shop")).startswith(start)

@@ -31,7 +31,7 @@ def test_networkx_reads_nodes_with_their_properties(shop):
     assert HOSTILE in by_name
 
 
-def test_networkx_reads_edges_and_what_stands_in_what(shop):
+def test_networkx_reads_edges_and_containment(shop):
     name = shop.nodes(data="qualified_name")
     edges = {
         (name[source], data["relation"], name[target], data["line"]): data
@@ -46,7 +46,7 @@ def test_networkx_reads_edges_and_what_stands_in_what(shop):
 
 
 @given(st.text(min_size=1, max_size=30))
-def test_any_name_is_valid_xml_and_comes_back_but_for_what_xml_cannot_hold(name):
+def test_names_round_trip_except_invalid_xml_characters(name):
     tables = make_tables({"a.py": [("f", "function", 1, 1)]})
     nodes = tables.nodes.set_column(1, "name", [["a.py", name]])
     text = b"".join(stream_graphml(tables._replace(nodes=nodes)))
@@ -59,5 +59,5 @@ def test_any_name_is_valid_xml_and_comes_back_but_for_what_xml_cannot_hold(name)
     assert found[1] == held
 
 
-def test_an_empty_graph_is_graphml_too():
+def test_empty_graph_is_valid_graphml():
     assert len(read(make_tables({}))) == 0

@@ -6,7 +6,7 @@ from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import HOSTILE, shop_graph
 
 
-def test_json_has_every_node_and_edge_by_its_row():
+def test_json_contains_every_row():
     graph = orjson.loads(b"".join(stream_json(shop_graph())))
     assert graph["format"] == 1
     assert [node["id"] for node in graph["nodes"]] == list(range(20))
@@ -23,18 +23,18 @@ def test_json_has_every_node_and_edge_by_its_row():
     assert (candidate["resolver"], candidate["confidence"]) == ("candidates", 0.3)
 
 
-def test_an_empty_graph_is_json_too():
+def test_empty_graph_is_valid_json():
     assert orjson.loads(b"".join(stream_json(make_tables({})))) == {"format": 1, "nodes": [], "edges": []}
 
 
-def test_a_large_graph_comes_in_pieces_of_bounded_size():
+def test_large_graph_is_streamed_in_bounded_parts():
     files = {"a.py": [(f"f{n}", "function", n, n) for n in range(1, 12_000)]}
     pieces = list(stream_json(make_tables(files)))
     assert len(orjson.loads(b"".join(pieces))["nodes"]) == 12_000
     assert max(map(len, pieces)) < 1_000_000
 
 
-def test_a_file_is_replaced_whole(tmp_path):
+def test_export_replaces_the_file_atomically(tmp_path):
     path = tmp_path / "graph.json"
     path.write_text("old")
     size = write_chunks(path, stream_json(shop_graph()))

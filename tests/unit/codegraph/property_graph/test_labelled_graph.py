@@ -8,18 +8,18 @@ from tests.support.shop_graph import shop_graph
 
 
 def rows(graph):
-    return {label: table.to_pylist() for label, table in graph.nodes()}
+    return {label: table.to_pylist() for label, table in graph.group_nodes()}
 
 
 def edges(graph):
     return {
         (row["source"].partition(":")[2], group.type, row["target"].partition(":")[2])
-        for group in graph.edges()
+        for group in graph.group_edges()
         for row in group.rows.to_pylist()
     }
 
 
-def test_nodes_have_the_label_of_their_kind():
+def test_node_label_follows_its_kind():
     files = {
         "a.rs": [
             ("Point", "struct", 1, 1),
@@ -41,7 +41,7 @@ def test_nodes_have_the_label_of_their_kind():
 
 
 @pytest.mark.parametrize("kind", LABEL_BY_KIND)
-def test_the_kinds_with_a_label_are_kinds(kind):
+def test_labelled_kinds_exist(kind):
     assert kind in (*Kind.__args__, "file", "external")
 
 
@@ -49,7 +49,7 @@ def test_every_relation_has_a_type():
     assert set(TYPE_BY_RELATION) == set(EdgeRelation.__args__)
 
 
-def test_ids_are_unique_and_say_what_they_are():
+def test_ids_are_unique_and_readable():
     files = {
         "a.py": [("f", "function", 1, 1), ("f", "function", 2, 2), ("f#2", "function", 3, 3)],
         "a.py::f": [],
@@ -61,7 +61,7 @@ def test_ids_are_unique_and_say_what_they_are():
     assert {"p", "p:a.py", "p:a.py::f", "p:a.py::f#2", "p:b'.py::f"} <= set(ids)
 
 
-def test_what_stands_in_what_is_a_relationship_by_its_labels():
+def test_containment_type_depends_on_labels():
     files = {
         "a.py": [
             ("C", "class", 1, 9),
@@ -82,7 +82,7 @@ def test_what_stands_in_what_is_a_relationship_by_its_labels():
     }
 
 
-def test_an_edge_keeps_its_evidence_and_a_candidate_is_left_out():
+def test_edges_keep_evidence_and_candidates_are_omitted():
     graph = LabelledGraph(shop_graph(), "shop")
     [calls] = [
         group.rows.to_pylist()
@@ -98,7 +98,7 @@ def test_an_edge_keeps_its_evidence_and_a_candidate_is_left_out():
     assert graph.n_nodes == 21
 
 
-def test_an_empty_repository_is_a_project():
+def test_empty_repository_has_a_project_node():
     graph = LabelledGraph(make_tables({}), "p")
     assert list(rows(graph)) == ["Project"]
     assert edges(graph) == set()

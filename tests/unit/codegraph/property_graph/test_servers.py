@@ -47,7 +47,7 @@ def asked(server):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_project_is_replaced_on_the_server(bolt, kind):
+def test_load_replaces_the_project(bolt, kind):
     loaded = send_to_server(shop_graph(), "shop", kind, GraphServer(bolt.url, "me", "secret"))
     assert loaded == (21, 36)
     assert ("me", "secret") in bolt.users
@@ -67,7 +67,7 @@ def test_a_project_is_replaced_on_the_server(bolt, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_there_of_the_project_is_deleted_in_parts_before_anything_is_made(bolt, kind):
+def test_old_nodes_are_deleted_in_batches_before_loading(bolt, kind):
     send_to_server(make_tables({"a.py": []}), "shop", kind, GraphServer(bolt.url, "me", "secret"))
     deletions = [
         (n, parameters) for n, (query, parameters) in enumerate(bolt.queries) if "(n:Function {project" in query
@@ -81,7 +81,7 @@ def test_what_was_there_of_the_project_is_deleted_in_parts_before_anything_is_ma
     ("kind", "index"),
     [("neo4j", "CREATE CONSTRAINT coderag_file_id IF NOT EXISTS"), ("memgraph", "CREATE INDEX ON :File(id)")],
 )
-def test_indexes_are_made_as_the_server_wants_them_and_nothing_asks_for_apoc(bolt, kind, index):
+def test_index_statements_match_the_dialect_without_apoc(bolt, kind, index):
     send_to_server(make_tables({"a.py": []}), "shop", kind, GraphServer(bolt.url, "me", "secret"))
     assert any(query.startswith(index) for query in asked(bolt))
     assert not any("apoc" in query for query in asked(bolt))
@@ -90,7 +90,7 @@ def test_indexes_are_made_as_the_server_wants_them_and_nothing_asks_for_apoc(bol
 @pytest.mark.parametrize(
     ("kind", "name"), [("neo4j", "Neo4jPropertyGraphStore"), ("memgraph", "MemgraphPropertyGraphStore")]
 )
-def test_a_connection_is_the_store_of_llamaindex(bolt, kind, name):
+def test_connection_is_a_llamaindex_store(bolt, kind, name):
     store = connect(kind, GraphServer(bolt.url, "me", "secret"))
     assert type(store).__name__ == name
     store.structured_query("MATCH (n) RETURN n")
@@ -99,7 +99,7 @@ def test_a_connection_is_the_store_of_llamaindex(bolt, kind, name):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_server_that_is_not_there_is_an_error_that_names_it(kind):
+def test_unreachable_server_error_names_it(kind):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"bolt://127.0.0.1:{free.getsockname()[1]}"
@@ -109,8 +109,8 @@ def test_a_server_that_is_not_there_is_an_error_that_names_it(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_wrong_password_is_told(bolt, kind):
-    with pytest.raises(StoreError, match="refuses the user or password") as caught:
+def test_wrong_password_raises(bolt, kind):
+    with pytest.raises(StoreError, match="rejects the user name or password") as caught:
         send_to_server(shop_graph(), "shop", kind, GraphServer(bolt.url, "me", "guess"))
     assert "graph.password" in caught.value.hint
     assert "guess" not in str(caught.value)
@@ -118,13 +118,13 @@ def test_a_wrong_password_is_told(bolt, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("url", ["", "localhost", "http://localhost:7687"])
-def test_an_address_that_is_none_is_told(kind, url):
-    with pytest.raises(ConfigurationError, match=r"graph\.url: .* is no address"):
+def test_invalid_address_raises(kind, url):
+    with pytest.raises(ConfigurationError, match=r"graph\.url: .* is not a valid address"):
         send_to_server(shop_graph(), "shop", kind, GraphServer(url))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_statement_that_the_server_refuses_is_told(kind):
+def test_rejected_statement_raises(kind):
     database = Database()
 
     def answer(query, parameters):

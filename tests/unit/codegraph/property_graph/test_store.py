@@ -7,7 +7,7 @@ from coderag.errors import ConfigurationError
 from tests.support.shop_graph import shop_graph
 
 
-def test_without_the_extra_the_embedded_graph_names_it(monkeypatch):
+def test_missing_extra_error_for_embedded_graph_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ladybug", None)
     with pytest.raises(ConfigurationError, match="the embedded property graph is an extra") as caught:
         open_embedded_graph(shop_graph(), "shop")
@@ -15,7 +15,7 @@ def test_without_the_extra_the_embedded_graph_names_it(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["neo4j", "memgraph"])
-def test_without_the_extra_a_server_names_it(monkeypatch, kind):
+def test_missing_extra_error_for_server_names_it(monkeypatch, kind):
     monkeypatch.setitem(sys.modules, f"llama_index.graph_stores.{kind}", None)
     monkeypatch.setitem(sys.modules, "llama_index.graph_stores", None)
     with pytest.raises(ConfigurationError, match=f"the graph store '{kind}' is an extra") as caught:

@@ -69,7 +69,7 @@ def tables_of(files=FILES, linked=LINKED):
     return make_tables(files, [(*edge, 0.5, "scope") for edge in linked], ["os"])
 
 
-def test_imported_edges_take_the_place_of_linked_ones(imported):
+def test_imported_edges_replace_linked_edges(imported):
     tables = tables_of()
     applied = apply_edges(tables, imported, HASHES)
     assert named(tables, applied.edges) == [
@@ -85,26 +85,26 @@ def test_imported_edges_take_the_place_of_linked_ones(imported):
     assert (applied.stale, applied.lost) == ((), 0)
 
 
-def test_to_apply_them_twice_changes_nothing(imported):
+def test_applying_twice_is_idempotent(imported):
     tables = tables_of()
     once = apply_edges(tables, imported, HASHES).edges
     assert apply_edges(tables._replace(edges=once), imported, HASHES).edges.to_pylist() == once.to_pylist()
 
 
-def test_a_file_that_changed_has_its_linked_edges_and_is_told(imported):
+def test_changed_file_keeps_linked_edges_and_is_reported(imported):
     tables = tables_of()
     applied = apply_edges(tables, imported, {**HASHES, "a.py": "new"})
     assert applied.edges.to_pylist() == tables.edges.to_pylist()
     assert applied.stale == ("a.py",)
 
 
-def test_a_file_that_is_gone_is_told(imported):
+def test_removed_file_is_reported(imported):
     files = {path: FILES[path] for path in ("b.py", "c.py")}
     applied = apply_edges(tables_of(files, []), imported, {"b.py": "2", "c.py": "3"})
     assert (applied.edges.num_rows, applied.stale, applied.lost) == (0, ("a.py",), 0)
 
 
-def test_edges_follow_their_ends_when_other_files_move_the_rows(imported):
+def test_edges_follow_their_ends_when_rows_move(imported):
     files = {"0.py": [("first", "function", 1, 1)], **FILES, "b.py": [("New", "class", 1, 1), *FILES["b.py"]]}
     tables = tables_of(files, [])
     applied = apply_edges(tables, imported, {**HASHES, "b.py": "new"})
@@ -116,14 +116,14 @@ def test_edges_follow_their_ends_when_other_files_move_the_rows(imported):
     assert applied.stale == ("b.py",)
 
 
-def test_an_edge_whose_end_is_gone_is_left_out_and_counted(imported):
+def test_edge_without_its_end_is_dropped_and_counted(imported):
     tables = tables_of({**FILES, "b.py": FILES["b.py"][:1]}, [])
     applied = apply_edges(tables, imported, {**HASHES, "b.py": "new"})
     assert [edge[:3] for edge in named(tables, applied.edges)] == [("Child", "inherits", "Base")]
     assert applied.lost == 2
 
 
-def test_imported_edges_are_stored_and_read(imported):
+def test_imported_edges_round_trip(imported):
     read = ImportedEdges.from_bytes(imported.to_bytes())
     assert read.edges.equals(imported.edges)
     assert read.files == imported.files == {"a.py": "1", "b.py": "2"}
@@ -138,13 +138,13 @@ def foreign_table():
 
 
 @pytest.mark.parametrize("stored", [b"", b"nothing", foreign_table()], ids=["empty", "text", "another table"])
-def test_a_damaged_store_is_an_error_that_says_what_to_do(stored):
+def test_damaged_file_raises_with_a_hint(stored):
     with pytest.raises(StoreError, match="imported edges are damaged") as caught:
         ImportedEdges.from_bytes(stored)
     assert caught.value.hint == "Import the SCIP index again."
 
 
-def test_an_imported_name_does_not_replace_the_import_of_its_file(imported):
+def test_imported_name_keeps_the_file_import(imported):
     edges = imported.edges.to_pylist()
     place = {"source_path": "a.py", "source_name": "", "source_nth": 0, "line": 1}
     base = {"target_path": "b.py", "target_name": "Base", "target_nth": 0}

@@ -145,7 +145,7 @@ def named(imported_edges):
     return {(end(row, "source"), row["relation"], end(row, "target"), row["line"]) for row in rows}
 
 
-def test_what_an_index_says_becomes_edges_of_every_relation(imported):
+def test_index_gives_edges_of_every_relation(imported):
     edges, report = imported(INDEX)
     assert named(edges) == EXPECTED
     assert report.tool == "scip-test 1.2"
@@ -154,7 +154,7 @@ def test_what_an_index_says_becomes_edges_of_every_relation(imported):
     assert edges.files == {path: f"hash of {path}" for path in ("shop/gift.py", "shop/item.py")}
 
 
-def test_without_facts_the_symbols_tell_what_is_called(imported):
+def test_without_facts_symbols_determine_calls(imported):
     edges, _ = imported(INDEX, facts={}, edges=[("shop/gift.py", "imports", "shop/item.py", 1)])
     found = named(edges)
     assert {("Gift.cost", "calls", "price", 6), ("main", "calls", "price", 13)} <= found
@@ -162,13 +162,13 @@ def test_without_facts_the_symbols_tell_what_is_called(imported):
     assert ("Gift", "inherits", "Item", 3) in found  # from the relationship
 
 
-def test_an_occurrence_with_the_role_of_an_import_is_one(imported):
+def test_import_role_gives_an_import_edge(imported):
     document = ScipDocument("shop/other.py", [(2, 4, 5, PRICE, IMPORT)])
     edges, _ = imported(ScipIndex([ITEM_DOCUMENT, document]), facts={})
     assert ("shop/other.py", "imports", "price", 2) in named(edges)
 
 
-def test_an_ancestor_that_the_text_does_not_name_is_no_base(imported):
+def test_indirect_ancestor_is_not_a_base(imported):
     root = symbol("`shop.other`/", "Root#")
     document = ScipDocument(
         GIFT_DOCUMENT.path,
@@ -181,7 +181,7 @@ def test_an_ancestor_that_the_text_does_not_name_is_no_base(imported):
     assert {edge for edge in named(edges) if edge[1] in {"inherits", "implements"}} == {("Gift", "inherits", "Item", 3)}
 
 
-def test_a_class_implements_an_interface_and_a_variable_refers_to_its_type(imported):
+def test_relationships_give_implements_and_references(imported):
     files = {
         "a.ts": [
             ("Shape", "interface", 1, 1),
@@ -209,7 +209,7 @@ def test_a_class_implements_an_interface_and_a_variable_refers_to_its_type(impor
     }
 
 
-def test_new_with_a_written_constructor_instantiates_its_class(imported):
+def test_constructor_call_instantiates_its_class(imported):
     files = {"a.ts": [("Square", "class", 1, 3), ("Square.constructor", "method", 2, 2), ("main", "function", 5, 7)]}
     made = symbol("`a.ts`/", "Square#`<constructor>`().")
     document = ScipDocument(
@@ -219,7 +219,7 @@ def test_new_with_a_written_constructor_instantiates_its_class(imported):
     assert named(edges) == {("main", "instantiates", "Square", 6)}
 
 
-def test_a_method_is_no_constructor_because_it_is_one_in_another_language(imported):
+def test_constructor_names_of_other_languages_do_not_count(imported):
     files = {"a.java": [("A", "class", 1, 3), ("A.init", "method", 2, 2), ("main", "function", 5, 7)]}
     method = symbol("`a.java`/", "A#init().")
     document = ScipDocument(
@@ -229,7 +229,7 @@ def test_a_method_is_no_constructor_because_it_is_one_in_another_language(import
     assert ("main", "instantiates", "A", 6) not in named(edges)
 
 
-def test_a_document_of_another_version_of_the_file_is_left_out_and_told(imported):
+def test_outdated_document_is_skipped_and_reported(imported):
     moved = [(line + 20, *rest) for line, *rest in ITEM_DOCUMENT.occurrences]
     edges, report = imported(ScipIndex([GIFT_DOCUMENT, ScipDocument("shop/item.py", moved)]))
     assert (report.covered, report.outdated) == (1, ("shop/item.py",))
@@ -237,14 +237,14 @@ def test_a_document_of_another_version_of_the_file_is_left_out_and_told(imported
     assert list(edges.files) == ["shop/gift.py"]
 
 
-def test_files_that_are_not_indexed_here_are_told(imported):
+def test_unindexed_files_are_reported(imported):
     generated = ScipDocument("build/generated.py", [(1, 0, 4, ITEM)])
     _, report = imported(ScipIndex([ITEM_DOCUMENT, generated, ScipDocument("../outside.py")]))
     assert report.unknown == ("../outside.py", "build/generated.py")
 
 
 @pytest.mark.parametrize(("made_in", "path"), [("shop", "item.py"), (".", "shop/item.py"), ("..", "repo/shop/item.py")])
-def test_an_index_made_in_a_folder_above_or_below_the_root_is_understood(imported, tmp_path, made_in, path):
+def test_index_of_a_parent_or_child_folder_is_relocated(imported, tmp_path, made_in, path):
     root = tmp_path / "repo"
     (root / "shop").mkdir(parents=True)
     index = ScipIndex([ScipDocument(path, ITEM_DOCUMENT.occurrences)], (root / made_in).resolve().as_uri())
@@ -252,14 +252,14 @@ def test_an_index_made_in_a_folder_above_or_below_the_root_is_understood(importe
     assert list(edges.files) == ["shop/item.py"]
 
 
-def test_an_index_made_on_another_machine_counts_from_its_own_root(imported, tmp_path):
+def test_index_of_another_machine_uses_its_own_root(imported, tmp_path):
     edges, _ = imported(ScipIndex([ITEM_DOCUMENT], "file:///builds/shop"), root=tmp_path)
     assert list(edges.files) == ["shop/item.py"]
 
 
-def test_an_index_of_other_files_is_an_error_that_says_where_it_was_made(imported):
+def test_index_without_known_files_raises_with_its_origin(imported):
     with pytest.raises(
-        InvalidQueryError, match="none of the files that are indexed here; it was made in file:///elsewhere"
+        InvalidQueryError, match="contains no file that is indexed here; it was created in file:///elsewhere"
     ):
         imported(ScipIndex([ScipDocument("main.go")], "file:///elsewhere"))
 
@@ -268,23 +268,23 @@ def test_an_index_of_other_files_is_an_error_that_says_where_it_was_made(importe
     "content", [b"", b"no index", INDEX.to_bytes()[:-80], message((1, message((3, "file:///a"))), (2, b"\x08"))],
     ids=["empty", "text", "cut off", "broken document"],
 )  # fmt: skip
-def test_a_damaged_index_is_an_error_that_says_nothing_was_changed(imported, content):
-    with pytest.raises(InvalidQueryError, match=r"index\.scip is damaged, or no SCIP index") as caught:
+def test_damaged_index_raises_without_changes(imported, content):
+    with pytest.raises(InvalidQueryError, match=r"index\.scip is damaged or not a SCIP index") as caught:
         imported(content)
     assert caught.value.hint.startswith("Nothing was changed.")
 
 
-def test_a_folder_is_an_error_of_storage(tmp_path):
+def test_folder_raises_a_store_error(tmp_path):
     with pytest.raises(StoreError, match="Cannot read"):
         import_edges(tmp_path, make_tables(FILES), {})
 
 
-def test_an_index_without_any_edge_is_fine(imported):
+def test_index_without_edges_is_valid(imported):
     edges, report = imported(ScipIndex([ScipDocument("shop/other.py")]))
     assert (edges.edges.num_rows, report.covered, report.edges) == (0, 1, {})
 
 
-def test_ends_are_kept_by_name_and_number(imported):
+def test_edge_ends_are_stored_by_name_and_ordinal(imported):
     files = {"a.py": [("f", "function", 1, 2), ("f", "function", 4, 5), ("g", "function", 7, 9)]}
     second, g = symbol("a/", "f(+1)."), symbol("a/", "g().")
     document = ScipDocument("a.py", [(4, 4, 1, second, DEFINITION), (7, 4, 1, g, DEFINITION), (8, 4, 1, second)])

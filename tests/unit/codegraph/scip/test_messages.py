@@ -45,7 +45,7 @@ def occurrence_of(write, *fields):
     return read.occurrences[0]
 
 
-def test_an_index_is_read_with_places_in_order_and_lines_from_one(write):
+def test_occurrences_are_ordered_with_one_based_lines(write):
     path = write(INDEX.to_bytes())
     assert read_metadata(path) == ("scip-test", "1.2", "file:///work")
     first, second = read_documents(path)
@@ -77,11 +77,11 @@ def test_an_index_is_read_with_places_in_order_and_lines_from_one(write):
         "typed, several",
     ],
 )
-def test_every_form_of_a_range_is_read(write, place, expected):
+def test_every_range_encoding_is_read(write, place, expected):
     assert occurrence_of(write, *place, (2, CART))[:3] == expected
 
 
-def test_fields_of_later_versions_are_passed_over(write):
+def test_unknown_fields_are_skipped(write):
     fixed = varint(99 << 3 | 5) + struct.pack("<f", 1.0) + varint(98 << 3 | 1) + struct.pack("<d", 1.0)
     document = message((1, "a.py"), (77, "new"), (2, message((1, packed([0, 0, 1])), (2, CART), (55, 3)))) + fixed
     [read] = read_documents(write(fixed + message((2, document), (60, "new"), (61, 5))))
@@ -107,7 +107,7 @@ def test_fields_of_later_versions_are_passed_over(write):
         ("nonsense", ("", "")),
     ],
 )
-def test_the_last_part_of_a_symbol_is_its_name_and_what_it_is(name, descriptor):
+def test_descriptor_has_name_and_suffix(name, descriptor):
     assert parse_descriptor(name) == Descriptor(*descriptor)
 
 
@@ -125,7 +125,7 @@ def test_the_last_part_of_a_symbol_is_its_name_and_what_it_is(name, descriptor):
     ],
     ids=["empty", "zero", "text", "JSON", "ones", "no metadata", "number as metadata", "not UTF-8"],
 )
-def test_a_file_that_is_no_index_is_told(write, content):
+def test_invalid_file_raises(write, content):
     with pytest.raises(ProtobufError):
         read_metadata(write(content))
 
@@ -142,13 +142,13 @@ def test_a_file_that_is_no_index_is_told(write, content):
     ],
     ids=["no path", "no range", "half a range", "negative line", "text as roles", "number as occurrence"],
 )
-def test_a_document_without_what_it_must_have_is_told(write, document):
+def test_incomplete_document_raises(write, document):
     with pytest.raises(ProtobufError):
         list(read_documents(write(message((2, document)))))
 
 
 @pytest.mark.parametrize("size", range(1, len(INDEX.to_bytes()), 7))
-def test_an_index_that_is_cut_off_is_told_or_has_whole_documents(write, size):
+def test_truncated_index_raises_or_has_complete_documents(write, size):
     path = write(INDEX.to_bytes()[:size])
     whole = list(read_documents(write(INDEX.to_bytes())))
     path = write(INDEX.to_bytes()[:size])
@@ -160,7 +160,7 @@ def test_an_index_that_is_cut_off_is_told_or_has_whole_documents(write, size):
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_do_worse_than_being_refused(tmp_path_factory, content):
+def test_arbitrary_bytes_raise_only_protobuf_errors(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "fuzzed.scip"
     path.write_bytes(content)
     try:
@@ -171,7 +171,7 @@ def test_no_bytes_do_worse_than_being_refused(tmp_path_factory, content):
 
 
 @given(st.data())
-def test_an_index_with_wrong_bytes_is_read_or_refused(tmp_path_factory, data):
+def test_corrupted_index_is_read_or_rejected(tmp_path_factory, data):
     content = bytearray(INDEX.to_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -186,11 +186,11 @@ def test_an_index_with_wrong_bytes_is_read_or_refused(tmp_path_factory, data):
         pass
 
 
-def test_what_is_not_asked_for_is_not_read(write):
+def test_unrequested_fields_are_not_read(write):
     large = message((3, b"x" * 1_000_000), (2, b"y"))
     assert [field.value for field in stream_fields(write(large), frozenset({2}))] == [b"y"]
 
 
-def test_a_file_that_is_not_there_is_an_error_of_storage(tmp_path):
+def test_missing_file_raises_a_store_error(tmp_path):
     with pytest.raises(StoreError, match=r"none\.scip"):
         read_metadata(tmp_path / "none.scip")

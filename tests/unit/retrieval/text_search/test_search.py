@@ -169,19 +169,19 @@ def test_a_language_that_nothing_has_is_refused(find):
 
 @pytest.mark.parametrize("text", ["", "\n"])
 def test_no_text_is_refused(find, text):
-    with pytest.raises(InvalidQueryError, match="no text"):
+    with pytest.raises(InvalidQueryError, match="text is empty"):
         find(text)
 
 
 def test_what_is_no_regular_expression_is_refused_with_the_place(find):
-    with pytest.raises(InvalidQueryError, match=r"position 5 of 'foo\('"):
+    with pytest.raises(InvalidQueryError, match=r"'foo\(': missing \) at position 5"):
         find("foo(", "regex")
 
 
 def test_a_pattern_that_would_take_for_ever_is_stopped(root, snapshot):
     (root / "shop/auth.py").write_text("a" * 5_000 + "!\n")
     search = TextSearch(root, snapshot, max_file_bytes=1_000_000, timeout_s=0.2)
-    with pytest.raises(RetrievalError, match=r"took too long .* shop/auth\.py"):
+    with pytest.raises(RetrievalError, match=r"timed out in shop/auth\.py"):
         search.find("(a|a)+$", "regex", limit=1)
 
 
