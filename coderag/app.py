@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
-from coderag.config.sections import LEAST_TOKENS, MOST_TOKENS, SearchSettings
+from coderag.config.sections import MAX_TOKENS, MIN_TOKENS, SearchSettings
 from coderag.config.settings import Settings
 from coderag.engine.open_index import OpenIndex
 from coderag.engine.query_input import build_query_input, check_range, resolve_filters
@@ -46,7 +46,7 @@ from coderag.stores.context_sessions import ContextSessions
 from coderag.stores.index_locations import find_index_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
-from coderag.system.event_loop import run_anywhere
+from coderag.system.event_loop import run_sync
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -126,16 +126,16 @@ class CodeRAG:
         self._store = IndexStore(find_index_folder(self.root, self.settings.storage))
         self._sessions = ContextSessions(self._store.directory)
         self._chats = ChatMemory(self.settings.chat, self._store.directory, self._project)
-        self._model: DenseModel | None = None
+        self._loaded_dense_model: DenseModel | None = None
         self._language_models = LanguageModels(self.settings, language_model)
         has_language_model = self.settings.llm.provider != "none" or language_model is not None
         counts = SearchCounts(
             self._store.directory, is_enabled=has_language_model and self.settings.summaries.count_results
         )
-        self._opened = OpenIndex(
-            self.root, self.settings, self._store, self._dense_model, self._language_models, on_edited
+        self._open_index = OpenIndex(
+            self.root, self.settings, self._store, self._load_dense_model, self._language_models, on_edited
         )
-        self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._opened)
+        self._runs = QueryRunner(load_query_graph, build_tracer(self.settings.telemetry), counts, self._open_index)
 
     def index(self, *, full: bool = False, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date with the files on disk: only what changed is read and embedded.
@@ -150,9 +150,9 @@ class CodeRAG:
             ModelError: The embedding model failed; the last generation is intact, and what was paid for is kept.
             StoreError: The index cannot be written; the last generation is intact.
         """
-        return self.indexer(progress).run(full=full)
+        return self.make_indexer(progress).run(full=full)
 
-    def indexer(self, progress: Progress | None = None) -> "Indexer":
+    def make_indexer(self, progress: Progress | None = None) -> "Indexer":
         """Return what makes one run of indexing, for who wants to say what has changed, as a watch can. Raises as `index`."""
         from coderag.codegraph.code_graph_builder import CodeGraphBuilder, load_imported_edges  # noqa: PLC0415  # only writers need it
         from coderag.ingestion.indexer import Indexer  # noqa: PLC0415  # LlamaIndex takes two seconds to import
@@ -161,7 +161,7 @@ class CodeRAG:
         builder = CodeGraphBuilder(
             load_imported_edges(self._store.directory), helpers_of(self.settings.ingestion.workers)
         )
-        return Indexer(self.root, self.settings, self._store, self._dense_model(), progress, graph_builder=builder)
+        return Indexer(self.root, self.settings, self._store, self._load_dense_model(), progress, graph_builder=builder)
 
     def watch(self, *, progress: Progress | None = None, stop: Event | None = None) -> Iterator[IndexReport]:
         """Bring the index up to date, and again whenever files change, until told to stop; yield each run's report.
@@ -175,7 +175,7 @@ class CodeRAG:
         """
         from coderag.ingestion.watching import index_on_changes  # noqa: PLC0415  # only this verb needs it
 
-        return index_on_changes(self.root, partial(self.indexer, progress), stop)
+        return index_on_changes(self.root, partial(self.make_indexer, progress), stop)
 
     def plan(self, *, full: bool = False) -> IndexPlan:
         """Return what `index` would do, and about how long it would take. Nothing is written, no server is asked.
@@ -231,7 +231,9 @@ class CodeRAG:
         from coderag.engine.enrichment import Summaries  # noqa: PLC0415  # as above
 
         models, counts = self._language_models, self._runs.search_counts
-        return Summaries(self.root, self.settings, self._store, self._dense_model, models, self._opened, counts)
+        return Summaries(
+            self.root, self.settings, self._store, self._load_dense_model, models, self._open_index, counts
+        )
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
         """Return the best declarations and passages for a question, best first, and how well they answer it.
@@ -246,18 +248,18 @@ class CodeRAG:
             IndexNotFoundError: Nothing is indexed yet.
             IndexModelError: The index was made with another embedding model than the configured one.
         """
-        given = self._input(query, "search", top_k=top_k, filters=filters)
-        context, output = self._runs.run(self._open(), given)
+        query_input = self._make_input(query, "search", top_k=top_k, filters=filters)
+        context, output = self._runs.run(self._open(), query_input)
         return SearchHits(build_hits(context.corpus, output["results"]), **verdict_fields(output))
 
     def with_search(self, search: SearchSettings) -> "CodeRAG":
         """Return the same repository, searched with other settings. The open index is shared. Raises as `search`."""
         self._open()  # whatever is wrong with the index is said here
-        other = copy(self)
-        other.settings = self.settings.model_copy(update={"search": search})
+        variant = copy(self)
+        variant.settings = self.settings.model_copy(update={"search": search})
         no_counts = SearchCounts(self._store.directory, is_enabled=False)  # a trial is no use of the results
-        other._runs = replace(self._runs, search_counts=no_counts)
-        return other
+        variant._runs = replace(self._runs, search_counts=no_counts)
+        return variant
 
     def explain(
         self,
@@ -270,12 +272,16 @@ class CodeRAG:
         """Return why each result is where it is, and what of it a context of `token_budget` shows. Raises as `search`."""
         from coderag.retrieval.explanation import explain_output  # noqa: PLC0415  # only this verb needs it
 
-        shown = top_k or self.settings.search.top_k
-        more = shown if shown > self.settings.search.top_k else None  # a context has candidates of its own number
-        given = self._input(query, "context", top_k=more, token_budget=token_budget, filters=filters)
-        given["explain"] = True
-        context, output = self._runs.run(self._open(), given)
-        return explain_output(context.corpus, query, output, shown)
+        result_count = top_k or self.settings.search.top_k
+        top_k_override = (
+            result_count if result_count > self.settings.search.top_k else None
+        )  # a context has candidates of its own number
+        query_input = self._make_input(
+            query, "context", top_k=top_k_override, token_budget=token_budget, filters=filters
+        )
+        query_input["explain"] = True
+        context, output = self._runs.run(self._open(), query_input)
+        return explain_output(context.corpus, query, output, result_count)
 
     def search_text(
         self,
@@ -302,8 +308,8 @@ class CodeRAG:
             IndexNotFoundError: Nothing is indexed yet.
             RetrievalError: It takes too long.
         """
-        values = self._filter_values(filters) if filters else NO_FILTERS
-        return self._opened.open_text_search().find(
+        values = self._resolve_filters(filters) if filters else NO_FILTERS
+        return self._open_index.open_text_search().find(
             text,
             "regex" if regex else "exact",
             ignore_case=ignore_case,
@@ -332,10 +338,10 @@ class CodeRAG:
             shown: What an earlier context has as ``shown``: that code is left out, as long as it has not been edited.
             session: Name under which what was shown is kept beside the index, for the next context of that name.
         """
-        given = self._input(query, "context", token_budget=token_budget, filters=filters)
-        given["format"] = format
-        given["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
-        _, output = self._runs.run(self._open(), given)
+        query_input = self._make_input(query, "context", token_budget=token_budget, filters=filters)
+        query_input["format"] = format
+        query_input["shown"] = [*shown, *(self._sessions.read(session) if session else ())]
+        _, output = self._runs.run(self._open(), query_input)
         context = to_context({**output["context"], **verdict_fields(output)})
         if session:
             self._sessions.update(session, lambda earlier: merge_keys(earlier, context.shown))
@@ -364,22 +370,22 @@ class CodeRAG:
         """
         from coderag.retrieval.context.packing import pack_locations  # noqa: PLC0415  # only contexts need it
 
-        budget = (
-            check_range("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS) if token_budget is not None else None
-        )
+        budget = check_range("token_budget", token_budget, MIN_TOKENS, MAX_TOKENS) if token_budget is not None else None
         paths = parse_location_paths(places)
-        context = self._opened.include_files(self._open(), paths)
+        context = self._open_index.include_files(self._open(), paths)
         return pack_locations(context.corpus, places, budget or self.settings.search.token_budget, format)
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer whose citations were checked against the files on disk. Raises as `search`, and `ModelError`."""
-        return run_anywhere(self.aask(query, token_budget=token_budget, filters=filters))
+        return run_sync(self.aask(query, token_budget=token_budget, filters=filters))
 
     async def aask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """Return an answer, without blocking the event loop while a language model writes it. Raises as `ask`."""
-        given = await asyncio.to_thread(self._input, query, "answer", token_budget=token_budget, filters=filters)
+        query_input = await asyncio.to_thread(
+            self._make_input, query, "answer", token_budget=token_budget, filters=filters
+        )
         context = await asyncio.to_thread(self._open)
-        return build_answer(*await self._runs.arun(context, given))
+        return build_answer(*await self._runs.arun(context, query_input))
 
     async def astream(
         self, query: str, *, token_budget: int | None = None, filters: Filters | None = None, history: str = ""
@@ -392,20 +398,22 @@ class CodeRAG:
             filters: What may be a result.
             history: What was said before in a conversation, for the language model.
         """
-        given = await asyncio.to_thread(self._input, query, "answer", token_budget=token_budget, filters=filters)
+        query_input = await asyncio.to_thread(
+            self._make_input, query, "answer", token_budget=token_budget, filters=filters
+        )
         context = await asyncio.to_thread(self._open)
         if history:
-            given["history"] = history
-        async with aclosing(self._runs.astream(context, given)) as events:
+            query_input["history"] = history
+        async with aclosing(self._runs.astream(context, query_input)) as events:
             async for event in events:
                 yield event
 
-    async def aquery(self, given: QueryInput) -> QueryOutput:
+    async def aquery(self, query_input: QueryInput) -> QueryOutput:
         """Run the query graph and return its whole output as plain values: analysis, results, context, answer, trace.
 
         Raises as `ask`.
         """
-        _, output = await self._runs.arun(await asyncio.to_thread(self._open), given)
+        _, output = await self._runs.arun(await asyncio.to_thread(self._open), query_input)
         return output
 
     def chat(self, thread: str | None = None) -> "Chat":
@@ -419,19 +427,19 @@ class CodeRAG:
         """
         from coderag.engine.chat import Chat  # noqa: PLC0415  # loads LangGraph
 
-        return Chat(thread, self._chats, self.chat_context, load_chat_graph)
+        return Chat(thread, self._chats, self.build_chat_context, load_chat_graph)
 
-    def chat_threads(self) -> "ChatThreads":
+    def open_chat_threads(self) -> "ChatThreads":
         """Return the conversations of this repository: to list, to export and to delete."""
         from coderag.engine.chat import ChatThreads  # noqa: PLC0415  # as above
 
         return ChatThreads(self._chats)
 
-    def chat_context(self) -> "ChatContext":
+    def build_chat_context(self) -> "ChatContext":
         """Return what the chat graph works with, for a program that runs the graph itself. Raises as `search`."""
         from coderag.engine.chat import make_chat_context  # noqa: PLC0415  # loads LangGraph
 
-        query = self._opened.open_context(self.settings.search, sweep="unless watched")
+        query = self._open_index.open_context(self.settings.search, sweep="unless watched")
         return make_chat_context(query, self._runs.arun, self.settings)
 
     def definition(self, name: str) -> list[SearchHit]:
@@ -439,14 +447,14 @@ class CodeRAG:
         from coderag.codegraph.lookup import find_definitions  # noqa: PLC0415
 
         context = self._open()
-        for number in count():
-            found = find_definitions(context.corpus, name)
-            paths = source_paths(context.corpus, {"results": found})
-            renewed = self._opened.refresh_context(context, paths, sweep=not found) if number < MAX_RUNS else None
-            if renewed is None:
+        for attempt in count():
+            rows = find_definitions(context.corpus, name)
+            paths = source_paths(context.corpus, {"results": rows})
+            refreshed = self._open_index.refresh_context(context, paths, sweep=not rows) if attempt < MAX_RUNS else None
+            if refreshed is None:
                 break
-            context = renewed
-        return build_hits(context.corpus, found)
+            context = refreshed
+        return build_hits(context.corpus, rows)
 
     @property
     def graph(self) -> "CodeGraph":
@@ -457,7 +465,7 @@ class CodeRAG:
         Raises:
             IndexNotFoundError: Nothing is indexed yet.
         """
-        return self._opened.open_graph()
+        return self._open_index.open_graph()
 
     def callers(self, name: str, depth: int = 1) -> list[GraphNeighbour]:
         """Return what calls a declaration, the nearest and surest first. Raises as the methods of `CodeGraph`."""
@@ -478,15 +486,15 @@ class CodeRAG:
 
         The next answer looks at them, and is made from them as they are now.
         """
-        self._opened.live.flag(paths)
+        self._open_index.live.flag(paths)
 
-    def edited(self) -> list[str]:
+    def list_edited(self) -> list[str]:
         """Return the paths of the files that are known to differ from the index: edited, new or gone.
 
         Raises:
             StoreError: The index cannot be read.
         """
-        return self._opened.list_edited_files()
+        return self._open_index.list_edited_files()
 
     def follow(self) -> None:
         """Watch the files from now on, so that every answer sees every edit that was complete before the question.
@@ -494,11 +502,11 @@ class CodeRAG:
         Without it, answers see edits of the files that they stand on at once, and other edits after some seconds. A second
         call does nothing. Where the system cannot watch, nothing changes.
         """
-        self._opened.live.follow()
+        self._open_index.live.follow()
 
     def close(self) -> None:
         """End `follow`, as the end of a ``with`` does, and let go of what is kept for edited files. It can still be asked."""
-        self._opened.close()
+        self._open_index.close()
 
     def __enter__(self) -> Self:
         return self
@@ -527,7 +535,7 @@ class CodeRAG:
 
         return send_graph(self._store, self._project, to, self.settings.graph)
 
-    def property_graph(self, path: Path | None = None) -> "PropertyGraphStore":
+    def open_property_graph(self, path: Path | None = None) -> "PropertyGraphStore":
         """Return the property graph of the settings, to be asked in Cypher.
 
         The embedded one gets the current graph; a server has what `send_graph` sent.
@@ -568,24 +576,24 @@ class CodeRAG:
 
     # Inside
 
-    def _dense_model(self) -> DenseModel:
-        if self._model is None:
+    def _load_dense_model(self) -> DenseModel:
+        if self._loaded_dense_model is None:
             model = make_dense_model(self.settings.embedding)
             if isinstance(model, ProviderDense):
-                model.mask = self._opened.path_mask
+                model.mask = self._open_index.path_mask
                 if self.settings.privacy.redact_secrets:
                     model.send_through(without_secrets)
-            self._model = model
-        return self._model
+            self._loaded_dense_model = model
+        return self._loaded_dense_model
 
     @property
     def _project(self) -> str:
         return self.settings.project or self.root.name
 
     def _open(self) -> QueryContext:
-        return self._opened.open_context(self.settings.search)
+        return self._open_index.open_context(self.settings.search)
 
-    def _input(
+    def _make_input(
         self,
         query: str,
         goal: Goal,
@@ -594,8 +602,8 @@ class CodeRAG:
         token_budget: int | None = None,
         filters: Filters | None = None,
     ) -> QueryInput:
-        values = self._filter_values(filters) if filters else None
+        values = self._resolve_filters(filters) if filters else None
         return build_query_input(query, goal, top_k=top_k, token_budget=token_budget, filters=values)
 
-    def _filter_values(self, filters: Filters) -> FilterValues:
+    def _resolve_filters(self, filters: Filters) -> FilterValues:
         return resolve_filters(filters, self.root, self._store)

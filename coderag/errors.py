@@ -49,10 +49,10 @@ class CodeRAGError(Exception):
         self.hint = hint
 
 
-def error_class(name: str) -> type[CodeRAGError] | None:
+def find_error_class(name: str) -> type[CodeRAGError] | None:
     """Return the class of a name, for errors that another process has told of; None if it is none of ours."""
-    found = globals().get(name)
-    return found if isinstance(found, type) and issubclass(found, CodeRAGError) else None
+    candidate = globals().get(name)
+    return candidate if isinstance(candidate, type) and issubclass(candidate, CodeRAGError) else None
 
 
 class ConfigurationError(CodeRAGError):

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from coderag.schema.answers import Answer
-from coderag.schema.chunks import SymbolRecord, location_of
+from coderag.schema.chunks import SymbolRecord, format_location
 
 from .repository import Repository
 
@@ -26,7 +26,7 @@ def evidence_of(answer: Answer, repository: Repository) -> str:
 
 
 def _told(repository: Repository, path: str, first: int, last: int) -> Iterator[str]:
-    yield location_of(path, first, last)
+    yield format_location(path, first, last)
     declared = repository.declarations.get(path, ())
     around = [one for one in declared if one["start_line"] <= first and last <= one["end_line"]]
     if around:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from coderag import __version__
-from coderag.config.sections import SWITCHED
+from coderag.config.sections import SWITCHABLE_SIGNALS
 from coderag.errors import InvalidQueryError
 from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
@@ -23,9 +23,9 @@ def check_signals(names: Sequence[str]) -> None:
     Raises:
         InvalidQueryError: There is no such channel, signal or factor.
     """
-    unknown = [name for name in names if name not in SWITCHED]
+    unknown = [name for name in names if name not in SWITCHABLE_SIGNALS]
     if unknown:
-        hint = f"Give one of {', '.join(SWITCHED)}."
+        hint = f"Give one of {', '.join(SWITCHABLE_SIGNALS)}."
         raise InvalidQueryError(f"there is no signal {unknown[0]!r} to switch off", hint=hint)
 
 

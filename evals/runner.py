@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Final
 
-from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+from coderag.config.sections import MAX_RESULTS, MAX_TOKENS, MIN_TOKENS
 from coderag.errors import InvalidQueryError
 
 from .claims import AnswerChecker, make_judge
@@ -46,9 +46,9 @@ class Options:
     answers: bool = False
 
     def __post_init__(self) -> None:
-        _check_bounds("top_k", self.top_k, 1, MOST_RESULTS)
+        _check_bounds("top_k", self.top_k, 1, MAX_RESULTS)
         for budget in self.budgets:
-            _check_bounds("a token budget", budget, LEAST_TOKENS, MOST_TOKENS)
+            _check_bounds("a token budget", budget, MIN_TOKENS, MAX_TOKENS)
 
 
 def metric_names(options: Options) -> list[str]:

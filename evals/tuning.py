@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
-from coderag.config.sections import WEIGHTED, SearchSettings
+from coderag.config.sections import WEIGHTED_SIGNALS, SearchSettings
 from coderag.errors import InvalidQueryError
 from coderag.schema.search import SearchHit
 
@@ -148,7 +148,7 @@ class _Search:
         order = random.Random(self.seed)
         while not self.finished and self._has_time:
             before = best
-            names = [*WEIGHTED, *_SIZES]
+            names = [*WEIGHTED_SIGNALS, *_SIZES]
             order.shuffle(names)
             for name in names:
                 best = self._best_value(best, name)
@@ -178,7 +178,7 @@ class _Search:
 
     def _without_idle(self, settings: SearchSettings, start: SearchSettings) -> SearchSettings:
         """Return the settings without changes that gain nothing any more, now that there are others."""
-        for name in WEIGHTED:
+        for name in WEIGHTED_SIGNALS:
             other = _with_factor(settings, name, start.weights.get(name, 1.0))
             if other != settings and (mean := self._mean(other)) >= self.reached:
                 settings, self.reached = other, mean

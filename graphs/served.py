@@ -15,9 +15,9 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from coderag.app import CodeRAG
-from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+from coderag.config.sections import MAX_RESULTS, MAX_TOKENS, MIN_TOKENS
 from coderag.errors import CodeRAGError, InvalidQueryError
-from coderag.integrations.repository import hints_told
+from coderag.integrations.repository import append_hints
 from coderag.retrieval.filters import NO_FILTERS
 from coderag.schema.query import Goal, QueryInput, QueryOutput
 from coderag.schema.vocabulary import ContextFormat
@@ -53,8 +53,8 @@ class ServedInput(TypedDict):
     query: Annotated[str, Field(min_length=1), EphemeralValue]
     repository: NotRequired[Annotated[str, EphemeralValue]]
     goal: NotRequired[Annotated[Goal, EphemeralValue]]
-    top_k: NotRequired[Annotated[int, Field(ge=1, le=MOST_RESULTS), EphemeralValue]]
-    token_budget: NotRequired[Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS), EphemeralValue]]
+    top_k: NotRequired[Annotated[int, Field(ge=1, le=MAX_RESULTS), EphemeralValue]]
+    token_budget: NotRequired[Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS), EphemeralValue]]
     filters: NotRequired[Annotated[ServedFilters, EphemeralValue]]
     history: NotRequired[Annotated[str, EphemeralValue]]
     explain: NotRequired[Annotated[bool, EphemeralValue]]
@@ -80,7 +80,7 @@ async def query(state: ServedInput) -> dict[str, Any]:
         ServedError: Whatever CodeRAG raised.
     """
     try:
-        with hints_told(unindexed=""):
+        with append_hints(unindexed_hint=""):
             asked = checked(state)
             repository = await asyncio.to_thread(open_repository, asked.pop("repository", "."))
             output = await repository.aquery(cast("QueryInput", {"goal": "answer", **asked}))

@@ -61,7 +61,7 @@ async def chat(state: ServedChatState) -> ServedChatOutput:
     given = ChatInput(text=state.get("text", ""), asked=asked, exchanges=state.get("exchanges", []))
     try:
         repository = await asyncio.to_thread(open_repository, state.get("repository", "."))
-        context = await asyncio.to_thread(repository.chat_context)
+        context = await asyncio.to_thread(repository.build_chat_context)
         turn = await asyncio.to_thread(load_chat_graph)
         output = await turn.ainvoke(given, context=context)
     except CodeRAGError as error:

@@ -17,7 +17,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from coderag import __version__
 from coderag.errors import StoreError
 from coderag.interfaces.mcp.lines import serve_lines
-from coderag.interfaces.mcp.stdio.handshake import CAPABILITIES_KEY, PACKAGED, PROTOCOL_KEY, VERSION_MARK
+from coderag.interfaces.mcp.stdio.handshake import CAPABILITIES_KEY, HANDSHAKE_FILE, PROTOCOL_KEY, VERSION_PLACEHOLDER
 from coderag.workspace.workspace import Workspace
 
 CLIENT = {"name": "handshake", "version": "1"}
@@ -27,8 +27,10 @@ def main() -> None:
     """Write the file."""
     replies = asyncio.run(server_replies())
     text = json.dumps(replies, indent=1, ensure_ascii=False) + "\n"
-    PACKAGED.write_text(text.replace(f'"version": "{__version__}"', f'"version": "{VERSION_MARK}"'), encoding="utf-8")
-    print(f"{PACKAGED}: {len(text)} characters")
+    HANDSHAKE_FILE.write_text(
+        text.replace(f'"version": "{__version__}"', f'"version": "{VERSION_PLACEHOLDER}"'), encoding="utf-8"
+    )
+    print(f"{HANDSHAKE_FILE}: {len(text)} characters")
 
 
 async def server_replies() -> dict[str, dict[str, dict[str, object]]]:

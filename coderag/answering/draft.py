@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coderag.schema.chunks import location_of
+from coderag.schema.chunks import format_location
 from coderag.schema.vocabulary import AnswerShape
 
 
@@ -19,7 +19,7 @@ class CitedLines:
     @property
     def location(self) -> str:
         """Location as ``path:10-42``, or ``path:10`` for one line."""
-        return location_of(self.path, self.start_line, self.end_line)
+        return format_location(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ _CHUNK_RELATIONS: Final[Mapping[GraphRelation, Relation]] = MappingProxyType(
 """Relations of the code graph that help to understand a chunk, with their names in results."""
 
 _EDGE_RELATIONS: Final = frozenset(
-    relation for (relation, _), noun in NEIGHBOUR_RELATIONS.items() if noun in _CHUNK_RELATIONS
+    edge_relation for (edge_relation, _), relation in NEIGHBOUR_RELATIONS.items() if relation in _CHUNK_RELATIONS
 )
 _MAX_NEIGHBOURS_BY_RELATION: Final[Mapping[Relation, int]] = MappingProxyType(
     {"contains": 12, "imports": 12, "imported_by": 12}
@@ -112,12 +112,8 @@ class ChunkNeighbours:
             positions = [position for position, member in enumerate(members) if member in own_nodes]
             for siblings in (members[: positions[0]][::-1], members[positions[-1] + 1 :]):
                 rows = node_rows[siblings].tolist()
-                if (
-                    sibling_row := next(
-                        (sibling_candidate for sibling_candidate in rows if sibling_candidate not in (row, parent_row)),
-                        None,
-                    )
-                ) is not None:
+                sibling_row = next((other_row for other_row in rows if other_row not in (row, parent_row)), None)
+                if sibling_row is not None:
                     yield sibling_row, "sibling", 1.0, 0
         for node in declarations:
             for member in symbols.find_children(node):
@@ -132,14 +128,14 @@ class ChunkNeighbours:
         """Yield the chunks at the far ends of a chunk's edges, highest confidence first."""
         symbols = self._symbols
         for direction, positions in self._find_edges(row, file, declarations):
-            surest = positions[np.lexsort((positions, -symbols.confidences[positions]))[:_MAX_EDGES]]
-            far_nodes = (symbols.targets if direction == "out" else symbols.sources)[surest]
+            strongest = positions[np.lexsort((positions, -symbols.confidences[positions]))[:_MAX_EDGES]]
+            far_nodes = (symbols.targets if direction == "out" else symbols.sources)[strongest]
             is_indexed = self._file_numbers[far_nodes] >= 0  # external nodes and files without chunks are not shown
-            surest, far_nodes = surest[is_indexed], far_nodes[is_indexed]
-            files, lines = self._file_numbers[far_nodes], symbols.lines[surest]
+            strongest, far_nodes = strongest[is_indexed], far_nodes[is_indexed]
+            files, lines = self._file_numbers[far_nodes], symbols.lines[strongest]
             rows = self._chunk_rows[far_nodes] if direction == "out" else self._find_rows(files, lines)
-            confidences = symbols.confidences[surest].astype(np.float64).round(4)
-            columns = (symbols.relations.codes[surest], far_nodes, files, rows, confidences, lines)
+            confidences = symbols.confidences[strongest].astype(np.float64).round(4)
+            columns = (symbols.relations.codes[strongest], far_nodes, files, rows, confidences, lines)
             for code, node, far_file, far_row, confidence, line in zip(
                 *(column.tolist() for column in columns), strict=True
             ):

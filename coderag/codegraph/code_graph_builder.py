@@ -9,8 +9,8 @@ from coderag.schema.chunks import FileRecord
 from coderag.stores.disk import map_storage_errors, replace_file
 from coderag.stores.facts_codec import PackedFacts
 from coderag.stores.graph_tables import GraphTables
-from coderag.system.gc_tuning import collector_paused
-from coderag.system.process_messages import Helpers
+from coderag.system.gc_tuning import pause_gc
+from coderag.system.process_messages import HelperProcesses
 
 if TYPE_CHECKING:
     from coderag.codegraph.scip.imported_edges import ImportedEdges
@@ -29,7 +29,7 @@ class CodeGraphBuilder:
         helpers: Worker processes that share the linking.
     """
 
-    def __init__(self, imported: "ImportedEdges | None" = None, helpers: Helpers | None = None) -> None:
+    def __init__(self, imported: "ImportedEdges | None" = None, helpers: HelperProcesses | None = None) -> None:
         self._imported = imported
         self._helpers = helpers
         digest = sha256(imported.to_bytes()).hexdigest()[:12] if imported else ""
@@ -54,7 +54,7 @@ class CodeGraphBuilder:
         """
         from coderag.codegraph.incremental_build import build_graph  # noqa: PLC0415  # a run without changes never loads the linker
 
-        with collector_paused():
+        with pause_gc():
             return build_graph(last, files, facts, self._imported, relink=relink, helpers=self._helpers)
 
 

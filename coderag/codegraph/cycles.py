@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from coderag.codegraph.symbol_graph import GraphEdge, SymbolGraph
-from coderag.schema.vocabulary import MODULE_OF, RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER
 
 CycleLevel = Literal["files", "symbols"]
 
@@ -25,7 +25,7 @@ class Cycle(NamedTuple):
 
 
 def find_cycles(
-    graph: SymbolGraph, relations: Collection[str], level: CycleLevel, min_confidence: float = RESOLVED
+    graph: SymbolGraph, relations: Collection[str], level: CycleLevel, min_confidence: float = MIN_RESOLVED_CONFIDENCE
 ) -> list[Cycle]:
     """Return the strongly connected components of more than one node, in order.
 
@@ -42,7 +42,7 @@ def find_cycles(
 
     all_positions = np.arange(graph.n_edges)
     positions = all_positions[graph.match_edges(all_positions, relations, min_confidence)]
-    is_followed = np.array([word != MODULE_OF for word in graph.resolvers.values], bool)
+    is_followed = np.array([word != MODULE_RESOLVER for word in graph.resolvers.values], bool)
     positions = positions[is_followed[graph.resolvers.codes[positions]]]
     sources, targets = graph.sources[positions], graph.targets[positions]
     if level == "files":

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coderag.schema.graph import GraphCycle, GraphNeighbour, OutlineEntry
-from coderag.schema.vocabulary import RESOLVED, GraphRelation
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, GraphRelation
 from coderag.stores.graph_tables import FILE_KIND
 from coderag.text.mermaid import escape_label, to_printable
 
@@ -220,7 +220,7 @@ class _DrawingBuilder:
         """Draw the edge between a neighbour and the node from which it was reached."""
         verb, is_forward = _ARROWS[neighbour.relation]
         source, target = (origin, position) if is_forward else (position, origin)
-        self.edges.append(DrawnEdge(source, target, verb, is_resolved=neighbour.confidence >= RESOLVED))
+        self.edges.append(DrawnEdge(source, target, verb, is_resolved=neighbour.confidence >= MIN_RESOLVED_CONFIDENCE))
 
     def _place_node(self, key: object, node: DrawnNode) -> int:
         if key not in self._positions:

@@ -16,7 +16,7 @@ from coderag.codegraph.symbol_resolver import MODULE_KINDS, SymbolResolver
 from coderag.codegraph.traversal import Equivalents, Routes, TraversalStep, find_shortest_path, walk_breadth_first
 from coderag.errors import InvalidQueryError, UnknownNameError
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
-from coderag.schema.vocabulary import RESOLVED, Kind
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, Kind
 from coderag.stores.graph_tables import FILE_KIND
 
 _CALLABLE_KINDS = FUNCTION_KINDS | TYPE_KINDS
@@ -443,4 +443,4 @@ def _sort_neighbours(neighbours: Iterable[GraphNeighbour]) -> list[GraphNeighbou
 
 
 def _get_min_confidence(*, candidates: bool) -> float:
-    return 0.0 if candidates else RESOLVED
+    return 0.0 if candidates else MIN_RESOLVED_CONFIDENCE

@@ -18,7 +18,7 @@ from coderag.codegraph.linking.program import MODULE, FactsRow, Program
 from coderag.codegraph.linking.referents import TYPE_KINDS
 from coderag.codegraph.traversal import compute_pagerank
 from coderag.schema.facts import Definition
-from coderag.schema.vocabulary import RESOLVED, EdgeRelation, Kind, Role
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind, Role
 from coderag.stores.graph_tables import (
     EXTERNAL_KIND,
     FILE_KIND,
@@ -192,9 +192,8 @@ class GraphTableBuilder:
     def _retain_edges(self) -> tuple[dict[str, NDArray[Any]], list[str]]:
         """Return the edges to keep, and the names of their external targets.
 
-        The edges number external targets -1, -2, … in the order of the names.
-
-        Edges to a declaration that is gone are dropped: they are imported, or their file was linked again.
+        The edges number external targets -1, -2, … in the order of the names. Edges to a declaration that is gone are
+        dropped: they are imported, or their file was linked again.
         """
         edges = self._last.edges
         source, target = (edges[name].to_numpy().astype(np.int64) for name in ("source", "target"))
@@ -375,7 +374,9 @@ def _select_central_edges(tables: GraphTables) -> tuple[IntArray, IntArray, NDAr
     """Return sources, targets and confidences of the edges that count for centrality."""
     edges = tables.edges
     confidence = edges["confidence"].to_numpy()
-    counts = _encode_column(edges["relation"], _CENTRAL_RELATIONS.__contains__).astype(bool) & (confidence >= RESOLVED)
+    counts = _encode_column(edges["relation"], _CENTRAL_RELATIONS.__contains__).astype(bool) & (
+        confidence >= MIN_RESOLVED_CONFIDENCE
+    )
     source, target = (edges[name].to_numpy().astype(np.int64)[counts] for name in ("source", "target"))
     return source, target, confidence[counts]
 
@@ -384,7 +385,7 @@ def _are_equal(arrays: Sequence[NDArray[Any]], other_arrays: Sequence[NDArray[An
     return all(np.array_equal(array, other_array) for array, other_array in zip(arrays, other_arrays, strict=True))
 
 
-def _encode_column(column: "pa.ChunkedArray", to_code: Any) -> NDArray[np.int32]:  # noqa: ANN401  # maps a value to a number
+def _encode_column(column: "pa.ChunkedArray", to_code: Any) -> NDArray[np.int32]:  # noqa: ANN401  # a function from values to numbers
     """Return a dictionary-encoded column with its values replaced by codes."""
     encoded = to_array(column)
     codes = np.array([to_code(word) for word in encoded.dictionary.to_pylist()], np.int32)

@@ -17,7 +17,7 @@ from coderag.schema.chunks import FileRecord
 from coderag.schema.facts import FileFacts
 from coderag.stores.facts_codec import PackedFacts, pack_facts, unpack_interface
 from coderag.stores.graph_tables import GraphTables
-from coderag.system.process_messages import Helpers
+from coderag.system.process_messages import HelperProcesses
 
 
 def build_graph(
@@ -27,7 +27,7 @@ def build_graph(
     imported: ImportedEdges | None,
     *,
     relink: bool,
-    helpers: Helpers | None,
+    helpers: HelperProcesses | None,
 ) -> GraphTables:
     """Return the code graph of all indexed files; arguments as for `CodeGraphBuilder.build`."""
     old_rows = _load_rows(last)

@@ -1,7 +1,8 @@
 """Difference between two versions of a file's interface, by name: files that use none of these names need no relinking.
 
 Linking looks up a name in a file for one of three reasons: the linked file contains the name, or a file that it
-consulted does, or a fact about another name of this file. A changed fact about a name therefore marks the names that depend on it as changed, too.
+consulted does, or a fact about another name of this file. Names that depend on a changed fact therefore count as
+changed, too.
 """
 
 import re

@@ -13,7 +13,7 @@ from coderag.codegraph.relations import NEIGHBOUR_RELATIONS
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import Analysis, Candidate
-from coderag.schema.vocabulary import RESOLVED, GraphRelation
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, GraphRelation
 from coderag.stores.corpus import Corpus
 from coderag.stores.graph_tables import FILE_KIND
 from coderag.stores.symbol_table import SymbolMatch
@@ -21,7 +21,7 @@ from coderag.text.tokenizer import text_terms
 
 _MAX_RESULTS = 50
 _MAX_NAMES = 3
-_STEP_DECAY = 0.7  # factor per step on the score above `RESOLVED`
+_STEP_DECAY = 0.7  # factor per step on the score above `MIN_RESOLVED_CONFIDENCE`
 _CONFIDENCE_SHARE = 0.2  # small enough that distance always outweighs confidence
 _EXTRA_STEPS: Final[Mapping[GraphRelation, int]] = MappingProxyType({"user": 1, "used": 1, "imported_by": 2})
 _NAME_ENTITIES = frozenset({"identifier", "qualified_name"})
@@ -32,7 +32,9 @@ _MIN_QUALITY = 0.7  # the same words in another spelling
 _MAX_SNIPPET_TERMS = 300
 _USING_RELATIONS = frozenset({"caller", "user", "test_for"})
 _MIN_DOTS = 2  # names inside functions: ``function.Class.method``, ``function.variable``
-_INCOMING_RELATIONS = frozenset(noun for (_, direction), noun in NEIGHBOUR_RELATIONS.items() if direction == "in")
+_INCOMING_RELATIONS = frozenset(
+    relation for (_, direction), relation in NEIGHBOUR_RELATIONS.items() if direction == "in"
+)
 """Relations whose far end contains the line of evidence, which selects its chunk; else its first line does."""
 
 
@@ -139,9 +141,8 @@ def _rank_candidates(corpus: Corpus, symbols: SymbolGraph, neighbours: Sequence[
         if len(candidates) == _MAX_RESULTS:
             break
         is_file = neighbour.kind == FILE_KIND
-        if (
-            is_file and (neighbour.path, neighbour.line) in declared_lines
-        ):  # a decorator's call counts for the file and the class
+        # A decorator's call counts for the file and the class.
+        if is_file and (neighbour.path, neighbour.line) in declared_lines:
             continue
         if neighbour.path not in files:  # external, or without chunks
             continue
@@ -183,14 +184,14 @@ def _score_neighbour(neighbour: GraphNeighbour) -> float:
 
     A mere mention, a call through dispatch and a helper of tests count as one step further away, an import as two.
     """
-    if neighbour.confidence < RESOLVED:
+    if neighbour.confidence < MIN_RESOLVED_CONFIDENCE:
         return neighbour.confidence
     extra_steps = _EXTRA_STEPS.get(
         neighbour.relation, int(neighbour.confidence <= DISPATCH_CONFIDENCE or _is_test_helper(neighbour))
     )
     steps = neighbour.depth - 1 + extra_steps
     nearness = _STEP_DECAY**steps * (1 - _CONFIDENCE_SHARE + _CONFIDENCE_SHARE * neighbour.confidence)
-    return RESOLVED + (1 - RESOLVED) * nearness
+    return MIN_RESOLVED_CONFIDENCE + (1 - MIN_RESOLVED_CONFIDENCE) * nearness
 
 
 def _is_test_helper(neighbour: GraphNeighbour) -> bool:

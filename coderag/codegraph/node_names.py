@@ -10,7 +10,7 @@ import numpy as np
 
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import UnknownNameError
-from coderag.schema.chunks import module_of
+from coderag.schema.chunks import get_module_name
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 from coderag.stores.symbol_table import SymbolTable, split_qualified
 
@@ -40,8 +40,7 @@ class NodeNames:
         """Return the nodes that a name matches, best first.
 
         Args:
-            name: One of these forms:
-                a plain name (``login``); a qualified name in any language's syntax (``Session.login``, ``net::Session``),
+            name: A plain name (``login``); a qualified name in any language's syntax (``Session.login``, ``net::Session``),
                 or qualified by parts of its path (``sessions/login``); a path or the end of one; a module's dotted name;
                 ``path:line``; ``path::name``. An exact spelling precedes other spellings of the same words.
 
@@ -62,12 +61,12 @@ class NodeNames:
         path, _, inside = name.partition("::")
         if inside and (files := self._find_files(path)):
             paths = {self._graph.paths[file] for file in files}
-            return [named for named in self._find_declarations(inside) if self._graph.paths[named.node] in paths]
+            return [match for match in self._find_declarations(inside) if self._graph.paths[match.node] in paths]
         if files := self._find_files(name):
             return [NodeMatch(file, 1.0) for file in files]
-        named = self._find_declarations(name)
+        declarations = self._find_declarations(name)
         modules = [NodeMatch(file, 1.0) for file in self._files_by_module.get(tuple(split_qualified(name)), ())]
-        return sorted([*named, *modules], key=lambda match: (-match.quality, match.node))
+        return sorted([*declarations, *modules], key=lambda match: (-match.quality, match.node))
 
     def find_files_in(self, folder: str) -> list[int]:
         """Return the files directly in a folder."""
@@ -102,7 +101,7 @@ class NodeNames:
         """Files by dotted module name: the path without its extension, and every suffix of it."""
         files_by_module: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for file in self._graph.files.tolist():
-            parts = tuple(split_qualified(module_of(self._graph.paths[file])))
+            parts = tuple(split_qualified(get_module_name(self._graph.paths[file])))
             if len(parts) > 1 and parts[-1] in _FOLDER_STEMS:
                 parts = parts[:-1]
             for start in range(len(parts)):
@@ -133,4 +132,4 @@ def _split_path_scopes(graph: SymbolGraph, node: int) -> list[str]:
     """Return the words of a node's path, which may qualify its name besides its own scopes."""
     if graph.kinds[node] == EXTERNAL_KIND:
         return []
-    return split_qualified(module_of(graph.paths[node]))
+    return split_qualified(get_module_name(graph.paths[node]))

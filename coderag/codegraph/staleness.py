@@ -42,7 +42,7 @@ def find_stale_files(
 
     Args:
         last: The facts of the last generation with the dependencies of each file's edges; see
-            `coderag.stores.graph_tables.facts_schema`.
+            `coderag.stores.graph_tables.build_facts_schema`.
         old_rows: The same facts as rows.
         program: The current files.
         facts: Facts of the files that were read since.
@@ -117,7 +117,7 @@ def _collect_keys(
     old_rows: Sequence[FactsRow],
     rows: Sequence[FactsRow],
 ) -> set[str]:
-    """Return the dependency keys that the change may invalidate; see `Program.note`.
+    """Return the dependency keys that the change may invalidate; see `Program.record_key`.
 
     Args:
         diffs: Interface diffs by old number, for the files that have one.
@@ -139,7 +139,7 @@ def _get_visible_interface(row: FactsRow) -> tuple[str, str, bytes]:
 
 
 def _build_path_keys(path: str) -> Iterator[str]:
-    """Yield the keys that depend on the existence of a file; see `Program.note`."""
+    """Yield the keys that depend on the existence of a file; see `Program.record_key`."""
     *folders, filename = path.split("/")
     for name in (*folders, filename.partition(".")[0]):
         yield f"module:{name}"

@@ -19,7 +19,7 @@ from coderag.codegraph.columns import (
     to_float_array,
     to_int_array,
 )
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND, GraphTables
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class SymbolGraph:
         node: int,
         direction: Direction,
         relations: Collection[str] | None = None,
-        min_confidence: float = RESOLVED,
+        min_confidence: float = MIN_RESOLVED_CONFIDENCE,
     ) -> list[GraphEdge]:
         """Return the edges of a node, ordered by relation, other end and line.
 
@@ -293,7 +293,7 @@ class SymbolGraph:
         nodes: Sequence[int] | IntArray,
         direction: Direction,
         relations: Collection[str] | None = None,
-        min_confidence: float = RESOLVED,
+        min_confidence: float = MIN_RESOLVED_CONFIDENCE,
     ) -> IntArray:
         """Return the positions of the edges of some nodes, node by node; arguments as for `find_edges`."""
         near_nodes = np.asarray(nodes, np.int64)

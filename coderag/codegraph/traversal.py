@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from coderag.codegraph.columns import FloatArray, IntArray
 from coderag.codegraph.symbol_graph import DIRECTIONS, Direction, GraphEdge, SymbolGraph
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 
 Equivalents = Callable[[int], Iterable[tuple[int, float]]]
 """Maps a node to others whose edges count as its own, each with a confidence of 0 to 1, such as overridden methods."""
@@ -100,7 +100,7 @@ def walk_breadth_first(  # noqa: PLR0913  # options with defaults
     routes: Routes,
     depth: int = 1,
     *,
-    min_confidence: float = RESOLVED,
+    min_confidence: float = MIN_RESOLVED_CONFIDENCE,
     limit: int | None = None,
     equivalents: Equivalents = find_no_equivalents,
     exact_relations: Collection[str] = (),
@@ -156,7 +156,7 @@ def find_shortest_path(
     ends: Collection[int],
     routes: Routes,
     *,
-    min_confidence: float = RESOLVED,
+    min_confidence: float = MIN_RESOLVED_CONFIDENCE,
     equivalents: Equivalents = find_no_equivalents,
 ) -> list[TraversalStep] | None:
     """Return the steps of a shortest path between two sets of nodes; None if there is none.

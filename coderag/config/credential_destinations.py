@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr
 
 from coderag.config.file_names import COMMITTED_FILE, LOCAL_FILE
-from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server, is_this_machine
+from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, is_this_machine
 from coderag.config.settings_file import SettingsFile
 from coderag.errors import ConfigurationError
 from coderag.system.git import is_tracked
@@ -30,8 +30,8 @@ class _Server(NamedTuple):
     section: str
     choice: str
     address: str
-    own: dict[str, str] = OWN_ADDRESSES
-    always: bool = False
+    own_addresses: dict[str, str] = DEFAULT_ADDRESSES
+    has_implicit_credentials: bool = False
 
 
 _SERVERS: Final = (
@@ -39,7 +39,9 @@ _SERVERS: Final = (
     _Server("llm", "provider", "base_url"),
     _Server("reranker", "provider", "base_url"),
     _Server("graph", "store", "url", {"neo4j": "", "memgraph": ""}),
-    _Server("chat", "memory", "url", {"postgres": ""}, always=True),  # PGPASSWORD; and conversations are the user's
+    _Server(
+        "chat", "memory", "url", {"postgres": ""}, has_implicit_credentials=True
+    ),  # PGPASSWORD; and conversations are the user's
 )
 
 
@@ -59,14 +61,14 @@ def reject_redirected_credentials(
     for server in _SERVERS:
         keys = (server.section, server.address)
         file = next((file for file in reversed(files) if keys in file.lines), None)
-        if file is None or is_given(keys) or file.is_taken(keys):
+        if file is None or is_given(keys) or file.is_from_environment(keys):
             continue
         values: BaseModel = getattr(settings, server.section)
-        address, own = getattr(values, server.address), server.own.get(getattr(values, server.choice))
+        address, own = getattr(values, server.address), server.own_addresses.get(getattr(values, server.choice))
         if own is None or not address.strip() or address != file.values[server.section][server.address]:
             continue
         if _is_safe_address(address, own) or not (
-            server.always or _holds_credential(values) or _interpolates_environment(files, server)
+            server.has_implicit_credentials or _holds_credential(values) or _interpolates_environment(files, server)
         ):
             continue
         if file.path.name == COMMITTED_FILE or is_tracked(file.path.parent, [file.path.name]):
@@ -95,7 +97,7 @@ def _interpolates_environment(files: Sequence[SettingsFile], server: _Server) ->
 
 def _format_redirect_error(file: SettingsFile, server: _Server) -> ConfigurationError:
     keys = (server.section, server.address)
-    name, line = ".".join(keys), file.line_of(keys)
+    name, line = ".".join(keys), file.find_line(keys)
     message = f"{file.path.name}, line {line}: {name}: nothing secret is sent to a server that only this file names"
     variable = f"CODERAG_{'__'.join(keys).upper()}"
     if file.path.name == LOCAL_FILE:

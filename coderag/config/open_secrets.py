@@ -25,7 +25,7 @@ def reject_exposed_secrets(file: SettingsFile, model: type[BaseModel]) -> None:
     if written is None:
         return
     name = ".".join(written)
-    place = f"{file.path.name}, line {file.line_of(written)}: {name}"
+    place = f"{file.path.name}, line {file.find_line(written)}: {name}"
     if file.path.name == COMMITTED_FILE:
         key_file = f", or name a file that holds it in {name}_file" if written[-1] == "api_key" else ""
         hint = f"Write ${{NAME}} to take it from the environment, move it to {LOCAL_FILE}{key_file}."

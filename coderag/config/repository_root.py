@@ -10,10 +10,10 @@ from coderag.errors import IngestionError
 INDEX_FOLDER: Final = ".coderag"
 """What the index of a repository lies in, if nothing else is set."""
 
-INDEX_MARKS: Final = (INDEX_FOLDER, ".coderag.yaml")
+ROOT_MARKERS: Final = (INDEX_FOLDER, ".coderag.yaml")
 
 
-def find_root(given: Path | None, here: Path | None = None) -> Path:
+def find_root(explicit_root: Path | None, start: Path | None = None) -> Path:
     """Return the repository to work on.
 
     Without one given: the nearest folder from the current one upwards with ``.coderag`` or ``.coderag.yaml``, else the
@@ -24,16 +24,16 @@ def find_root(given: Path | None, here: Path | None = None) -> Path:
         given: What the user named; it is taken as it is.
         here: The folder to start from; by default the current one.
     """
-    if given is not None:
-        return given
-    here = here or Path.cwd()
-    candidates = [folder for folder in (here, *here.parents) if not is_too_wide(folder)]
-    marked = (folder for folder in candidates if any(_holds(folder, mark) for mark in INDEX_MARKS))
-    versioned = (folder for folder in candidates if _holds(folder, ".git"))
-    return next(marked, None) or next(versioned, None) or here
+    if explicit_root is not None:
+        return explicit_root
+    start = start or Path.cwd()
+    candidates = [folder for folder in (start, *start.parents) if not is_too_wide(folder)]
+    marked = (folder for folder in candidates if any(_has_entry(folder, mark) for mark in ROOT_MARKERS))
+    versioned = (folder for folder in candidates if _has_entry(folder, ".git"))
+    return next(marked, None) or next(versioned, None) or start
 
 
-def existing_folder(path: Path) -> Path:
+def resolve_folder(path: Path) -> Path:
     """Return the real path of a directory.
 
     Raises:
@@ -63,7 +63,7 @@ def is_too_wide(folder: Path) -> bool:
     return folder in (home, folder.parent)
 
 
-def _holds(folder: Path, name: str) -> bool:
+def _has_entry(folder: Path, name: str) -> bool:
     try:
         return (folder / name).exists()
     except PermissionError:  # said later, of the folder that is chosen

@@ -13,10 +13,10 @@ from pydantic import (
 
 from coderag.schema.vocabulary import ChunkStrategy
 
-MOST_RESULTS = 200
+MAX_RESULTS = 200
 
 
-LEAST_TOKENS, MOST_TOKENS = 200, 1_000_000
+MIN_TOKENS, MAX_TOKENS = 200, 1_000_000
 
 
 class Section(BaseModel):
@@ -42,7 +42,7 @@ class ChunkSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _windows_advance(self) -> "ChunkSettings":
+    def _check_window_overlap(self) -> "ChunkSettings":
         if self.window_overlap_tokens >= self.window_tokens:
             raise ValueError("window_overlap_tokens must be smaller than window_tokens")
         return self
@@ -149,7 +149,7 @@ class LLMSettings(Section):
     price_per_million_output_tokens: float | None = Field(None, ge=0, description="Likewise of replies.")
 
     @model_validator(mode="after")
-    def _prompts_have_room(self) -> "LLMSettings":
+    def _check_output_fits(self) -> "LLMSettings":
         if self.max_output_tokens >= self.context_window:
             raise ValueError("max_output_tokens must be smaller than context_window, which holds prompt and reply")
         return self
@@ -195,13 +195,13 @@ class RerankerSettings(Section):
     mode: Literal["pointwise", "listwise"] = Field(
         "pointwise", description="Of 'ollama': 'pointwise' scores text by text, 'listwise' orders all in one request."
     )
-    candidates: int = Field(20, ge=2, le=MOST_RESULTS, description="First results that the model sees, at most.")
+    candidates: int = Field(20, ge=2, le=MAX_RESULTS, description="First results that the model sees, at most.")
     budget_ms: int = Field(2_000, ge=1, le=600_000, description="Milliseconds after which the order stands as it was.")
     context_window: int = Field(8_192, ge=1_024, description="Of 'ollama': the model's context window, in tokens.")
     device: str = Field("cpu", description="Where 'cross-encoder' computes, such as cpu, cuda or mps.")
 
 
-WEIGHTED: Final = (
+WEIGHTED_SIGNALS: Final = (
     "lexical", "dense", "names", "dense_path", "docs",
     "definition", "file_of_name", "file_name", "folder_name", "coherence", "coverage", "file_size", "centrality", "length",
     "function",
@@ -209,8 +209,8 @@ WEIGHTED: Final = (
 """The channels and the ranking signals that have a weight (docs/ranking.md)."""
 
 
-SWITCHED: Final = (
-    *WEIGHTED, "role", "barrel", "declarations_only", "legacy", "data",
+SWITCHABLE_SIGNALS: Final = (
+    *WEIGHTED_SIGNALS, "role", "barrel", "declarations_only", "legacy", "data",
     "frames", "frame_files", "mentions", "mentioned_path", "dense_file", "language",
 )  # fmt: skip
 """What can be switched off by name: those, the factors, and what only reports of problems have (docs/reports.md)."""
@@ -221,12 +221,12 @@ class SearchSettings(Section):
 
     fusion: Literal["scores", "rrf"] = Field("scores", description="How the channels' results are combined.")
     rrf_k: int = Field(60, ge=1, le=1_000, description="Constant k of reciprocal rank fusion.")
-    top_k: int = Field(10, ge=1, le=MOST_RESULTS, description="Results returned by default.")
+    top_k: int = Field(10, ge=1, le=MAX_RESULTS, description="Results returned by default.")
     max_per_file: int = Field(
         3, ge=1, le=100, description="Results of one file, at most; a context shows up to four times as many."
     )
     token_budget: int = Field(
-        8_000, ge=LEAST_TOKENS, le=MOST_TOKENS, description="Size of an assembled context, in tokens."
+        8_000, ge=MIN_TOKENS, le=MAX_TOKENS, description="Size of an assembled context, in tokens."
     )
     expand_depth: int = Field(2, ge=0, le=5, description="How far related code is followed.")
     max_related: int = Field(10, ge=0, le=100, description="Related pieces of code, at most.")
@@ -241,18 +241,20 @@ class SearchSettings(Section):
 
     @field_validator("disabled_signals")
     @classmethod
-    def _known_signals(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [name for name in names if name not in SWITCHED]
+    def _check_signals(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [name for name in names if name not in SWITCHABLE_SIGNALS]
         if unknown:
-            raise ValueError(f"there is no signal {unknown[0]!r} to switch off; there are: {', '.join(SWITCHED)}")
+            raise ValueError(
+                f"there is no signal {unknown[0]!r} to switch off; there are: {', '.join(SWITCHABLE_SIGNALS)}"
+            )
         return names
 
     @field_validator("weights")
     @classmethod
-    def _known_weights(cls, weights: dict[str, float]) -> dict[str, float]:
-        unknown = [name for name in weights if name not in WEIGHTED]
+    def _check_weights(cls, weights: dict[str, float]) -> dict[str, float]:
+        unknown = [name for name in weights if name not in WEIGHTED_SIGNALS]
         if unknown:
-            raise ValueError(f"{unknown[0]!r} has no weight; these have one: {', '.join(WEIGHTED)}")
+            raise ValueError(f"{unknown[0]!r} has no weight; these have one: {', '.join(WEIGHTED_SIGNALS)}")
         return weights
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from coderag.errors import ConfigurationError
 
-OWN_ADDRESSES: Final = {
+DEFAULT_ADDRESSES: Final = {
     "ollama": "http://localhost:11434",
     "openai": "https://api.openai.com/v1",
     "voyage": "https://api.voyageai.com/v1",
@@ -16,7 +16,7 @@ OWN_ADDRESSES: Final = {
 """Where a provider's models are unless the settings name another address."""
 
 
-def server_address(base_url: str, setting: str) -> str:
+def parse_server_address(base_url: str, setting: str) -> str:
     """Return an address, checked.
 
     Raises:
@@ -25,10 +25,10 @@ def server_address(base_url: str, setting: str) -> str:
     hint = "Write it as http://localhost:11434 or https://example.org/v1."
     try:
         parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable = False
-    if not usable:
+        is_usable = False
+    if not is_usable:
         message = f"{setting} is not the address of a server"
         raise ConfigurationError(message, hint=hint)
     if "@" in parts.netloc or parts.query or parts.fragment:
@@ -39,7 +39,7 @@ def server_address(base_url: str, setting: str) -> str:
 
 def is_same_server(address: str, other: str) -> bool:
     """Whether two addresses are of one server: scheme, host and port."""
-    return _origin(address) == _origin(other)
+    return _parse_origin(address) == _parse_origin(other)
 
 
 def is_this_machine(address: str) -> bool:
@@ -51,6 +51,6 @@ def is_this_machine(address: str) -> bool:
         return False
 
 
-def _origin(address: str) -> tuple[str, str | None, int]:
+def _parse_origin(address: str) -> tuple[str, str | None, int]:
     parts = urlsplit(address)
     return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)

@@ -19,7 +19,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from coderag.config.credential_destinations import reject_redirected_credentials
 from coderag.config.environment import ENVIRONMENT_PREFIX
-from coderag.config.index_origin import came_with_repository, folder_elsewhere
+from coderag.config.index_origin import find_fallback_folder, is_foreign_index
 from coderag.config.open_secrets import reject_exposed_secrets
 from coderag.config.repository_root import INDEX_FOLDER
 from coderag.config.restrictions import Restriction, read_restricted
@@ -39,8 +39,8 @@ from coderag.config.sections import (
 )
 from coderag.config.settings_file import (
     SettingsFile,
-    broken_variables,
     check_environment,
+    find_broken_variables,
     read_settings_files,
 )
 from coderag.config.validation_errors import collect_environment_names, explain_error, is_given, suggest_fix
@@ -114,7 +114,7 @@ class Settings(BaseSettings):
             ConfigurationError: A file, key or value cannot be used, or a key would go where only a file of the repository
                 says; the message says which file, line and key.
         """
-        files, left_out = (read_settings_files(root), ()) if trusted else read_restricted(root, cls)
+        files, restrictions = (read_settings_files(root), ()) if trusted else read_restricted(root, cls)
         for file in files:
             reject_exposed_secrets(file, cls)
         check_environment(ENVIRONMENT_PREFIX, collect_environment_names(cls))
@@ -124,17 +124,17 @@ class Settings(BaseSettings):
         except ValidationError as error:
             raise ConfigurationError(explain_error(error, files, arguments), hint=suggest_fix(error, cls)) from error
         except SettingsError as error:  # a list or a whole section given as broken JSON in the environment
-            names = " or ".join(broken_variables(ENVIRONMENT_PREFIX))
+            names = " or ".join(find_broken_variables(ENVIRONMENT_PREFIX))
             hint = """Lists and sections are JSON there, such as ["*.sql", "data/"]."""
             raise ConfigurationError(f"environment variable {names}: not valid JSON", hint=hint) from error
         reject_redirected_credentials(settings, files, partial(is_given, arguments))
-        return settings if trusted else _restrict_untrusted(settings, root, left_out)
+        return settings if trusted else _restrict_untrusted(settings, root, restrictions)
 
 
 def _restrict_untrusted(settings: Settings, root: Path, left_out: tuple[Restriction, ...]) -> Settings:
     """Return the settings of a repository that is not trusted, with the index elsewhere if it brought one."""
-    if not settings.storage.directory and came_with_repository(root):
-        elsewhere = str(folder_elsewhere(root))
+    if not settings.storage.directory and is_foreign_index(root):
+        elsewhere = str(find_fallback_folder(root))
         reason = f"came with the repository or another installation, and is not believed; the index is in {elsewhere}"
         left_out = (*left_out, Restriction(f"{INDEX_FOLDER}/", "", "", reason))
         storage = settings.storage.model_copy(update={"directory": elsewhere})

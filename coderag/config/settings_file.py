@@ -16,13 +16,13 @@ import yaml
 from coderag.config.file_names import FILE_NAMES
 from coderag.errors import ConfigurationError
 
-ALL_EXPLAINED: Final = "`coderag init` in an empty folder writes a file that explains every key."
+ALL_KEYS_HINT: Final = "`coderag init` in an empty folder writes a file that explains every key."
 """Advice where no setting is like the one that was given."""
 
 _PLACEHOLDER = re.compile(r"(?P<escape>\\?)\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
-_LARGEST = 1_000_000  # bytes; the commented one that `coderag init` writes has some 20,000
+_MAX_BYTES = 1_000_000  # bytes; the commented one that `coderag init` writes has some 20,000
 _NULL = "tag:yaml.org,2002:null"
 _COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
@@ -42,7 +42,7 @@ class SettingsFile:
     lines: Mapping[tuple[str, ...], int]
     filled_in: Mapping[tuple[str, ...], str] = field(default_factory=dict)
 
-    def line_of(self, keys: tuple[str, ...]) -> int | None:
+    def find_line(self, keys: tuple[str, ...]) -> int | None:
         """Return the 1-based line of a key, or of the nearest key above it that is in this file; None if none is."""
         if keys[:1] not in self.lines:
             return None
@@ -55,7 +55,7 @@ class SettingsFile:
             value = value.get(key) if isinstance(value, Mapping) else None
         return isinstance(value, str) and bool(value.strip()) and keys not in self.filled_in
 
-    def is_taken(self, keys: tuple[str, ...]) -> bool:
+    def is_from_environment(self, keys: tuple[str, ...]) -> bool:
         """Whether all that is at a key comes from one variable of the environment."""
         written = _PLACEHOLDER.fullmatch(self.filled_in.get(keys, "").strip())
         return written is not None and not written["escape"]
@@ -69,9 +69,9 @@ class SettingsFile:
         return merged
 
 
-def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for key, value in above.items():
+def _merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in override.items():
         old = merged.get(key)
         merged[key] = _merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return merged
@@ -88,13 +88,13 @@ def read_settings_files(root: Path, names: Sequence[str] = FILE_NAMES, *, fill_i
     Raises:
         ConfigurationError: One cannot be read, is not YAML or not a mapping, or names an unset variable.
     """
-    with told_if_closed(root):
-        there = [root / name for name in names if (root / name).is_file()]
-    return [_read(path, fill_in=fill_in) for path in there]
+    with translate_permission_error(root):
+        existing = [root / name for name in names if (root / name).is_file()]
+    return [_parse_file(path, fill_in=fill_in) for path in existing]
 
 
 @contextmanager
-def told_if_closed(root: Path) -> Iterator[None]:
+def translate_permission_error(root: Path) -> Iterator[None]:
     """Say of a folder whose files may not be looked up that its settings cannot be read.
 
     Raises:
@@ -107,17 +107,17 @@ def told_if_closed(root: Path) -> Iterator[None]:
         raise ConfigurationError(message, hint="Make the directory readable for this user.") from error
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ConfigurationError(f"{path.name} is larger than settings may be, {_LARGEST:,} bytes")
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ConfigurationError(f"{path.name} is larger than settings may be, {_MAX_BYTES:,} bytes")
     return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read(path: Path, *, fill_in: bool) -> SettingsFile:
+def _parse_file(path: Path, *, fill_in: bool) -> SettingsFile:
     try:
-        text = _text_of(path)
+        text = _read_text(path)
         document = yaml.compose(text, Loader=yaml.SafeLoader)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path.name} cannot be read: {error}") from error
@@ -136,10 +136,10 @@ def _read(path: Path, *, fill_in: bool) -> SettingsFile:
     if not isinstance(document, yaml.MappingNode):
         raise ConfigurationError(f"{path.name}, line 1: expected sections such as 'search:', found something else")
     _refuse_aliases(document, path)
-    lines = dict(_key_lines(document, (), path))
-    plain = _value(document, path, fill_in=fill_in)
-    values = {key: value for key, value in plain.items() if value is not None}  # an empty section
-    return SettingsFile(path, values, lines, dict(_filled_in(document, ())))
+    lines = dict(_find_key_lines(document, (), path))
+    mapping = _build_value(document, path, fill_in=fill_in)
+    values = {key: value for key, value in mapping.items() if value is not None}  # an empty section
+    return SettingsFile(path, values, lines, dict(_find_filled_in(document, ())))
 
 
 def _refuse_aliases(document: yaml.Node, path: Path) -> None:
@@ -160,7 +160,7 @@ def _refuse_aliases(document: yaml.Node, path: Path) -> None:
             pending += [(value, node.start_mark) for value in reversed(node.value)]
 
 
-def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
+def _find_key_lines(node: yaml.Node, parent_keys: tuple[str, ...], path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield every key and list index with its line; a key given twice is an error, not the last one's win."""
     if isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
@@ -168,36 +168,36 @@ def _key_lines(node: yaml.Node, above: tuple[str, ...], path: Path) -> Iterator[
             name, line = str(key.value), key.start_mark.line + 1
             if name in seen:
                 raise ConfigurationError(
-                    f"{path.name}, line {line}: {'.'.join((*above, name))}: given twice, first in line {seen[name]}"
+                    f"{path.name}, line {line}: {'.'.join((*parent_keys, name))}: given twice, first in line {seen[name]}"
                 )
             seen[name] = line
-            yield (*above, name), line
-            yield from _key_lines(value, (*above, name), path)
+            yield (*parent_keys, name), line
+            yield from _find_key_lines(value, (*parent_keys, name), path)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            yield (*above, str(index)), value.start_mark.line + 1
-            yield from _key_lines(value, (*above, str(index)), path)
+            yield (*parent_keys, str(index)), value.start_mark.line + 1
+            yield from _find_key_lines(value, (*parent_keys, str(index)), path)
 
 
-def _filled_in(node: yaml.Node, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _find_filled_in(node: yaml.Node, parent_keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the keys and list indices whose text has a ``${NAME}`` that is to be replaced, and that text."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _filled_in(value, (*above, str(key.value)))
+            yield from _find_filled_in(value, (*parent_keys, str(key.value)))
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            yield from _filled_in(value, (*above, str(index)))
+            yield from _find_filled_in(value, (*parent_keys, str(index)))
     elif isinstance(node, yaml.ScalarNode) and any(not match["escape"] for match in _PLACEHOLDER.finditer(node.value)):
-        yield above, node.value
+        yield parent_keys, node.value
 
 
-def _value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa: ANN401  # whatever the YAML holds
+def _build_value(node: yaml.Node, path: Path, *, fill_in: bool) -> Any:  # noqa: ANN401  # whatever the YAML holds
     if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTIONS:
         raise ConfigurationError(f"{path.name}, line {node.start_mark.line + 1}: not a plain value: {node.tag}")
     if isinstance(node, yaml.MappingNode):
-        return {str(key.value): _value(value, path, fill_in=fill_in) for key, value in node.value}
+        return {str(key.value): _build_value(value, path, fill_in=fill_in) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
-        return [_value(value, path, fill_in=fill_in) for value in node.value]
+        return [_build_value(value, path, fill_in=fill_in) for value in node.value]
     try:
         value = yaml.SafeLoader("").construct_object(node)
     except (yaml.YAMLError, ValueError) as error:
@@ -229,29 +229,31 @@ def is_readable_by_others(path: Path) -> bool:
     return os.name == "posix" and bool(path.stat().st_mode & _READABLE_BY_OTHERS)
 
 
-def check_environment(prefix: str, known: set[str]) -> None:
+def check_environment(prefix: str, known_names: set[str]) -> None:
     """Refuse environment variables that look like settings and are none; a misspelt one would be ignored in silence.
 
     Raises:
         ConfigurationError: Naming the variable and the nearest known one.
     """
     for name in sorted(os.environ):
-        if name.startswith(prefix) and name not in known:
+        if name.startswith(prefix) and name not in known_names:
             # Without the beginning that they all have: by that alone, each would be like each other.
-            near = get_close_matches(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], n=1)
+            matches = get_close_matches(
+                name.removeprefix(prefix), [known_name.removeprefix(prefix) for known_name in known_names], n=1
+            )
             raise ConfigurationError(
                 f"environment variable {name}: no such setting",
-                hint=f"Did you mean {prefix}{near[0]}?" if near else ALL_EXPLAINED,
+                hint=f"Did you mean {prefix}{matches[0]}?" if matches else ALL_KEYS_HINT,
             )
 
 
-def variable_of(prefix: str, keys: tuple[str, ...]) -> str:
+def find_variable(prefix: str, keys: tuple[str, ...]) -> str:
     """Return the environment variable that is set for a key or for a section that it is in; empty if none is."""
     names = (prefix + "__".join(keys[:length]).upper() for length in range(len(keys), 0, -1))
     return next((name for name in names if name in os.environ), "")
 
 
-def broken_variables(prefix: str) -> list[str]:
+def find_broken_variables(prefix: str) -> list[str]:
     """Return the environment variables with a prefix whose values are no JSON, as those of lists and sections must be."""
     broken = []
     for name, value in sorted(os.environ.items()):

@@ -9,29 +9,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from coderag.config.repository_root import existing_folder, is_too_wide
-from coderag.config.user_folders import config_folder
+from coderag.config.repository_root import is_too_wide, resolve_folder
+from coderag.config.user_folders import find_config_folder
 from coderag.errors import ConfigurationError
-from coderag.system.atomic_write import PRIVATE, replace_whole
+from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
 _VERSION: Final = 1
-_LARGEST: Final = 10_000_000  # bytes; some hundred thousand folders
+_MAX_BYTES: Final = 10_000_000  # bytes; some hundred thousand folders
 _LOCK_S: Final = 10.0
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 _logger = logging.getLogger(__name__)
 
 
-def trust_file() -> Path:
+def find_trust_file() -> Path:
     """Return the file of the marks; it may not be there yet."""
-    return config_folder() / "trusted.json"
+    return find_config_folder() / "trusted.json"
 
 
-def trusted_folders() -> list[Path]:
+def read_trusted_folders() -> list[Path]:
     """Return the folders that are marked, sorted. A file of marks that cannot be believed is none, with a warning."""
-    path = trust_file()
+    path = find_trust_file()
     try:
-        return _read(path)
+        return _read_marks(path)
     except FileNotFoundError:
         return []
     except PermissionError as error:  # as of another user's home, of whom this process does not know what he trusts
@@ -44,13 +44,13 @@ def trusted_folders() -> list[Path]:
 
 def is_trusted(root: Path) -> bool:
     """Whether a folder, or one that it lies in, is marked as trusted; links are followed first."""
-    folders = trusted_folders()
-    return bool(folders) and _covering(_resolved(root), folders) is not None
+    folders = read_trusted_folders()
+    return bool(folders) and _find_ancestor(_resolve(root), folders) is not None
 
 
-def covering_folder(root: Path) -> Path | None:
+def find_trusted_ancestor(root: Path) -> Path | None:
     """Return the marked folder that makes another one trusted; None if none does."""
-    return _covering(_resolved(root), trusted_folders())
+    return _find_ancestor(_resolve(root), read_trusted_folders())
 
 
 def trust(root: Path) -> bool:
@@ -60,32 +60,32 @@ def trust(root: Path) -> bool:
         IngestionError: There is no such folder.
         ConfigurationError: It is the home folder or the root of a file system, or the mark cannot be written.
     """
-    folder = existing_folder(root)
+    folder = resolve_folder(root)
     if is_too_wide(folder):
         message = f"{folder} is too wide to be trusted: whatever is ever put below it would be, too"
         raise ConfigurationError(message, hint="Trust single repositories, or a folder that holds only your own.")
     return _change(lambda folders: folders | {folder})
 
 
-def distrust(root: Path) -> bool:
+def revoke_trust(root: Path) -> bool:
     """Remove the mark of a folder; return whether it had one. A marked folder above it still covers it."""
-    folder = _resolved(root)
+    folder = _resolve(root)
     return _change(lambda folders: folders - {folder})
 
 
-def _resolved(root: Path) -> Path:
+def _resolve(root: Path) -> Path:
     try:
         return root.expanduser().resolve()
     except (OSError, RuntimeError):  # a loop of links, or no home
         return root.absolute()
 
 
-def _covering(folder: Path, folders: list[Path]) -> Path | None:
+def _find_ancestor(folder: Path, folders: list[Path]) -> Path | None:
     marked = set(folders)
-    return next((one for one in (folder, *folder.parents) if one in marked), None)
+    return next((ancestor for ancestor in (folder, *folder.parents) if ancestor in marked), None)
 
 
-def _read(path: Path) -> list[Path]:
+def _read_marks(path: Path) -> list[Path]:
     """Return the marked folders.
 
     Raises:
@@ -97,43 +97,45 @@ def _read(path: Path) -> list[Path]:
             status = os.fstat(file.fileno())
             if status.st_uid != os.geteuid() or status.st_mode & _WRITABLE_BY_OTHERS:
                 raise ValueError("it is not this user's, or others may write it")
-        text = file.read(_LARGEST + 1)
-    content = json.loads(text) if len(text) <= _LARGEST else None
+        text = file.read(_MAX_BYTES + 1)
+    content = json.loads(text) if len(text) <= _MAX_BYTES else None
     folders = content.get("folders") if isinstance(content, dict) and content.get("version") == _VERSION else None
-    if not isinstance(folders, list) or not all(isinstance(one, str) and Path(one).is_absolute() for one in folders):
+    if not isinstance(folders, list) or not all(
+        isinstance(entry, str) and Path(entry).is_absolute() for entry in folders
+    ):
         raise ValueError("it is damaged")
     return sorted(map(Path, folders))
 
 
 def _change(change: Callable[[set[Path]], set[Path]]) -> bool:
     """Write the marks as `change` makes them of the present ones; return whether they differ."""
-    path = trust_file()
+    path = find_trust_file()
     try:
-        with _locked(path):
-            before = set(_present(path))
+        with _lock_file(path):
+            before = set(_load_marks(path))
             after = change(before)
             if after != before:
-                _write(path, after)
+                _write_marks(path, after)
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror or error}") from error
     return after != before
 
 
-def _present(path: Path) -> list[Path]:
+def _load_marks(path: Path) -> list[Path]:
     """Return the marks to change; a file that cannot be believed is put aside, so that what it said can be looked up."""
     try:
-        return _read(path)
+        return _read_marks(path)
     except FileNotFoundError:
         return []
     except ValueError as error:
-        aside = path.with_suffix(".broken.json")
-        _logger.warning("%s is put aside as %s: %s", path, aside.name, error)
-        path.replace(aside)
+        backup = path.with_suffix(".broken.json")
+        _logger.warning("%s is put aside as %s: %s", path, backup.name, error)
+        path.replace(backup)
         return []
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     import filelock  # noqa: PLC0415  # 0.07 s, and only who marks needs it
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -144,7 +146,7 @@ def _locked(path: Path) -> Iterator[None]:
         raise ConfigurationError(f"{path} is being changed by another process", hint="Try again.") from error
 
 
-def _write(path: Path, folders: set[Path]) -> None:
+def _write_marks(path: Path, folders: set[Path]) -> None:
     """Replace the file at once, readable by this user alone from its first byte."""
     content = json.dumps({"version": _VERSION, "folders": sorted(map(str, folders))}, indent=2) + "\n"
-    replace_whole(path, [content.encode()], permissions=PRIVATE)
+    atomic_write(path, [content.encode()], permissions=PRIVATE_MODE)

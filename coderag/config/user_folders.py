@@ -6,10 +6,10 @@ from typing import Final
 
 from coderag.errors import ConfigurationError
 
-_NAME: Final = "coderag"
+_APP_NAME: Final = "coderag"
 
 
-def config_folder() -> Path:
+def find_config_folder() -> Path:
     """Return the folder of what the user has decided, such as which repositories are trusted; it may be missing.
 
     Raises:
@@ -17,34 +17,34 @@ def config_folder() -> Path:
     """
     from platformdirs import user_config_path  # noqa: PLC0415  # a command line that only prints help does without
 
-    return _of_user(lambda: user_config_path(_NAME, appauthor=False))
+    return _resolve_folder(lambda: user_config_path(_APP_NAME, appauthor=False))
 
 
-def data_folder() -> Path:
+def find_data_folder() -> Path:
     """Return the folder of what CodeRAG keeps for the user, such as the list of repositories; it may be missing.
 
     Raises as `config_folder`.
     """
     from platformdirs import user_data_path  # noqa: PLC0415  # as above
 
-    return _of_user(lambda: user_data_path(_NAME, appauthor=False))
+    return _resolve_folder(lambda: user_data_path(_APP_NAME, appauthor=False))
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Return the folder of what can be made again; it may be missing. Raises as `config_folder`."""
     from platformdirs import user_cache_path  # noqa: PLC0415  # as above
 
-    return _of_user(lambda: user_cache_path(_NAME, appauthor=False))
+    return _resolve_folder(lambda: user_cache_path(_APP_NAME, appauthor=False))
 
 
-def folder_of_caches() -> Path:
+def find_cache_base() -> Path:
     """Return the folder in which the programs of this user have what can be made again. Raises as `config_folder`."""
     from platformdirs import user_cache_path  # noqa: PLC0415  # as above
 
-    return _of_user(user_cache_path)
+    return _resolve_folder(user_cache_path)
 
 
-def _of_user(look_up: Callable[[], Path]) -> Path:
+def _resolve_folder(look_up: Callable[[], Path]) -> Path:
     """Return a folder. A user without a home has none: it would be one below the current folder, a stranger's repository."""
     try:
         folder = look_up()

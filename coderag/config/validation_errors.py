@@ -12,9 +12,9 @@ from pydantic import (
 
 from coderag.config.environment import ENVIRONMENT_PREFIX
 from coderag.config.settings_file import (
-    ALL_EXPLAINED,
+    ALL_KEYS_HINT,
     SettingsFile,
-    variable_of,
+    find_variable,
 )
 
 
@@ -54,7 +54,7 @@ def suggest_fix(error: ValidationError, model: type[BaseModel]) -> str:
         known = _section_keys(model, above) if fault["type"] == "extra_forbidden" else ()
         if near := get_close_matches(name, known, n=1):
             return f"Did you mean {'.'.join([*above, *near])}?"
-    return ALL_EXPLAINED
+    return ALL_KEYS_HINT
 
 
 def _section_keys(model: type[BaseModel], section: list[str]) -> list[str]:
@@ -72,9 +72,9 @@ def _locate_value(keys: tuple[str, ...], files: list[SettingsFile], arguments: M
     name = ".".join(keys)
     if _contains(arguments, keys):
         return f"argument {name}"
-    if variable := variable_of(ENVIRONMENT_PREFIX, keys):
+    if variable := find_variable(ENVIRONMENT_PREFIX, keys):
         return f"environment variable {variable}: {name}"
-    place = next((f"{file.path.name}, line {line}: " for file in reversed(files) if (line := file.line_of(keys))), "")
+    place = next((f"{file.path.name}, line {line}: " for file in reversed(files) if (line := file.find_line(keys))), "")
     return f"{place}{name}"
 
 

@@ -18,14 +18,14 @@ from coderag.retrieval.query_context import QueryContext
 from coderag.schema.answers import Answer, AnswerEvent
 from coderag.schema.records import to_answer
 from coderag.stores.chat_memory import ChatMemory, validate_thread
-from coderag.system.event_loop import run_anywhere
+from coderag.system.event_loop import run_sync
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     ChatGraph = CompiledStateGraph[ChatState, ChatContext, ChatInput, ChatOutput]
 
-_LONGEST_TITLE = 80  # characters
+_MAX_TITLE_CHARS = 80  # characters
 
 
 def make_chat_context(query: QueryContext, run_query: RunQuery, settings: Settings) -> ChatContext:
@@ -136,7 +136,7 @@ class Chat:
             ModelError: The configured language model failed; the conversation is as it was before the question.
             StoreError: The conversation cannot be read or kept, or is going on elsewhere at the moment.
         """
-        self._running = self._events(text, approve)
+        self._running = self._stream_events(text, approve)
         async with aclosing(self._running) as events:
             async for event in events:
                 yield event
@@ -155,27 +155,27 @@ class Chat:
 
     def ask(self, text: str) -> Answer:
         """Return the answer, also where an event loop is running already. Raises as `aask`."""
-        return run_anywhere(self.aask(text))
+        return run_sync(self.aask(text))
 
-    async def aturns(self) -> list[ChatTurn]:
+    async def read_turns(self) -> list[ChatTurn]:
         """Return what was said so far, a question and its answer in turn. Raises `StoreError`."""
-        return _turns(await self._memory.read_state(self.thread))
+        return _to_turns(await self._memory.read_state(self.thread))
 
-    async def aunanswered(self) -> str:
+    async def find_unanswered(self) -> str:
         """Return the last question if it has no answer, because the process was ended or the model failed; else nothing."""
-        return _unanswered(await self._memory.read_state(self.thread))
+        return _find_unanswered(await self._memory.read_state(self.thread))
 
     async def aclose(self) -> None:
         """End the answer that is being written, if there is one: nobody wants the rest of it."""
         if self._running is not None:
             await self._running.aclose()
 
-    async def _events(self, text: str, approve: bool | None) -> AsyncGenerator[AnswerEvent | Approval]:
+    async def _stream_events(self, text: str, approve: bool | None) -> AsyncGenerator[AnswerEvent | Approval]:
         from langgraph.types import Command  # noqa: PLC0415  # 0.1 s
 
         if approve is None:
             check_length(text)
-        given = ChatInput(text=text.strip(), asked=datetime.now(UTC).isoformat(timespec="milliseconds"))
+        chat_input = ChatInput(text=text.strip(), asked=datetime.now(UTC).isoformat(timespec="milliseconds"))
         context = await asyncio.to_thread(self._context)
         async with self._memory.open_conversation(self.thread) as (saver, config):
             graph = self._graph().copy({"checkpointer": saver})
@@ -183,7 +183,7 @@ class Chat:
                 raise InvalidQueryError("no prompt waits for an approval", hint="Ask the question again.")
             final: dict[str, Any] = {}
             stream = graph.astream(
-                given if approve is None else Command(resume=approve),
+                chat_input if approve is None else Command(resume=approve),
                 config,
                 context=context,
                 stream_mode=["custom", "updates", "values"],
@@ -195,12 +195,12 @@ class Chat:
                 if mode == "values":
                     final = final if namespace else chunk
                 else:
-                    for event in _steps(mode, chunk):
+                    for event in _to_events(mode, chunk):
                         yield event
             if "answer" in final:
                 await self._memory.prune(saver, self.thread)
-        for interrupted in final.get("__interrupt__", ()):
-            yield Approval(**interrupted.value)
+        for interrupt in final.get("__interrupt__", ()):
+            yield Approval(**interrupt.value)
         if "answer" in final:
             hits = build_hits(context.query.corpus, final["results"])
             yield AnswerEvent("answer", answer=to_answer(final["answer"], hits))
@@ -218,8 +218,8 @@ class ChatThreads:
 
     def list(self) -> "list[ThreadInfo]":
         """Return all that have a question, the one that was used last first. Raises `StoreError`."""
-        kept = run_anywhere(self._memory.list_threads())
-        infos = [_info(thread, state) for thread, state in kept.items() if state.get("text")]
+        states = run_sync(self._memory.list_threads())
+        infos = [_to_info(thread, state) for thread, state in states.items() if state.get("text")]
         return sorted(infos, key=lambda info: (info.updated, info.id), reverse=True)
 
     def export(self, thread: str, format: ExportFormat = "markdown") -> str:  # noqa: A002  # as of `context`
@@ -229,24 +229,24 @@ class ChatThreads:
             InvalidQueryError: There is no such conversation.
             StoreError: It cannot be read.
         """
-        state = run_anywhere(self._memory.read_state(validate_thread(thread)))
+        state = run_sync(self._memory.read_state(validate_thread(thread)))
         if not state:
             raise InvalidQueryError(f"there is no conversation {thread!r}", hint="`coderag chat --list` shows them.")
         return export_conversation(thread, state.get("exchanges", []), format)
 
     def delete(self, thread: str) -> bool:
         """Delete a conversation for good; return whether there was one. Raises `StoreError`."""
-        return run_anywhere(self._memory.delete(validate_thread(thread)))
+        return run_sync(self._memory.delete(validate_thread(thread)))
 
 
-def _steps(mode: str, chunk: Mapping[str, Any]) -> "list[AnswerEvent]":
+def _to_events(mode: str, chunk: Mapping[str, Any]) -> "list[AnswerEvent]":
     """Return what one piece of the graph's stream tells."""
     if mode == "custom":
         return [AnswerEvent(chunk["kind"], chunk["text"])]
     return [AnswerEvent("stage", node) for node in chunk if not node.startswith("__")]
 
 
-def _turns(state: Mapping[str, Any]) -> "list[ChatTurn]":
+def _to_turns(state: Mapping[str, Any]) -> "list[ChatTurn]":
     turns = []
     for exchange in state.get("exchanges", ()):
         cited = tuple(cited["place"] for cited in exchange["cited"])
@@ -255,7 +255,7 @@ def _turns(state: Mapping[str, Any]) -> "list[ChatTurn]":
     return turns
 
 
-def _unanswered(state: Mapping[str, Any]) -> str:
+def _find_unanswered(state: Mapping[str, Any]) -> str:
     """Return the question of a state that `remember` has not seen; empty if there is none."""
     exchanges = state.get("exchanges", ())
     if exchanges and exchanges[-1]["asked"] == state["asked"] and exchanges[-1]["text"] == state["text"]:
@@ -263,8 +263,8 @@ def _unanswered(state: Mapping[str, Any]) -> str:
     return str(state.get("text", ""))
 
 
-def _info(thread: str, state: Mapping[str, Any]) -> ThreadInfo:
+def _to_info(thread: str, state: Mapping[str, Any]) -> ThreadInfo:
     exchanges = state.get("exchanges", ())
     first = " ".join((exchanges[0] if exchanges else state)["text"].split())
-    title = first if len(first) <= _LONGEST_TITLE else first[: _LONGEST_TITLE - 1] + "…"
+    title = first if len(first) <= _MAX_TITLE_CHARS else first[: _MAX_TITLE_CHARS - 1] + "…"
     return ThreadInfo(thread, title, len(exchanges), state["asked"])

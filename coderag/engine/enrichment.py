@@ -25,7 +25,7 @@ from coderag.stores.index_locations import find_prompts_folder
 from coderag.stores.index_store import IndexStore
 from coderag.stores.search_counts import SearchCounts
 from coderag.stores.summary_cache import SummaryCache
-from coderag.system.event_loop import run_anywhere
+from coderag.system.event_loop import run_sync
 from coderag.text.path_masking import MaskedPaths, PathMask
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Summaries:
                 stop=stop,
                 failed_before_ns=failed_before_ns,
             ).run()
-            report = run_anywhere(run)
+            report = run_sync(run)
         self._opened.wait_for_renewal()
         return report
 

@@ -23,8 +23,8 @@ from coderag.stores.index_store import IndexStore
 from coderag.stores.path_key import load_path_mask
 from coderag.stores.pointer import Pointer
 from coderag.stores.snapshot import Snapshot
-from coderag.system.gc_tuning import collector_paused
-from coderag.system.gil import giving_way
+from coderag.system.gc_tuning import pause_gc
+from coderag.system.gil import yield_gil_sooner
 from coderag.text.path_masking import PathMask
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class _OverlayParts:
         """Build the query context from that of the generation."""
         with self._lock:
             if self._context is None:
-                with collector_paused():
+                with pause_gc():
                     self._context = build_overlay_context(base, self.snapshot, self.graph)
             return self._context
 
@@ -261,7 +261,7 @@ class OpenIndex:
         """Return a part of the current generation, reusing the open one if it is still valid."""
         if open_part is not None and is_same(open_part.pointer, pointer):
             return open_part
-        with collector_paused():
+        with pause_gc():
             snapshot = self._open_snapshot(pointer)
             return _OpenPart(snapshot.pointer, build(snapshot))
 
@@ -295,7 +295,7 @@ class OpenIndex:
     def _renew(self, previous: _OpenPart[QueryContext]) -> None:
         renewed_part = None
         try:
-            with collector_paused(), giving_way():
+            with pause_gc(), yield_gil_sooner():
                 snapshot = self._store.open()
                 context = self._build_context(snapshot)
                 context.corpus.preload_like(previous.part.corpus)

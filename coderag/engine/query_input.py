@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+from coderag.config.sections import MAX_RESULTS, MAX_TOKENS, MIN_TOKENS
 from coderag.errors import InvalidQueryError
 from coderag.question.question_text import check_question
 from coderag.retrieval.filters import to_filter_values
@@ -23,9 +23,9 @@ def build_query_input(
     check_question(query)
     query_input = QueryInput(query=query, goal=goal)
     if top_k is not None:
-        query_input["top_k"] = check_range("top_k", top_k, 1, MOST_RESULTS)
+        query_input["top_k"] = check_range("top_k", top_k, 1, MAX_RESULTS)
     if token_budget is not None:
-        query_input["token_budget"] = check_range("token_budget", token_budget, LEAST_TOKENS, MOST_TOKENS)
+        query_input["token_budget"] = check_range("token_budget", token_budget, MIN_TOKENS, MAX_TOKENS)
     if filters is not None:
         query_input["filters"] = filters
     return query_input

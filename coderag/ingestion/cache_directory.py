@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coderag.config.index_origin import came_with_repository
+from coderag.config.index_origin import is_foreign_index
 from coderag.config.repository_root import INDEX_FOLDER
 from coderag.ingestion.files.git_repository import is_bare, shared_git_directory
 
@@ -23,5 +23,5 @@ def cache_directory(root: Path, index_directory: Path) -> Path:
         return index_directory / "cache"
     if shared.name == ".git" and not is_bare(shared):
         main = shared.parent
-        return (index_directory if came_with_repository(main) else main / INDEX_FOLDER) / "cache"
+        return (index_directory if is_foreign_index(main) else main / INDEX_FOLDER) / "cache"
     return shared / "coderag" / "cache"

@@ -3,8 +3,8 @@
 from typing import Final
 
 from coderag.ingestion.parsing.summaries import summarize
-from coderag.schema.chunks import ChunkMetadata, module_of
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.chunks import ChunkMetadata, get_module_name
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.text.path_masking import PathMask
 
 EMBEDDED_KEYS: Final = frozenset({"path", "context", "qualified_name", "docstring", "summary"})
@@ -32,8 +32,8 @@ def embedding_text(metadata: ChunkMetadata, text: str, mask: PathMask | None) ->
 def _mask_paths(metadata: ChunkMetadata, mask: PathMask) -> ChunkMetadata:
     path = metadata["path"]
     masked: ChunkMetadata = {**metadata, "path": mask.mask(path)}
-    if metadata["kind"] in NAMED_BY_FILE:
-        if metadata["qualified_name"] == module_of(path):
+    if metadata["kind"] in FILE_NAMED_KINDS:
+        if metadata["qualified_name"] == get_module_name(path):
             masked["name"], masked["qualified_name"] = _NO_NAME, mask.mask_module(path)
         if metadata["summary_source"] == "derived":
             masked["summary"], _ = summarize(masked)

@@ -13,7 +13,7 @@ RepositoryLike = CodeRAG | str | Path
 """A repository, or the path of its folder."""
 
 
-class Repository:
+class AgentRepository:
     """A repository as a parent program asks it. It may be used by several threads and event loops.
 
     Args:
@@ -27,23 +27,23 @@ class Repository:
 
     def __init__(self, repository: RepositoryLike, *, index: bool = False) -> None:
         self._rag = repository if isinstance(repository, CodeRAG) else CodeRAG(repository)
-        self._to_index = index
+        self._needs_index = index
         self._lock = threading.Lock()
 
-    def ready(self) -> CodeRAG:
+    def prepare(self) -> CodeRAG:
         """Return the repository, indexed if this call was to do it. Raises as `CodeRAG.index`."""
-        if self._to_index:
+        if self._needs_index:
             with self._lock:
-                if self._to_index:
+                if self._needs_index:
                     self._rag.index()
-                    self._to_index = False
+                    self._needs_index = False
         return self._rag
 
-    async def aready(self) -> CodeRAG:
+    async def prepare_async(self) -> CodeRAG:
         """Return what `ready` does, without blocking the event loop."""
-        return await asyncio.to_thread(self.ready) if self._to_index else self._rag
+        return await asyncio.to_thread(self.prepare) if self._needs_index else self._rag
 
-    def for_model(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return a text as a parent's model, which may be on a server, is to see it: without secrets, if so set."""
         if not self._rag.settings.privacy.redact_secrets:
             return text
@@ -53,7 +53,7 @@ class Repository:
 
 
 @contextmanager
-def hints_told(unindexed: str = "Or give `index=True`: then the first call does it.") -> Iterator[None]:
+def append_hints(unindexed_hint: str = "Or give `index=True`: then the first call does it.") -> Iterator[None]:
     """Put the hint of an error of CodeRAG into its text: a parent program shows that, and knows nothing of hints.
 
     Args:
@@ -63,7 +63,7 @@ def hints_told(unindexed: str = "Or give `index=True`: then the first call does 
         yield
     except CodeRAGError as error:
         if isinstance(error, IndexNotFoundError):
-            error.hint = f"{error.hint} {unindexed}".strip()
+            error.hint = f"{error.hint} {unindexed_hint}".strip()
         if error.hint:
             error.args = (f"{error}. {error.hint}",)
         raise

@@ -5,8 +5,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from coderag.errors import ConfigurationError
-from coderag.integrations.calls import CALLS, ToolCall
-from coderag.integrations.repository import Repository, RepositoryLike
+from coderag.integrations.calls import AGENT_TOOLS, AgentTool
+from coderag.integrations.repository import AgentRepository, RepositoryLike
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Framework = Literal["langchain", "llama_index"]
 ToolName = Literal["context", "search", "symbol", "read"]
 
-_MAKERS: Final = {
+_TOOL_MAKERS: Final = {
     "langchain": ("coderag.integrations.langchain.tools", "langchain_tool"),
     "llama_index": ("coderag.integrations.llama_index.tools", "llama_index_tool"),
 }
@@ -53,10 +53,12 @@ def as_tool(
         IngestionError: The folder cannot be indexed.
         ConfigurationError: Its settings cannot be used, or there is no such tool or framework.
     """
-    if tool not in CALLS:
-        raise ConfigurationError(f"there is no tool {tool!r}; there are {', '.join(CALLS)}")
-    made: StructuredTool | FunctionTool = _maker(framework)(Repository(repository, index=index), CALLS[tool])
-    return made
+    if tool not in AGENT_TOOLS:
+        raise ConfigurationError(f"there is no tool {tool!r}; there are {', '.join(AGENT_TOOLS)}")
+    agent_tool: StructuredTool | FunctionTool = _load_maker(framework)(
+        AgentRepository(repository, index=index), AGENT_TOOLS[tool]
+    )
+    return agent_tool
 
 
 @overload
@@ -75,13 +77,13 @@ def as_tools(
     repository: RepositoryLike, framework: Framework = "langchain", *, index: bool = False
 ) -> "list[StructuredTool] | list[FunctionTool]":
     """Return all tools of `as_tool`, over one open repository. Arguments and errors are as there."""
-    make, opened = _maker(framework), Repository(repository, index=index)
-    return [make(opened, call) for call in CALLS.values()]
+    make, shared = _load_maker(framework), AgentRepository(repository, index=index)
+    return [make(shared, tool) for tool in AGENT_TOOLS.values()]
 
 
-def _maker(framework: Framework) -> Callable[[Repository, ToolCall], Any]:
-    if framework not in _MAKERS:
-        raise ConfigurationError(f"there are no tools for {framework!r}; there are for {' and '.join(_MAKERS)}")
-    module, function = _MAKERS[framework]
-    made: Callable[[Repository, ToolCall], Any] = getattr(import_module(module), function)
-    return made
+def _load_maker(framework: Framework) -> Callable[[AgentRepository, AgentTool], Any]:
+    if framework not in _TOOL_MAKERS:
+        raise ConfigurationError(f"there are no tools for {framework!r}; there are for {' and '.join(_TOOL_MAKERS)}")
+    module, function = _TOOL_MAKERS[framework]
+    maker: Callable[[AgentRepository, AgentTool], Any] = getattr(import_module(module), function)
+    return maker

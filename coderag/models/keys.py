@@ -9,9 +9,9 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from coderag.config.environment import environment_key
+from coderag.config.environment import read_environment_key
 from coderag.config.sections import EmbeddingSettings, LLMSettings
-from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server, server_address
+from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, parse_server_address
 from coderag.config.settings_file import is_readable_by_others
 from coderag.errors import ConfigurationError, ModelAuthenticationError
 from coderag.models.remote_errors import Remote
@@ -35,8 +35,8 @@ def remote_with_key(section: str, settings: EmbeddingSettings | LLMSettings, mod
         ConfigurationError: The address or the key cannot be used.
         ModelAuthenticationError: A provider's own address without a key.
     """
-    own, variables = OWN_ADDRESSES[settings.provider], KEY_VARIABLES[settings.provider]
-    address = server_address(settings.base_url.strip() or own, f"{section}.base_url")
+    own, variables = DEFAULT_ADDRESSES[settings.provider], KEY_VARIABLES[settings.provider]
+    address = parse_server_address(settings.base_url.strip() or own, f"{section}.base_url")
     key = read_key(section, settings.api_key, settings.api_key_file, address, own, *variables)
     remote = Remote(settings.provider, model, address, section, settings.timeout_s, key)
     if variables and not key and is_same_server(address, own):
@@ -63,7 +63,7 @@ def read_key(section: str, key: SecretStr, file: str, address: str, default_addr
     if file.strip():
         return _read_file(file.strip(), f"{section}.api_key_file")
     if is_same_server(address, default_address):
-        return _checked(environment_key(*variables), " or ".join(variables))
+        return _checked(read_environment_key(*variables), " or ".join(variables))
     return ""
 
 

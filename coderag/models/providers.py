@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from coderag.config.sections import EmbeddingSettings
-from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server, is_this_machine
+from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, is_this_machine
 from coderag.errors import ConfigurationError
 from coderag.models.batched_embedding import ModelIdentity, RequestLimits
 from coderag.models.dense import DenseModel, EmbeddedDense, ProviderDense
@@ -176,7 +176,7 @@ def _ollama(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> Remo
 
 def _openai(settings: EmbeddingSettings, sleep: Callable[[float], None]) -> RemoteEmbedding:
     remote = embedding_remote(settings)
-    own = is_same_server(remote.address, OWN_ADDRESSES["openai"])
+    own = is_same_server(remote.address, DEFAULT_ADDRESSES["openai"])
     from coderag.models.embeddings.openai import OpenAICompatibleEmbedding  # noqa: PLC0415  # an extra
 
     model = OpenAICompatibleEmbedding(

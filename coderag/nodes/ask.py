@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from coderag.answering.chat.approval import PromptTooLongError, limit_prompts
 from coderag.answering.chat.history import format_history, share_window
 from coderag.answering.chat.state import ChatContext, ChatState, ChatUpdate
-from coderag.config.sections import MOST_RESULTS
+from coderag.config.sections import MAX_RESULTS
 from coderag.models.protocols import LanguageModel
 from coderag.schema.query import QueryInput
 from coderag.text.token_counts import count_tokens
@@ -51,7 +51,7 @@ def _build_query_input(state: ChatState, context: ChatContext, model: LanguageMo
     search = context.query.settings
     query_input = QueryInput(query=state["question"], goal="answer")
     if state["wider"]:
-        query_input["top_k"] = min(MOST_RESULTS, _WIDER_FACTOR * search.top_k)
+        query_input["top_k"] = min(MAX_RESULTS, _WIDER_FACTOR * search.top_k)
     if model is not None:
         shares = share_window(
             model.context_window,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from coderag.question.entities import names_in
 from coderag.schema.query import Analysis
-from coderag.schema.vocabulary import VALUES, Intent
+from coderag.schema.vocabulary import VALUE_KINDS, Intent
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import EXACT_OTHER_SCOPE_QUALITY, SymbolMatch, split_qualified
 
@@ -34,7 +34,7 @@ def _compute_share(name: str, declared: Sequence[SymbolMatch], intent: Intent) -
     """Compute the weight of a mention, 0 to 1, from the declarations of its name."""
     if not declared:
         return 1.0
-    if intent == "find_usage" and all(match.kind in VALUES for match in declared):
+    if intent == "find_usage" and all(match.kind in VALUE_KINDS for match in declared):
         return 1.0
     is_other_scope = len(split_qualified(name)) > 1 and all(
         declaration.quality <= EXACT_OTHER_SCOPE_QUALITY for declaration in declared

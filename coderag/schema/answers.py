@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coderag.schema.chunks import location_of
+from coderag.schema.chunks import format_location
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import AnswerShape, ClaimStatus, Evidence, Intent
 
@@ -31,7 +31,7 @@ class Citation:
     @property
     def location(self) -> str:
         """The place as ``path:10-42``, of one line as ``path:10``."""
-        return location_of(self.path, self.start_line, self.end_line)
+        return format_location(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)

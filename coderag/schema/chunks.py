@@ -6,7 +6,7 @@ from typing import TypedDict
 from coderag.schema.vocabulary import Outcome
 
 
-def module_of(path: str) -> str:
+def get_module_name(path: str) -> str:
     """Return what the code of a file is named that is in no declaration: its path without the last extension."""
     dot = path.rfind(".")
     return path[:dot] if path.rfind("/") + 1 < dot < len(path) - 1 else path
@@ -79,6 +79,6 @@ class FileRecord:
     note: str = ""
 
 
-def location_of(path: str, start_line: int, end_line: int) -> str:
+def format_location(path: str, start_line: int, end_line: int) -> str:
     """Return lines of a file as ``path:10-42``, one line as ``path:10``."""
     return f"{path}:{start_line}" if start_line == end_line else f"{path}:{start_line}-{end_line}"

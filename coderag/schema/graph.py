@@ -17,7 +17,7 @@ class GraphNeighbour:
         line: The line of evidence, in that file.
         kind: One of `Kind`, or ``file`` or ``external``.
         resolver: Who resolved it.
-        confidence: 0 to 1: of the least sure step from the declaration that was asked for; below `RESOLVED` it is one of
+        confidence: 0 to 1: of the least sure step from the declaration that was asked for; below `MIN_RESOLVED_CONFIDENCE` it is one of
             several candidates.
         depth: Number of steps from the declaration that was asked for.
         via: Qualified name of what it is related to: the declaration one step nearer, or one that stands for it, such as

@@ -108,6 +108,6 @@ class IndexPlan:
     reembed: str = ""
 
     @property
-    def nothing_to_do(self) -> bool:
+    def is_up_to_date(self) -> bool:
         """Whether the index would stay as it is."""
         return bool(self.generation) and not (self.rebuild or self.reembed or self.to_read.files or self.removed)

@@ -15,12 +15,12 @@ ChunkStrategy = Literal["declaration", "cast", "window"]
 """How files are cut into chunks: at declarations, at the joints of the syntax tree, or into overlapping windows."""
 
 
-VALUES: Final = frozenset({"variable", "constant", "field", "key"})
+VALUE_KINDS: Final = frozenset({"variable", "constant", "field", "key"})
 """Kinds of declarations that hold a value: who reads and writes them, the code graph does not know."""
 
 
-NAMED_BY_FILE: Final = frozenset({"module", "section", "block"})
-"""Kinds of chunks that are no declarations; one without a name of its own has that of its file, see `module_of`."""
+FILE_NAMED_KINDS: Final = frozenset({"module", "section", "block"})
+"""Kinds of chunks that are no declarations; one without a name of its own has that of its file, see `get_module_name`."""
 
 
 Role = Literal["source", "test", "docs", "config", "example", "generated", "vendored"]
@@ -67,11 +67,11 @@ EdgeRelation = Literal[
 another follows from the nodes."""
 
 
-RESOLVED: Final = 0.5
+MIN_RESOLVED_CONFIDENCE: Final = 0.5
 """Confidence from which on an edge is one; below, its target is one of several candidates."""
 
 
-MODULE_OF: Final = "module"
+MODULE_RESOLVER: Final = "module"
 """Resolver of an import by which a file says that another one is a module of its own: ``mod name;`` in Rust."""
 
 

@@ -8,66 +8,66 @@ from typing import Any, Final
 
 from coderag import __version__
 from coderag.errors import ServiceError
-from coderag.service.environment import fingerprint
+from coderag.service.environment import compute_fingerprint
 from coderag.service.processes import is_alive
-from coderag.service.runtime_folder import runtime_folder, write_private
+from coderag.service.runtime_folder import find_runtime_folder, write_private_file
 from coderag.service.service_address import ServiceAddress
 
 SHORT_PREFIX: Final = "coderag-"
 """Begins the name of a folder of sockets whose paths would be too long in the runtime directory."""
 
 
-_FILE: Final = "service.json"
+_ADDRESS_FILE: Final = "service.json"
 
 
 _LOG_FILE: Final = "service.log"
 
 
-def runtime_directory() -> Path:
+def ensure_runtime_folder() -> Path:
     """Return the folder of the file, of the sockets and of the log, which only this user may enter; it is made if missing.
 
     Raises:
         ServiceError: It cannot be made, or it belongs to somebody else.
     """
-    return runtime_folder(make=True)
+    return find_runtime_folder(create=True)
 
 
-def log_file() -> Path:
-    """Return where a service in the background says what it does. Raises as `runtime_directory`."""
-    return runtime_directory() / _LOG_FILE
+def get_log_file() -> Path:
+    """Return where a service in the background says what it does. Raises as `ensure_runtime_folder`."""
+    return ensure_runtime_folder() / _LOG_FILE
 
 
 def find_service() -> ServiceAddress | None:
     """Return the service that this process can use: one that runs, of this version and environment; else None."""
     address = read_address()
-    if address is None or address.version != __version__ or address.environment != fingerprint():
+    if address is None or address.version != __version__ or address.environment != compute_fingerprint():
         return None
-    return address if answers(address) else None
+    return address if is_service_alive(address) else None
 
 
-def answers(address: ServiceAddress) -> bool:
+def is_service_alive(address: ServiceAddress) -> bool:
     """Whether a service lives at the address, and is the one that has its token."""
-    from coderag.service.client import proves_itself  # noqa: PLC0415  # not needed where there is no file
+    from coderag.service.client import is_authentic  # noqa: PLC0415  # not needed where there is no file
 
-    return is_alive(address.pid) and proves_itself(address)
+    return is_alive(address.pid) and is_authentic(address)
 
 
 def read_address() -> ServiceAddress | None:
     """Return what the file says, also of a service that is gone or of another version; None without a usable file."""
     try:
-        record = json.loads((runtime_folder(make=False) / _FILE).read_bytes())
+        record = json.loads((find_runtime_folder(create=False) / _ADDRESS_FILE).read_bytes())
     except (OSError, ValueError, ServiceError):
         return None
-    return _address(record) if isinstance(record, dict) else None
+    return _parse_address(record) if isinstance(record, dict) else None
 
 
-def _address(record: dict[str, Any]) -> ServiceAddress | None:
-    known = {field.name: record[field.name] for field in fields(ServiceAddress) if field.name in record}
-    kinds: dict[str, Any] = {"pid": int, "request_s": (int, float)}
-    if any(isinstance(value, bool) or not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
+def _parse_address(record: dict[str, Any]) -> ServiceAddress | None:
+    values = {field.name: record[field.name] for field in fields(ServiceAddress) if field.name in record}
+    types: dict[str, Any] = {"pid": int, "request_s": (int, float)}
+    if any(isinstance(value, bool) or not isinstance(value, types.get(name, str)) for name, value in values.items()):
         return None
     try:
-        return ServiceAddress(**known)
+        return ServiceAddress(**values)
     except TypeError:  # what every version writes is missing
         return None
 
@@ -78,14 +78,14 @@ def write_address(address: ServiceAddress) -> None:
     Raises:
         ServiceError: The file cannot be written.
     """
-    write_private(runtime_directory() / _FILE, json.dumps(asdict(address), indent=2).encode())
+    write_private_file(ensure_runtime_folder() / _ADDRESS_FILE, json.dumps(asdict(address), indent=2).encode())
 
 
 def remove_address(pid: int) -> None:
     """Remove the file if it is about a process; that of another one stays."""
     address = read_address()
     if address is not None and address.pid == pid:
-        (runtime_folder(make=False) / _FILE).unlink(missing_ok=True)
+        (find_runtime_folder(create=False) / _ADDRESS_FILE).unlink(missing_ok=True)
 
 
 def remove_stale() -> None:
@@ -95,11 +95,11 @@ def remove_stale() -> None:
         ServiceError: There is no runtime directory.
     """
     address = read_address()
-    folder = runtime_directory()
-    for place in (address.http, address.mcp) if address else ():
-        if place.startswith("unix:"):
-            remove_socket(Path(place.removeprefix("unix:")))
-    (folder / _FILE).unlink(missing_ok=True)
+    folder = ensure_runtime_folder()
+    for endpoint in (address.http, address.mcp) if address else ():
+        if endpoint.startswith("unix:"):
+            remove_socket(Path(endpoint.removeprefix("unix:")))
+    (folder / _ADDRESS_FILE).unlink(missing_ok=True)
 
 
 def remove_socket(path: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Final
 
 from coderag.errors import ServiceError
 
-_LONGEST_LINE: Final = 65_536
-_MOST_HEADERS: Final = 100
-_PIECE: Final = 65_536
+_MAX_LINE_BYTES: Final = 65_536
+_MAX_HEADERS: Final = 100
+_READ_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """What came back. It is to be closed.
 
     Attributes:
@@ -27,32 +27,32 @@ class Reply:
     connection: socket.socket
     reader: BufferedReader
 
-    def content(self) -> bytes:
+    def read_content(self) -> bytes:
         """Return the whole body.
 
         Raises:
             ServiceError: The connection broke off.
         """
-        return b"".join(self.pieces())
+        return b"".join(self.stream_body())
 
-    def pieces(self) -> Iterator[bytes]:
+    def stream_body(self) -> Iterator[bytes]:
         """Yield the body as it comes. Raises as `content`."""
         try:
             if self.headers.get("transfer-encoding", "").lower() == "chunked":
-                yield from self._chunks()
+                yield from self._read_chunks()
             elif (length := self.headers.get("content-length")) is not None:
-                yield _exactly(self.reader, int(length))
+                yield _read_exactly(self.reader, int(length))
             else:
-                while piece := self.reader.read1(_PIECE):
-                    yield piece
+                while data := self.reader.read1(_READ_BYTES):
+                    yield data
         except (OSError, ValueError) as error:
-            raise _broken(error) from error
+            raise _make_broken_error(error) from error
 
-    def lines(self) -> Iterator[str]:
+    def stream_lines(self) -> Iterator[str]:
         """Yield the lines of the body as they come, without their ends. Raises as `content`."""
         rest = b""
-        for piece in self.pieces():
-            *lines, rest = (rest + piece).split(b"\n")
+        for data in self.stream_body():
+            *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 yield line.removesuffix(b"\r").decode("utf-8", "replace")
         if rest:
@@ -63,17 +63,17 @@ class Reply:
         self.reader.close()
         self.connection.close()
 
-    def _chunks(self) -> Iterator[bytes]:
-        while size := int(_line(self.reader).split(b";")[0], 16):
-            yield _exactly(self.reader, size)
-            _line(self.reader)
-        while _line(self.reader):
+    def _read_chunks(self) -> Iterator[bytes]:
+        while size := int(_read_line(self.reader).split(b";")[0], 16):
+            yield _read_exactly(self.reader, size)
+            _read_line(self.reader)
+        while _read_line(self.reader):
             pass
 
 
-def request(
+def send_request(
     address: str, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, timeout_s: float | None
-) -> Reply:
+) -> HttpReply:
     """Send a request, and return the reply as soon as its headers are there.
 
     Args:
@@ -87,18 +87,20 @@ def request(
     Raises:
         ServiceError: Nobody is there, or the connection broke off.
     """
-    told = {"Host": "localhost", "Connection": "close", **headers, "Content-Length": str(len(body))}
-    head = "".join([f"{method} {path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in told.items()), "\r\n"])
+    all_headers = {"Host": "localhost", "Connection": "close", **headers, "Content-Length": str(len(body))}
+    head = "".join(
+        [f"{method} {path} HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in all_headers.items()), "\r\n"]
+    )
     connection = connect(address, timeout_s)
     reader = connection.makefile("rb")
     try:
         connection.sendall(head.encode("latin-1") + body)
-        status = int(_line(reader).split(None, 2)[1])
-        return Reply(status, _headers(reader), connection, reader)
+        status = int(_read_line(reader).split(None, 2)[1])
+        return HttpReply(status, _read_headers(reader), connection, reader)
     except (OSError, ValueError, IndexError) as error:
         reader.close()
         connection.close()
-        raise _broken(error) from error
+        raise _make_broken_error(error) from error
     except BaseException:
         reader.close()
         connection.close()
@@ -131,29 +133,29 @@ def connect(address: str, timeout_s: float | None) -> socket.socket:
         raise ServiceError(f"the service cannot be reached at {address}: {error}") from error
 
 
-def _headers(reader: BufferedReader) -> dict[str, str]:
-    found: dict[str, str] = {}
-    while line := _line(reader):
+def _read_headers(reader: BufferedReader) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    while line := _read_line(reader):
         name, _, value = line.decode("latin-1").partition(":")
-        found[name.strip().lower()] = value.strip()
-        if len(found) > _MOST_HEADERS:
+        headers[name.strip().lower()] = value.strip()
+        if len(headers) > _MAX_HEADERS:
             raise ValueError("too many headers")
-    return found
+    return headers
 
 
-def _line(reader: BufferedReader) -> bytes:
-    line = reader.readline(_LONGEST_LINE)
+def _read_line(reader: BufferedReader) -> bytes:
+    line = reader.readline(_MAX_LINE_BYTES)
     if not line.endswith(b"\n"):
         raise ValueError("the reply ends in the midst of a line")
     return line.strip()
 
 
-def _exactly(reader: BufferedReader, size: int) -> bytes:
+def _read_exactly(reader: BufferedReader, size: int) -> bytes:
     content = reader.read(size)
     if len(content) < size:
         raise ValueError("the reply ends before it is complete")
     return content
 
 
-def _broken(error: Exception) -> ServiceError:
+def _make_broken_error(error: Exception) -> ServiceError:
     return ServiceError(f"the service broke off: {error or type(error).__name__}")

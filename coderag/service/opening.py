@@ -12,7 +12,7 @@ from coderag.config.file_names import FILE_NAMES
 from coderag.errors import CodeRAGError
 from coderag.service.client import REPOSITORY_PATH, ServiceClient
 from coderag.service.discovery import find_service
-from coderag.service.environment import digest_of
+from coderag.service.environment import compute_digest
 from coderag.service.remote import RemoteCodeRAG
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 def open_remote(
-    root: Path, open_here: "Callable[[], CodeRAG]", warn: Callable[[list[dict[str, Any]]], None]
+    root: Path, open_local: "Callable[[], CodeRAG]", warn: Callable[[list[dict[str, Any]]], None]
 ) -> RemoteCodeRAG | None:
     """Return the repository as the running service has it open; None if it has to be opened in this process.
 
@@ -37,24 +37,24 @@ def open_remote(
     if address is None:
         return None
     try:
-        real = root.expanduser().resolve()
-        names = set(_variables(real))
+        real_root = root.expanduser().resolve()
+        names = set(_find_variables(real_root))
     except (OSError, RuntimeError, ValueError):  # whatever is wrong with it, the engine says so
         return None
     client = ServiceClient(address)
     try:
-        told = client.call("POST", REPOSITORY_PATH, {"root": str(real), "variables": sorted(names)})
+        reply = client.call("POST", REPOSITORY_PATH, {"root": str(real_root), "variables": sorted(names)})
     except CodeRAGError as error:
         _log.info("not through the service: %s", error)
         return None
-    if told["digest"] != digest_of(names):
+    if reply["digest"] != compute_digest(names):
         _log.info("not through the service: variables that the repository's settings name have other values there")
         return None
-    left_out = told["restrictions"]
-    return RemoteCodeRAG(real, client, open_here, on_served=partial(warn, left_out) if left_out else None)
+    restrictions = reply["restrictions"]
+    return RemoteCodeRAG(real_root, client, open_local, on_served=partial(warn, restrictions) if restrictions else None)
 
 
-def _variables(root: Path) -> Iterator[str]:
+def _find_variables(root: Path) -> Iterator[str]:
     """Yield the variables of the environment that the settings of a repository may take values from."""
     for name in FILE_NAMES:
         with suppress(FileNotFoundError):

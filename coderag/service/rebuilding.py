@@ -15,14 +15,14 @@ from coderag.schema.search import SearchHit, SearchHits
 
 Record = Mapping[str, Any]
 
-_Made = TypeVar("_Made")
+_Parsed = TypeVar("_Parsed")
 
 
-def _names(kind: Any) -> frozenset[str]:  # noqa: ANN401  # a dataclass
-    return frozenset(field.name for field in fields(kind))
+def _list_field_names(record_type: Any) -> frozenset[str]:  # noqa: ANN401  # a dataclass
+    return frozenset(field.name for field in fields(record_type))
 
 
-def rebuilt(kind: type[_Made], record: Record, **changes: object) -> _Made:
+def from_record(record_type: type[_Parsed], record: Record, **converted: object) -> _Parsed:
     """Return a dataclass from its fields; what it has no field for is left out.
 
     Args:
@@ -30,76 +30,76 @@ def rebuilt(kind: type[_Made], record: Record, **changes: object) -> _Made:
         record: Its fields, as JSON has them.
         changes: Those that JSON has in another form.
     """
-    known = _names(kind)
-    return kind(**{**{name: value for name, value in record.items() if name in known}, **changes})
+    field_names = _list_field_names(record_type)
+    return record_type(**{**{name: value for name, value in record.items() if name in field_names}, **converted})
 
 
-def hit_of(record: Record) -> SearchHit:
+def parse_hit(record: Record) -> SearchHit:
     """Return one result."""
-    return rebuilt(SearchHit, record, path=PurePosixPath(record["path"]))
+    return from_record(SearchHit, record, path=PurePosixPath(record["path"]))
 
 
-def hits_of(record: Record) -> SearchHits:
+def parse_hits(record: Record) -> SearchHits:
     """Return the results of a search, with the verdict."""
-    hits = map(hit_of, record["hits"])
+    hits = map(parse_hit, record["hits"])
     return SearchHits(
         hits, evidence=record["evidence"], confidence=record["confidence"], not_indexed=record["not_indexed"]
     )
 
 
-def context_of(record: Record) -> AssembledContext:
+def parse_context(record: Record) -> AssembledContext:
     """Return a context."""
-    known = _names(AssembledContext)
-    return to_context({name: value for name, value in record.items() if name in known})
+    field_names = _list_field_names(AssembledContext)
+    return to_context({name: value for name, value in record.items() if name in field_names})
 
 
-def answer_of(record: Record) -> Answer:
+def parse_answer(record: Record) -> Answer:
     """Return an answer."""
-    known = _names(Answer)
-    plain = {name: value for name, value in record.items() if name in known}
-    return to_answer(plain, [hit_of(hit) for hit in record["hits"]])
+    field_names = _list_field_names(Answer)
+    values = {name: value for name, value in record.items() if name in field_names}
+    return to_answer(values, [parse_hit(hit) for hit in record["hits"]])
 
 
-def matches_of(record: Record) -> TextMatches:
+def parse_matches(record: Record) -> TextMatches:
     """Return the places where a text stands."""
-    matches = [rebuilt(TextMatch, match, path=PurePosixPath(match["path"])) for match in record["matches"]]
-    return rebuilt(TextMatches, record, matches=matches, unread=_pairs(record["unread"]))
+    matches = [from_record(TextMatch, match, path=PurePosixPath(match["path"])) for match in record["matches"]]
+    return from_record(TextMatches, record, matches=matches, unread=_to_pairs(record["unread"]))
 
 
-def status_of(record: Record) -> IndexStatus:
+def parse_status(record: Record) -> IndexStatus:
     """Return how the index stands."""
-    return rebuilt(IndexStatus, record, failed=_pairs(record["failed"]), notes=_pairs(record["notes"]))
+    return from_record(IndexStatus, record, failed=_to_pairs(record["failed"]), notes=_to_pairs(record["notes"]))
 
 
-def report_of(record: Record) -> IndexReport:
+def parse_report(record: Record) -> IndexReport:
     """Return what a run of indexing did."""
-    return rebuilt(IndexReport, record, failed=_pairs(record["failed"]))
+    return from_record(IndexReport, record, failed=_to_pairs(record["failed"]))
 
 
-def progress_of(record: Record) -> IndexProgress:
+def parse_progress(record: Record) -> IndexProgress:
     """Return how far a run of indexing is."""
-    return rebuilt(IndexProgress, record)
+    return from_record(IndexProgress, record)
 
 
-def neighbours_of(records: Sequence[Record]) -> list[GraphNeighbour]:
+def parse_neighbours(records: Sequence[Record]) -> list[GraphNeighbour]:
     """Return what the code graph answers about a declaration."""
-    return [rebuilt(GraphNeighbour, record) for record in records]
+    return [from_record(GraphNeighbour, record) for record in records]
 
 
-def cycles_of(records: Sequence[Record]) -> list[GraphCycle]:
+def parse_cycles(records: Sequence[Record]) -> list[GraphCycle]:
     """Return what needs one another in circles."""
-    return [rebuilt(GraphCycle, record, steps=neighbours_of(record["steps"])) for record in records]
+    return [from_record(GraphCycle, record, steps=parse_neighbours(record["steps"])) for record in records]
 
 
-def hotspots_of(records: Sequence[Record]) -> list[Hotspot]:
+def parse_hotspots(records: Sequence[Record]) -> list[Hotspot]:
     """Return what much depends on."""
-    return [rebuilt(Hotspot, record) for record in records]
+    return [from_record(Hotspot, record) for record in records]
 
 
-def outline_of(records: Sequence[Record]) -> list[OutlineEntry]:
+def parse_outline(records: Sequence[Record]) -> list[OutlineEntry]:
     """Return the declarations of a file, nested."""
-    return [rebuilt(OutlineEntry, record, children=outline_of(record["children"])) for record in records]
+    return [from_record(OutlineEntry, record, children=parse_outline(record["children"])) for record in records]
 
 
-def _pairs(rows: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+def _to_pairs(rows: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]

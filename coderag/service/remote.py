@@ -21,14 +21,14 @@ from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.vocabulary import ContextFormat
 from coderag.service import rebuilding
-from coderag.service.client import API, ServiceClient, error_of
+from coderag.service.client import API_PREFIX, ServiceClient, to_error
 from coderag.service.remote_graph import RemoteGraph
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.retrieval.text_search.text_matches import TextMatches
 
-UNSERVED: Final = (ServiceError, ConfigurationError, ModelAuthenticationError, IngestionError)
+FALLBACK_ERRORS: Final = (ServiceError, ConfigurationError, ModelAuthenticationError, IngestionError)
 """Errors of the service that may be its own: it cannot be reached or has too much to do, it may not open the folder, lacks a
 key, or takes a request for invalid. The engine in this process knows the truth."""
 
@@ -53,27 +53,27 @@ class RemoteCodeRAG:
         self,
         root: Path,
         client: ServiceClient,
-        open_here: "Callable[[], CodeRAG]",
+        open_local: "Callable[[], CodeRAG]",
         on_served: Callable[[], None] | None = None,
     ) -> None:
         self.root = root
         self._client = client
-        self._open_here = open_here
+        self._open_local = open_local
         self._on_served = on_served
-        self._here: CodeRAG | None = None
+        self._local_engine: CodeRAG | None = None
 
     @property
-    def here(self) -> "CodeRAG":
+    def local_engine(self) -> "CodeRAG":
         """The engine in this process. Raises as its constructor."""
-        if self._here is None:
-            self._here = self._open_here()
-        return self._here
+        if self._local_engine is None:
+            self._local_engine = self._open_local()
+        return self._local_engine
 
     def search(self, query: str, *, top_k: int | None = None, filters: Filters | None = None) -> SearchHits:
         """As `CodeRAG.search`."""
-        body = {"query": query, "top_k": top_k, "filters": _filters(filters)}
+        body = {"query": query, "top_k": top_k, "filters": _to_filter_body(filters)}
         return self._ask(
-            lambda: rebuilding.hits_of(self._post("/search", body)),
+            lambda: rebuilding.parse_hits(self._post("/search", body)),
             lambda engine: engine.search(query, top_k=top_k, filters=filters),
         )
 
@@ -91,9 +91,9 @@ class RemoteCodeRAG:
         options: dict[str, Any] = {
             "regex": regex, "ignore_case": ignore_case, "context_lines": context_lines, "limit": limit
         }  # fmt: skip
-        body = {"text": text, **options, "filters": _filters(filters)}
+        body = {"text": text, **options, "filters": _to_filter_body(filters)}
         return self._ask(
-            lambda: rebuilding.matches_of(self._post("/search/text", body)),
+            lambda: rebuilding.parse_matches(self._post("/search/text", body)),
             lambda engine: engine.search_text(text, **options, filters=filters),
         )
 
@@ -109,15 +109,15 @@ class RemoteCodeRAG:
     ) -> AssembledContext:
         """As `CodeRAG.context`."""
         options: dict[str, Any] = {"token_budget": token_budget, "format": format, "session": session}
-        body = {"query": query, **options, "filters": _filters(filters), "shown": list(shown)}
+        body = {"query": query, **options, "filters": _to_filter_body(filters), "shown": list(shown)}
         return self._ask(
-            lambda: rebuilding.context_of(self._post("/context", body)),
+            lambda: rebuilding.parse_context(self._post("/context", body)),
             lambda engine: engine.context(query, **options, filters=filters, shown=shown),
         )
 
     def forget(self, session: str) -> bool:
         """As `CodeRAG.forget`."""
-        path = f"{API}/sessions/{quote(session, safe='')}?root={quote(str(self.root), safe='')}"
+        path = f"{API_PREFIX}/sessions/{quote(session, safe='')}?root={quote(str(self.root), safe='')}"
         return self._ask(
             lambda: bool(self._client.call("DELETE", path)["known"]), lambda engine: engine.forget(session)
         )
@@ -132,15 +132,15 @@ class RemoteCodeRAG:
         """As `CodeRAG.read`."""
         body = {"places": list(places), "token_budget": token_budget, "format": format}
         return self._ask(
-            lambda: rebuilding.context_of(self._post("/read", body)),
+            lambda: rebuilding.parse_context(self._post("/read", body)),
             lambda engine: engine.read(places, token_budget=token_budget, format=format),
         )
 
     def ask(self, query: str, *, token_budget: int | None = None, filters: Filters | None = None) -> Answer:
         """As `CodeRAG.ask`."""
-        body = {"query": query, "token_budget": token_budget, "filters": _filters(filters)}
+        body = {"query": query, "token_budget": token_budget, "filters": _to_filter_body(filters)}
         return self._ask(
-            lambda: rebuilding.answer_of(self._post("/ask", body)),
+            lambda: rebuilding.parse_answer(self._post("/ask", body)),
             lambda engine: engine.ask(query, token_budget=token_budget, filters=filters),
         )
 
@@ -148,31 +148,38 @@ class RemoteCodeRAG:
         self, query: str, *, token_budget: int | None = None, filters: Filters | None = None
     ) -> AsyncIterator[AnswerEvent]:
         """As `CodeRAG.astream`. Once checked text was yielded, a service that breaks off is an error."""
-        body = {"query": query, "token_budget": token_budget, "filters": _filters(filters), "root": str(self.root)}
-        if self._here is None:
-            is_shown = False
+        body = {
+            "query": query,
+            "token_budget": token_budget,
+            "filters": _to_filter_body(filters),
+            "root": str(self.root),
+        }
+        if self._local_engine is None:
+            has_text = False
             try:
-                async for event in self._streamed(body):
-                    is_shown = is_shown or event.kind == "text"
+                async for event in self._stream_events(body):
+                    has_text = has_text or event.kind == "text"
                     yield event
-            except UNSERVED as error:
-                if is_shown:
+            except FALLBACK_ERRORS as error:
+                if has_text:
                     raise
-                _tell(error)
+                _log_fallback(error)
             else:
                 return
-        async for event in self.here.astream(query, token_budget=token_budget, filters=filters):
+        async for event in self.local_engine.astream(query, token_budget=token_budget, filters=filters):
             yield event
 
     def status(self) -> IndexStatus:
         """As `CodeRAG.status`."""
-        path = f"{API}/status?root={quote(str(self.root), safe='')}"
-        return self._ask(lambda: rebuilding.status_of(self._client.call("GET", path)), lambda engine: engine.status())
+        path = f"{API_PREFIX}/status?root={quote(str(self.root), safe='')}"
+        return self._ask(
+            lambda: rebuilding.parse_status(self._client.call("GET", path)), lambda engine: engine.status()
+        )
 
     def definition(self, name: str) -> list[SearchHit]:
         """As `CodeRAG.definition`."""
         return self._ask(
-            lambda: [rebuilding.hit_of(hit) for hit in self._post("/definition", {"name": name})["hits"]],
+            lambda: [rebuilding.parse_hit(hit) for hit in self._post("/definition", {"name": name})["hits"]],
             lambda engine: engine.definition(name),
         )
 
@@ -189,20 +196,20 @@ class RemoteCodeRAG:
 
     # Inside
 
-    def _ask(self, served: Callable[[], _Result], here: "Callable[[CodeRAG], _Result]") -> _Result:
+    def _ask(self, remote: Callable[[], _Result], local: "Callable[[CodeRAG], _Result]") -> _Result:
         """Return what the service says; if it cannot say it, what the engine in this process does."""
-        if self._here is None:
+        if self._local_engine is None:
             try:
-                result = served()
-            except UNSERVED as error:
-                _tell(error)
+                result = remote()
+            except FALLBACK_ERRORS as error:
+                _log_fallback(error)
             except CodeRAGError:
                 self._note_served()
                 raise
             else:
                 self._note_served()
                 return result
-        return here(self.here)
+        return local(self.local_engine)
 
     def _note_served(self) -> None:
         if self._on_served is not None:
@@ -210,17 +217,19 @@ class RemoteCodeRAG:
             self._on_served = None
 
     def _post(self, path: str, body: Mapping[str, object]) -> Any:  # noqa: ANN401  # JSON
-        given = {name: value for name, value in body.items() if value is not None}
-        return self._client.call("POST", API + path, {"root": str(self.root), **given})
+        fields = {name: value for name, value in body.items() if value is not None}
+        return self._client.call("POST", API_PREFIX + path, {"root": str(self.root), **fields})
 
-    async def _streamed(self, body: Mapping[str, object]) -> AsyncIterator[AnswerEvent]:
+    async def _stream_events(self, body: Mapping[str, object]) -> AsyncIterator[AnswerEvent]:
         import asyncio  # noqa: PLC0415  # slow, and who streams has it already
 
-        given = {name: value for name, value in body.items() if value is not None}
-        events = self._client.events("POST", f"{API}/ask", given)
+        fields = {name: value for name, value in body.items() if value is not None}
+        events = self._client.stream_events("POST", f"{API_PREFIX}/ask", fields)
         while (event := await asyncio.to_thread(next, events, None)) is not None:
             answer = event.data.get("answer")
-            yield AnswerEvent(event.data["kind"], event.data["text"], rebuilding.answer_of(answer) if answer else None)
+            yield AnswerEvent(
+                event.data["kind"], event.data["text"], rebuilding.parse_answer(answer) if answer else None
+            )
             self._note_served()
             if answer:
                 return
@@ -229,26 +238,26 @@ class RemoteCodeRAG:
     def _index(self, progress: Callable[[IndexProgress], None] | None, *, full: bool) -> IndexReport:
         job = self._post("/index", {"full": full})
         try:
-            for event in self._client.events("GET", f"{API}/jobs/{job['id']}/events"):
+            for event in self._client.stream_events("GET", f"{API_PREFIX}/jobs/{job['id']}/events"):
                 job = event.data
                 if progress and job["progress"]:
-                    progress(rebuilding.progress_of(job["progress"]))
+                    progress(rebuilding.parse_progress(job["progress"]))
         except KeyboardInterrupt:
             with suppress(CodeRAGError):
-                self._client.call("DELETE", f"{API}/jobs/{job['id']}")
+                self._client.call("DELETE", f"{API_PREFIX}/jobs/{job['id']}")
             raise
         if job["state"] == "done" and job["report"]:
-            return rebuilding.report_of(job["report"])
+            return rebuilding.parse_report(job["report"])
         if job["state"] == "failed":
-            raise error_of({"type": job["type"], "detail": job["error"], "hint": job["hint"]})
+            raise to_error({"type": job["type"], "detail": job["error"], "hint": job["hint"]})
         raise ServiceError("the run of indexing was cancelled", hint="Run 'coderag index' again.")
 
 
-def _tell(error: CodeRAGError) -> None:
+def _log_fallback(error: CodeRAGError) -> None:
     _log.info("not through the service: %s", error)
 
 
-def _filters(filters: Filters | None) -> dict[str, object] | None:
+def _to_filter_body(filters: Filters | None) -> dict[str, object] | None:
     if filters is None:
         return None
     complexity = filters.complexity

@@ -11,16 +11,16 @@ from coderag.service import rebuilding
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
 
-_ALL: Final = 100_000
+_MAX_RESULTS: Final = 100_000
 """Results that a request may ask for, at most."""
 
 _Result = TypeVar("_Result")
 
 
-class Asking(Protocol):
+class RemoteOrLocal(Protocol):
     """Returns what the service says; if it cannot say it, what the engine in this process does."""
 
-    def __call__(self, served: Callable[[], _Result], here: "Callable[[CodeRAG], _Result]") -> _Result:
+    def __call__(self, remote: Callable[[], _Result], local: "Callable[[CodeRAG], _Result]") -> _Result:
         """Ask."""
         ...
 
@@ -33,74 +33,74 @@ class RemoteGraph:
         post: Sends a question to the service and returns its reply, as JSON has it.
     """
 
-    def __init__(self, ask: Asking, post: Callable[[str, Mapping[str, object]], Any]) -> None:
+    def __init__(self, ask: RemoteOrLocal, post: Callable[[str, Mapping[str, object]], Any]) -> None:
         self._ask = ask
         self._post = post
 
     def callers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.callers`."""
-        return self._steps("callers", name, depth, candidates=candidates)
+        return self._find_neighbours("callers", name, depth, candidates=candidates)
 
     def callees(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.callees`."""
-        return self._steps("callees", name, depth, candidates=candidates)
+        return self._find_neighbours("callees", name, depth, candidates=candidates)
 
     def imports(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.imports`."""
-        return self._steps("imports", name, depth, candidates=candidates)
+        return self._find_neighbours("imports", name, depth, candidates=candidates)
 
     def importers(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.importers`."""
-        return self._steps("importers", name, depth, candidates=candidates)
+        return self._find_neighbours("importers", name, depth, candidates=candidates)
 
     def bases(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.bases`."""
-        return self._steps("bases", name, depth, candidates=candidates)
+        return self._find_neighbours("bases", name, depth, candidates=candidates)
 
     def subclasses(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.subclasses`."""
-        return self._steps("subclasses", name, depth, candidates=candidates)
+        return self._find_neighbours("subclasses", name, depth, candidates=candidates)
 
     def implementations(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.implementations`."""
-        return self._steps("implementations", name, depth, candidates=candidates)
+        return self._find_neighbours("implementations", name, depth, candidates=candidates)
 
     def overrides(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.overrides`."""
-        return self._steps("overrides", name, depth, candidates=candidates)
+        return self._find_neighbours("overrides", name, depth, candidates=candidates)
 
     def overridden(self, name: str, depth: int = 1, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.overridden`."""
-        return self._steps("overridden", name, depth, candidates=candidates)
+        return self._find_neighbours("overridden", name, depth, candidates=candidates)
 
     def impact(self, name: str, depth: int = 3, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.impact`."""
-        return self._steps("impact", name, depth, candidates=candidates)
+        return self._find_neighbours("impact", name, depth, candidates=candidates)
 
     def tests(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.tests`."""
-        return self._steps("tests", name, candidates=candidates)
+        return self._find_neighbours("tests", name, candidates=candidates)
 
     def references(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.references`."""
-        return self._steps("references", name, candidates=candidates)
+        return self._find_neighbours("references", name, candidates=candidates)
 
     def documents(self, name: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.documents`."""
-        return self._steps("documents", name, candidates=candidates)
+        return self._find_neighbours("documents", name, candidates=candidates)
 
     def path(self, start: str, end: str, *, candidates: bool = False) -> list[GraphNeighbour]:
         """As `CodeGraph.path`."""
         body = {"start": start, "end": end, "candidates": candidates}
         return self._ask(
-            lambda: rebuilding.neighbours_of(self._results("path", body)),
+            lambda: rebuilding.parse_neighbours(self._fetch_results("path", body)),
             lambda engine: engine.graph.path(start, end, candidates=candidates),
         )
 
     def cycles(self, level: Literal["files", "symbols"] = "files") -> list[GraphCycle]:
         """As `CodeGraph.cycles`."""
         return self._ask(
-            lambda: rebuilding.cycles_of(self._results("cycles", {"level": level, "limit": _ALL})),
+            lambda: rebuilding.parse_cycles(self._fetch_results("cycles", {"level": level, "limit": _MAX_RESULTS})),
             lambda engine: engine.graph.cycles(level),
         )
 
@@ -108,28 +108,28 @@ class RemoteGraph:
         """As `CodeGraph.hotspots`."""
         body = {"limit": limit, "kind": kind}
         return self._ask(
-            lambda: rebuilding.hotspots_of(self._results("hotspots", body)),
+            lambda: rebuilding.parse_hotspots(self._fetch_results("hotspots", body)),
             lambda engine: engine.graph.hotspots(limit, kind),
         )
 
     def outline(self, path: str) -> list[OutlineEntry]:
         """As `CodeGraph.outline`."""
         return self._ask(
-            lambda: rebuilding.outline_of(self._results("outline", {"path": path})),
+            lambda: rebuilding.parse_outline(self._fetch_results("outline", {"path": path})),
             lambda engine: engine.graph.outline(path),
         )
 
-    def _steps(
+    def _find_neighbours(
         self, question: GraphQuery, name: str, depth: int | None = None, *, candidates: bool
     ) -> list[GraphNeighbour]:
-        steps = {} if depth is None else {"depth": depth}
-        body = {"name": name, **steps, "candidates": candidates, "limit": _ALL}
+        depth_field = {} if depth is None else {"depth": depth}
+        body = {"name": name, **depth_field, "candidates": candidates, "limit": _MAX_RESULTS}
         return self._ask(
-            lambda: rebuilding.neighbours_of(self._results(question, body)),
+            lambda: rebuilding.parse_neighbours(self._fetch_results(question, body)),
             lambda engine: query_graph(engine.graph, question, name, depth, candidates=candidates),
         )
 
-    def _results(self, question: str, body: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
+    def _fetch_results(self, question: str, body: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
         """Return the results of a question.
 
         Raises:

@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from coderag.config.user_folders import folder_of_caches
+from coderag.config.user_folders import find_cache_base
 from coderag.errors import ConfigurationError, ServiceError
-from coderag.system.atomic_write import PRIVATE, replace_whole
+from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
-_NAME: Final = "coderag"
+_FOLDER_NAME: Final = "coderag"
 _HINT: Final = "Set XDG_RUNTIME_DIR to a folder that only you may enter."
 
 
-def runtime_folder(*, make: bool) -> Path:
+def find_runtime_folder(*, create: bool) -> Path:
     """Return the folder, which belongs to this user and is closed to others.
 
     Args:
@@ -23,33 +23,33 @@ def runtime_folder(*, make: bool) -> Path:
     Raises:
         ServiceError: It cannot be made, or it belongs to somebody else.
     """
-    folder = _base() / _NAME
+    folder = _find_base() / _FOLDER_NAME
     try:
-        if make:
+        if create:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
     except FileNotFoundError:
         return folder
     except OSError as error:
-        told = f"{folder}: the folder of the service cannot be made: {error.strerror or error}"
-        raise ServiceError(told, hint=_HINT) from error
-    _check(folder, status)
+        message = f"{folder}: the folder of the service cannot be made: {error.strerror or error}"
+        raise ServiceError(message, hint=_HINT) from error
+    _check_access(folder, status)
     return folder
 
 
-def _base() -> Path:
+def _find_base() -> Path:
     """Return the system's folder for such files, else the user's cache.
 
     Programs that start others with few variables, as agents do with servers, drop ``XDG_RUNTIME_DIR``; so its usual
     place is looked at, too.
     """
     if sys.platform.startswith("linux"):
-        named = os.environ.get("XDG_RUNTIME_DIR", "")
-        for base in (Path(named), Path(f"/run/user/{os.getuid()}")):
+        configured = os.environ.get("XDG_RUNTIME_DIR", "")
+        for base in (Path(configured), Path(f"/run/user/{os.getuid()}")):
             if base.is_absolute() and _is_own(base):
                 return base
     try:
-        cache = folder_of_caches()
+        cache = find_cache_base()
     except ConfigurationError as error:
         raise ServiceError("this user has no home folder for files of the service", hint=_HINT) from error
     return cache / "run" if sys.platform != "win32" else cache
@@ -63,7 +63,7 @@ def _is_own(folder: Path) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK)
 
 
-def _check(folder: Path, status: os.stat_result) -> None:
+def _check_access(folder: Path, status: os.stat_result) -> None:
     if sys.platform == "win32":  # the user's own folder there is closed to others
         return
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
@@ -75,13 +75,13 @@ def _check(folder: Path, status: os.stat_result) -> None:
             raise ServiceError(f"{folder}: others may enter it, and that cannot be changed", hint=_HINT) from error
 
 
-def write_private(path: Path, content: bytes) -> None:
+def write_private_file(path: Path, content: bytes) -> None:
     """Write a file that only this user may read; whoever reads it meanwhile gets the old one or the new one.
 
     Raises:
         ServiceError: It cannot be written.
     """
     try:
-        replace_whole(path, [content], permissions=PRIVATE, is_durable=False)
+        atomic_write(path, [content], permissions=PRIVATE_MODE, is_durable=False)
     except OSError as error:
         raise ServiceError(f"{path}: cannot be written: {error.strerror or error}", hint=_HINT) from error

@@ -15,29 +15,36 @@ from filelock import BaseFileLock, FileLock, Timeout
 from coderag import __version__
 from coderag.errors import CodeRAGError, ServiceError
 from coderag.service.client import STOP_PATH, ServiceClient
-from coderag.service.discovery import answers, find_service, log_file, read_address, remove_stale, runtime_directory
-from coderag.service.environment import fingerprint
+from coderag.service.discovery import (
+    ensure_runtime_folder,
+    find_service,
+    get_log_file,
+    is_service_alive,
+    read_address,
+    remove_stale,
+)
+from coderag.service.environment import compute_fingerprint
 from coderag.service.processes import is_alive
 from coderag.service.service_address import ServiceAddress
 
-CHILD_OPTION: Final = "--as-background"
+BACKGROUND_OPTION: Final = "--as-background"
 """Says that a process is the background, and not who starts it."""
 
 _LOCK_FILE: Final = "service.lock"
-_START_S: Final = 120.0
-_STOP_S: Final = 45.0
-_KILL_S: Final = 5.0
-_SETTLE_S: Final = 1.0
-_POLL_S: Final = 0.05
+_START_TIMEOUT_S: Final = 120.0
+_STOP_TIMEOUT_S: Final = 45.0
+_KILL_TIMEOUT_S: Final = 5.0
+_SETTLE_TIMEOUT_S: Final = 1.0
+_POLL_INTERVAL_S: Final = 0.05
 
 
-def service_lock() -> BaseFileLock:
+def make_service_lock() -> BaseFileLock:
     """Return the lock that a service holds as long as it lives: whoever has it is the only one.
 
     Raises:
         ServiceError: There is no runtime directory.
     """
-    return FileLock(runtime_directory() / _LOCK_FILE, mode=0o600)
+    return FileLock(ensure_runtime_folder() / _LOCK_FILE, mode=0o600)
 
 
 def start_in_background(options: Sequence[str] = ()) -> tuple[ServiceAddress, bool]:
@@ -51,19 +58,19 @@ def start_in_background(options: Sequence[str] = ()) -> tuple[ServiceAddress, bo
     Raises:
         ServiceError: It cannot be started, or one runs that has other settings in its environment.
     """
-    if found := find_service():
-        return found, False
+    if service := find_service():
+        return service, False
     running = read_address()
-    if running and answers(running):
+    if running and is_service_alive(running):
         _refuse_other_environment(running)
         stop_service()
-    log = log_file()
-    before = log.stat().st_size if log.exists() else 0
-    return _wait_for_service(start_detached(options, log), log, before), True
+    log = get_log_file()
+    log_offset = log.stat().st_size if log.exists() else 0
+    return _wait_for_service(start_detached(options, log), log, log_offset), True
 
 
 def _refuse_other_environment(running: ServiceAddress) -> None:
-    if running.version == __version__ and running.environment != fingerprint():
+    if running.version == __version__ and running.environment != compute_fingerprint():
         raise ServiceError(
             f"a service runs already (process {running.pid}), of another environment or installation",
             hint="End it with 'coderag serve --stop', or use its environment.",
@@ -77,59 +84,59 @@ def start_detached(options: Sequence[str], log: Path) -> "subprocess.Popen[bytes
         options: Of ``coderag serve``.
         log: File that its output is appended to.
     """
-    detached: dict[str, Any] = {"start_new_session": True}
+    process_options: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
-        detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
-    opened = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        process_options = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         return subprocess.Popen(
             # Without -P a module of the folder that it works in could be imported.
-            [sys.executable, "-P", "-m", "coderag", "serve", CHILD_OPTION, *options],
+            [sys.executable, "-P", "-m", "coderag", "serve", BACKGROUND_OPTION, *options],
             stdin=subprocess.DEVNULL,
-            stdout=opened,
-            stderr=opened,
+            stdout=descriptor,
+            stderr=descriptor,
             cwd=log.parent,
-            **detached,
+            **process_options,
         )
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def start_for_later() -> None:
     """Start a service for the commands after this one, if none lives; nothing is waited for, and no failure is told."""
     running = read_address()
-    if running and answers(running):
+    if running and is_service_alive(running):
         return
     with suppress(OSError, ServiceError):
-        child = start_detached((), log_file())
+        child = start_detached((), get_log_file())
         child.returncode = 0  # it is not ours to wait for, and Python need not warn of that
 
 
-def _wait_for_service(child: "subprocess.Popen[bytes]", log: Path, before: int) -> ServiceAddress:
-    deadline = time.monotonic() + _START_S
+def _wait_for_service(child: "subprocess.Popen[bytes]", log: Path, log_offset: int) -> ServiceAddress:
+    deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline:
-        ended = child.poll()
-        if found := find_service():
+        exit_code = child.poll()
+        if service := find_service():
             child.returncode = 0  # it goes on, and Python need not warn of that
-            return found
-        if ended == 0:  # another one was quicker, and answers soon
-            deadline = min(deadline, time.monotonic() + _STOP_S)
-        elif ended:
-            raise ServiceError(f"the service ended at once: {_last_error(log, before)}", hint=f"See {log}.")
-        time.sleep(_POLL_S)
+            return service
+        if exit_code == 0:  # another one was quicker, and answers soon
+            deadline = min(deadline, time.monotonic() + _STOP_TIMEOUT_S)
+        elif exit_code:
+            raise ServiceError(f"the service ended at once: {_read_last_error(log, log_offset)}", hint=f"See {log}.")
+        time.sleep(_POLL_INTERVAL_S)
     if child.poll() is None:
         child.terminate()
         child.wait()
-    raise ServiceError(f"the service did not answer within {_START_S:.0f} s", hint=f"See {log}.")
+    raise ServiceError(f"the service did not answer within {_START_TIMEOUT_S:.0f} s", hint=f"See {log}.")
 
 
-def _last_error(log: Path, before: int) -> str:
+def _read_last_error(log: Path, log_offset: int) -> str:
     """Return what the log says since it had a size: its last line about an error, else the last one."""
     with log.open("rb") as file:
-        file.seek(before)
+        file.seek(log_offset)
         lines = [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith("error:")] or lines or ["it said nothing"]
-    return told[-1].removeprefix("error:").strip()
+    error_lines = [line for line in lines if line.startswith("error:")] or lines or ["it said nothing"]
+    return error_lines[-1].removeprefix("error:").strip()
 
 
 def stop_service() -> ServiceAddress | None:
@@ -140,7 +147,7 @@ def stop_service() -> ServiceAddress | None:
     Raises:
         ServiceError: It cannot be ended.
     """
-    address, lock = read_address(), service_lock()
+    address, lock = read_address(), make_service_lock()
     try:
         with lock.acquire(timeout=0):
             remove_stale()
@@ -148,27 +155,27 @@ def stop_service() -> ServiceAddress | None:
     except Timeout:
         pass
     if address is None:  # it starts, or ends, right now
-        _wait_until_free(lock, _STOP_S)
+        _wait_until_free(lock, _STOP_TIMEOUT_S)
         return None
     _ask_to_stop(address, lock)
-    if not _wait_until_free(lock, _STOP_S):
-        _signal(address, getattr(signal, "SIGKILL", signal.SIGTERM))
-        if not _wait_until_free(lock, _KILL_S):
+    if not _wait_until_free(lock, _STOP_TIMEOUT_S):
+        _send_signal(address, getattr(signal, "SIGKILL", signal.SIGTERM))
+        if not _wait_until_free(lock, _KILL_TIMEOUT_S):
             raise ServiceError(f"the service (process {address.pid}) does not end", hint="End the process yourself.")
     return address
 
 
 def _ask_to_stop(address: ServiceAddress, lock: BaseFileLock) -> None:
-    if answers(address):
+    if is_service_alive(address):
         with suppress(CodeRAGError):
             ServiceClient(address).call("POST", STOP_PATH)
             return
     # Whoever has the lock may have begun just now, and takes the file of a killed one away in a moment.
-    if not _wait_until_free(lock, _SETTLE_S):
-        _signal(address, signal.SIGTERM)
+    if not _wait_until_free(lock, _SETTLE_TIMEOUT_S):
+        _send_signal(address, signal.SIGTERM)
 
 
-def _signal(address: ServiceAddress, number: int) -> None:
+def _send_signal(address: ServiceAddress, number: int) -> None:
     """Send a signal to a service; its number may be another process's by now if the file does not name it any more."""
     if is_alive(address.pid) and read_address() in (address, None):
         with suppress(ProcessLookupError):
@@ -178,7 +185,7 @@ def _signal(address: ServiceAddress, number: int) -> None:
 def _wait_until_free(lock: BaseFileLock, seconds: float) -> bool:
     """Whether the service has ended in time; what it left is removed."""
     try:
-        with lock.acquire(timeout=seconds, poll_interval=_POLL_S):
+        with lock.acquire(timeout=seconds, poll_interval=_POLL_INTERVAL_S):
             remove_stale()
             return True
     except Timeout:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from coderag.config.index_origin import claim
+from coderag.config.index_origin import mark_as_own
 from coderag.config.repository_root import INDEX_FOLDER
 from coderag.errors import CodeRAGError, StorageFullError, StoreError
-from coderag.system.atomic_write import replace_whole
+from coderag.system.atomic_write import atomic_write
 
 _SYNC_THREADS = 16
 
@@ -131,7 +131,7 @@ def create_index_directory(path: Path) -> None:
     if path.parent.name == INDEX_FOLDER:  # a part of the index may be created first
         create_index_directory(path.parent)
     path.mkdir(parents=True, exist_ok=True)
-    claim(path)
+    mark_as_own(path)
     ignore = path / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
@@ -152,7 +152,7 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> int:
         StoreError: The file cannot be written; the previous content is intact.
     """
     with map_storage_errors(f"write {path}"):
-        size = replace_whole(path, chunks)
+        size = atomic_write(path, chunks)
         sync_directory(path.parent)
     return size
 

@@ -234,7 +234,7 @@ class IndexWriter:
         try:
             self._previous_pointer = read_pointer(self._directory)
         except IndexVersionError:
-            return None  # an index in another format coexists beside ours
+            return None  # an index in another format may coexist
         except StoreError as error:
             self._failure = error
             return None

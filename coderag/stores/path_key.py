@@ -10,7 +10,7 @@ from typing import Final
 from coderag.config.sections import PrivacySettings
 from coderag.errors import ConfigurationError
 from coderag.stores.disk import create_index_directory, map_storage_errors
-from coderag.system.atomic_write import make_private
+from coderag.system.atomic_write import create_private
 from coderag.text.path_masking import PathMask
 
 KEY_FILE: Final = "privacy.key"
@@ -50,7 +50,7 @@ def _read_or_create_key(path: Path) -> bytes:
     with map_storage_errors(f"make {path}"):
         if not path.exists():
             create_index_directory(path.parent)
-            make_private(path, secrets.token_bytes(_KEY_BYTES).hex().encode() + b"\n")
+            create_private(path, secrets.token_bytes(_KEY_BYTES).hex().encode() + b"\n")
     with map_storage_errors(f"read {path}"), path.open(encoding="ascii", errors="replace") as file:
         mode = os.fstat(file.fileno()).st_mode
         content = file.read(4 * _KEY_BYTES).strip()

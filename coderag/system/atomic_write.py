@@ -7,13 +7,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-PRIVATE: Final = 0o600
+PRIVATE_MODE: Final = 0o600
 """Permissions of a file that only this user may read."""
 
 
-def replace_whole(
-    path: Path, pieces: Iterable[bytes], *, permissions: int | None = None, is_durable: bool = True
-) -> int:
+def atomic_write(path: Path, parts: Iterable[bytes], *, permissions: int | None = None, is_durable: bool = True) -> int:
     """Replace a file's content, or make the file.
 
     Args:
@@ -28,22 +26,22 @@ def replace_whole(
     Raises:
         OSError: It cannot be written; what was there is as it was.
     """
-    with _beside(path) as temporary:
-        size = _write(temporary, pieces, permissions, is_durable=is_durable)
-        if permissions is not None and permissions != PRIVATE:
+    with _reserve_temporary(path) as temporary:
+        size = _write(temporary, parts, permissions, is_durable=is_durable)
+        if permissions is not None and permissions != PRIVATE_MODE:
             temporary.chmod(permissions)
         temporary.replace(path)
     return size
 
 
-def make_private(path: Path, content: bytes) -> None:
+def create_private(path: Path, content: bytes) -> None:
     """Make a file that only this user may read, unless there is one: of several at a time, one wins, and it is all's.
 
     Raises:
         OSError: It cannot be written.
     """
-    with _beside(path) as temporary:
-        _write(temporary, [content], PRIVATE, is_durable=True)
+    with _reserve_temporary(path) as temporary:
+        _write(temporary, [content], PRIVATE_MODE, is_durable=True)
         try:
             os.link(temporary, path)  # unlike a rename, it never replaces one
         except FileExistsError:
@@ -54,7 +52,7 @@ def make_private(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _reserve_temporary(path: Path) -> Iterator[Path]:
     """Yield a name beside a file that no other thread uses; what has it afterwards is removed."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
@@ -65,13 +63,13 @@ def _beside(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def _write(path: Path, pieces: Iterable[bytes], permissions: int | None, *, is_durable: bool) -> int:
+def _write(path: Path, parts: Iterable[bytes], permissions: int | None, *, is_durable: bool) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # else Windows writes other line ends
-    descriptor = os.open(path, flags, 0o666 if permissions is None else PRIVATE)
+    descriptor = os.open(path, flags, 0o666 if permissions is None else PRIVATE_MODE)
     size = 0
     with os.fdopen(descriptor, "wb") as file:
-        for piece in pieces:
-            size += file.write(piece)
+        for part in parts:
+            size += file.write(part)
         file.flush()
         if is_durable:
             os.fsync(file.fileno())

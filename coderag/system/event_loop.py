@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-def run_anywhere(coroutine: Coroutine[Any, Any, Result]) -> Result:
+def run_sync(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine to its end, also where an event loop is running already, as in a notebook."""
     try:
         asyncio.get_running_loop()

@@ -7,26 +7,26 @@ from functools import cache
 from typing import Any, Final
 
 _ARENA_MAX: Final = -8  # M_ARENA_MAX of <malloc.h>
-_ARENAS: Final = 2
+_MAX_ARENAS: Final = 2
 
 
-def bound_heaps() -> None:
+def limit_heaps() -> None:
     """Have glibc keep few heaps. By default each of many threads has its own, and what was freed in one fills no other.
 
     It must be called before there are threads.
     """
-    if (mallopt := _of_glibc("mallopt")) is not None:
-        mallopt(_ARENA_MAX, _ARENAS)
+    if (mallopt := _find_glibc_function("mallopt")) is not None:
+        mallopt(_ARENA_MAX, _MAX_ARENAS)
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Give the system what was freed: after much work most of it lies between what is still used. It takes some 5 ms."""
     if (arrow := sys.modules.get("pyarrow")) is not None:
         arrow.default_memory_pool().release_unused()
-    if (malloc_trim := _of_glibc("malloc_trim")) is not None:
+    if (malloc_trim := _find_glibc_function("malloc_trim")) is not None:
         malloc_trim(0)
 
 
 @cache
-def _of_glibc(name: str) -> Callable[..., Any] | None:
+def _find_glibc_function(name: str) -> Callable[..., Any] | None:
     return getattr(ctypes.CDLL(None), name, None) if sys.platform.startswith("linux") else None

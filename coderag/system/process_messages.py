@@ -15,12 +15,12 @@ class Pipes(NamedTuple):
     answers: IO[bytes]
 
 
-Lend = Callable[[str], AbstractContextManager[Pipes]]
+ProcessLender = Callable[[str], AbstractContextManager[Pipes]]
 """Lends a process that runs a function of ours, given as ``module:function``, with its two pipes. The borrower has it return
 before the block is left; a process whose function does not, or whose borrower fails, is ended."""
 
 
-class Helpers(NamedTuple):
+class HelperProcesses(NamedTuple):
     """Other processes that may help.
 
     Attributes:
@@ -28,8 +28,8 @@ class Helpers(NamedTuple):
         lend: Lends one of them.
     """
 
-    number: int
-    lend: Lend
+    max_processes: int
+    lend: ProcessLender
 
 
 def pack_message(message: object) -> bytes:

@@ -24,8 +24,8 @@ def take_streams() -> tuple[int, int]:
     for descriptor in (_STDIN, _STDERR):  # else a duplicate could become one of them
         if not is_open(descriptor):
             os.open(os.devnull, os.O_RDWR)
-    output = _taken(STDOUT, os.dup(_STDERR))
-    return _taken(_STDIN, os.open(os.devnull, os.O_RDONLY)), output
+    output = _replace_descriptor(STDOUT, os.dup(_STDERR))
+    return _replace_descriptor(_STDIN, os.open(os.devnull, os.O_RDONLY)), output
 
 
 def is_open(descriptor: int) -> bool:
@@ -37,22 +37,22 @@ def is_open(descriptor: int) -> bool:
     return True
 
 
-def _taken(descriptor: int, instead: int) -> int:
+def _replace_descriptor(descriptor: int, replacement: int) -> int:
     """Return another descriptor of what `descriptor` is, which becomes `instead`."""
     try:
-        own = os.dup(descriptor)
-        os.dup2(instead, descriptor)
+        duplicate = os.dup(descriptor)
+        os.dup2(replacement, descriptor)
     finally:
-        os.close(instead)
+        os.close(replacement)
     if os.name == "nt":
-        _tell_windows(descriptor)
+        _update_windows_handle(descriptor)
     else:
         with suppress(OSError):
-            os.set_blocking(own, True)
-    return own
+            os.set_blocking(duplicate, True)
+    return duplicate
 
 
-def _tell_windows(descriptor: int) -> None:
+def _update_windows_handle(descriptor: int) -> None:
     """Make the standard handle, which children inherit, what the descriptor is now."""
     if sys.platform == "win32":
         import ctypes  # noqa: PLC0415  # only there

@@ -6,19 +6,19 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def python_command(code: str) -> list[str]:
+def build_python_command(code: str) -> list[str]:
     """Return the command that runs some code of CodeRAG with this Python."""
     # -P: the folder we are called in may be a repository, which must not be imported from.
     return [sys.executable, "-P", "-c", code]
 
 
-def python_environment(**more: str) -> dict[str, str]:
+def build_python_environment(**variables: str) -> dict[str, str]:
     """Return the environment of a process that imports from where this one does; `more` are further variables."""
     paths = [path for path in sys.path if path and Path(path).is_absolute()]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
 
 
-def told_end(code: int) -> str:
+def describe_exit(code: int) -> str:
     """Return how a process ended, by its exit code: as the name of the signal that ended it, or ``exit code 1``."""
     if sys.platform != "win32" and code < 0:
         import signal  # noqa: PLC0415  # seldom needed

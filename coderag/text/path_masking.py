@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
-from coderag.schema.chunks import module_of
+from coderag.schema.chunks import get_module_name
 
 TOKEN_DIGITS: Final = 12
 """48 bits: among 100,000 different names, two share a token with a probability of 2e-5. That is noticed, never mistaken."""
@@ -51,8 +51,8 @@ class PathMask:
         return "/".join(_dots(name) + self.token(name.lstrip(".")) for name in path.split("/"))
 
     def mask_module(self, path: str) -> str:
-        """Return what `module_of` gives for a file, masked."""
-        return self.mask_whole(module_of(path))
+        """Return what `get_module_name` gives for a file, masked."""
+        return self.mask_whole(get_module_name(path))
 
     def token(self, name: str) -> str:
         """Return what stands for a name that has no leading dots and no extension."""
@@ -122,7 +122,7 @@ class MaskedPaths:
     def _wholes(self) -> dict[str, str]:
         """Each folder's name and each file's without its extension, masked."""
         folders = {name for path in self._paths for name in path.split("/")[:-1]}
-        return {name: self.mask.mask_whole(name) for name in folders | set(map(module_of, self._files))}
+        return {name: self.mask.mask_whole(name) for name in folders | set(map(get_module_name, self._files))}
 
     @cached_property
     def _odd_names(self) -> list[str]:

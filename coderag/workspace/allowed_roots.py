@@ -21,16 +21,16 @@ def check_allowed(path: Path, allowed: Sequence[Path]) -> Path:
         ForbiddenRootError: It lies outside of these.
         IngestionError: There is no such folder, or it is one that is never indexed.
     """
-    if allowed and not _lies_in(path, allowed):
-        named = ", ".join(str(folder) for folder in allowed)
-        hint = f"Allowed are folders in or below {named}; `coderag serve --allow-root` adds one."
+    if allowed and not _is_inside(path, allowed):
+        allowed_list = ", ".join(str(folder) for folder in allowed)
+        hint = f"Allowed are folders in or below {allowed_list}; `coderag serve --allow-root` adds one."
         raise ForbiddenRootError(f"{path}: outside of the folders that may be opened", hint=hint)
     return check_root(path)
 
 
-def _lies_in(path: Path, allowed: Sequence[Path]) -> bool:
+def _is_inside(path: Path, allowed: Sequence[Path]) -> bool:
     try:
-        real = path.expanduser().resolve()
-        return any(real.is_relative_to(folder.expanduser().resolve()) for folder in allowed)
+        real_path = path.expanduser().resolve()
+        return any(real_path.is_relative_to(folder.expanduser().resolve()) for folder in allowed)
     except (OSError, RuntimeError, ValueError):  # a loop of links, an unknown ~user, a NUL
         return False

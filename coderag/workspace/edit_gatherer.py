@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable, Collection
 from typing import Final
 
-QUIET_S: Final = 0.5
+DEFAULT_QUIET_S: Final = 0.5
 """Usual length of a quiet moment."""
 
-LONGEST_S: Final = 5.0
+DEFAULT_MAX_DELAY_S: Final = 5.0
 """How long edits usually wait for one, at most."""
 
 
-class EditGatherer:
+class EditDebouncer:
     """Paths that were edited, and the moment to do something about them. Any thread may use it.
 
     Args:
@@ -21,13 +21,13 @@ class EditGatherer:
         longest_s: After so long it is called anyway, however many edits follow one another.
     """
 
-    def __init__(self, act: Callable[[], None], *, quiet_s: float, longest_s: float) -> None:
-        self._act = act
+    def __init__(self, on_quiet: Callable[[], None], *, quiet_s: float, max_delay_s: float) -> None:
+        self._on_quiet = on_quiet
         self._quiet_s = quiet_s
-        self._longest_s = longest_s
+        self._max_delay_s = max_delay_s
         self._lock = threading.Lock()
         self._paths: set[str] = set()
-        self._first = self._last = 0.0  # when the edits that are waiting began, and the last of them
+        self._first_edit_at = self._last_edit_at = 0.0  # when the edits that are waiting began, and the last of them
         self._not_before = 0.0
         self._timer: threading.Timer | None = None
         self._is_closed = False
@@ -37,10 +37,10 @@ class EditGatherer:
         now = time.monotonic()
         with self._lock:
             self._paths.update(paths)
-            self._last = now
+            self._last_edit_at = now
             if self._timer is None and not self._is_closed:
-                self._first = now
-                self._start(max(self._quiet_s, self._not_before - now))
+                self._first_edit_at = now
+                self._start_timer(max(self._quiet_s, self._not_before - now))
 
     def hold(self, seconds: float) -> None:
         """Do nothing about edits for some time, as what was done failed."""
@@ -63,20 +63,22 @@ class EditGatherer:
             if timer is not threading.current_thread():
                 timer.join()
 
-    def _start(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._look)
+    def _start_timer(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._check_quiet)
         self._timer.daemon = True
         self._timer.name = "edits"
         self._timer.start()
 
-    def _look(self) -> None:
+    def _check_quiet(self) -> None:
         with self._lock:
             if self._is_closed:
                 return
-            due = max(min(self._last + self._quiet_s, self._first + self._longest_s), self._not_before)
-            left = due - time.monotonic()
-            if left > 0:
-                self._start(left)
+            due = max(
+                min(self._last_edit_at + self._quiet_s, self._first_edit_at + self._max_delay_s), self._not_before
+            )
+            remaining_s = due - time.monotonic()
+            if remaining_s > 0:
+                self._start_timer(remaining_s)
                 return
             self._timer = None
-        self._act()
+        self._on_quiet()

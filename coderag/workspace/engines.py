@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from coderag.config.file_names import FILE_NAMES
-from coderag.config.index_origin import came_with_repository
+from coderag.config.index_origin import is_foreign_index
 from coderag.config.repository_root import INDEX_FOLDER
 from coderag.stores.index_locations import find_index_folder
 
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.ingestion.live.live_index import OnEdited
 
-_BELIEVED_S: Final = 10.0  # where git's index is elsewhere, as in a worktree, nothing else tells that it has changed
+_RECHECK_INTERVAL_S: Final = (
+    10.0  # where git's index is elsewhere, as in a worktree, nothing else tells that it has changed
+)
 
 
-class OpenEngine(Protocol):
+class EngineOpener(Protocol):
     """Opens a repository, as `open_engine` does."""
 
     def __call__(self, root: Path, *, trusted: bool, on_edited: "OnEdited | None" = None) -> "CodeRAG":
@@ -42,11 +44,15 @@ class EngineStamp:
     has_foreign_index: bool = False
 
     @classmethod
-    def of(cls, root: Path, *, trusted: bool) -> "EngineStamp":
+    def from_repository(cls, root: Path, *, trusted: bool) -> "EngineStamp":
         """Return what it is now. Takes some microseconds; git is asked again when its own index has changed, and at times."""
-        files = tuple(_status(root / name) for name in FILE_NAMES)
-        seen = _identity(root / INDEX_FOLDER), _status(root / ".git" / "index"), int(time.monotonic() / _BELIEVED_S)
-        return cls(trusted, files, not trusted and _came_with_repository(root, seen))
+        files = tuple(_read_file_stamp(root / name) for name in FILE_NAMES)
+        cache_key = (
+            _read_identity(root / INDEX_FOLDER),
+            _read_file_stamp(root / ".git" / "index"),
+            int(time.monotonic() / _RECHECK_INTERVAL_S),
+        )
+        return cls(trusted, files, not trusted and _is_foreign_index(root, cache_key))
 
 
 def open_engine(root: Path, *, trusted: bool, on_edited: "OnEdited | None" = None) -> "CodeRAG":
@@ -66,19 +72,19 @@ def open_engine(root: Path, *, trusted: bool, on_edited: "OnEdited | None" = Non
     return CodeRAG(root, trusted=trusted, on_edited=on_edited)
 
 
-def index_directory(engine: "CodeRAG") -> Path:
+def get_index_folder(engine: "CodeRAG") -> Path:
     """Return the folder of the index of an engine's repository."""
     return find_index_folder(engine.root, engine.settings.storage)
 
 
 @lru_cache(128)
-def _came_with_repository(root: Path, seen: tuple[object, ...]) -> bool:
+def _is_foreign_index(root: Path, cache_key: tuple[object, ...]) -> bool:
     """Whether the index's folder is not this user's own. `seen` tells what may have changed since the last time."""
-    del seen
-    return came_with_repository(root)
+    del cache_key
+    return is_foreign_index(root)
 
 
-def _identity(folder: Path) -> tuple[int, int, int] | None:
+def _read_identity(folder: Path) -> tuple[int, int, int] | None:
     """Return what tells a folder from a link, or from another one, in its place."""
     try:
         status = folder.lstat()
@@ -87,7 +93,7 @@ def _identity(folder: Path) -> tuple[int, int, int] | None:
     return status.st_mode, status.st_dev, status.st_ino
 
 
-def _status(path: Path) -> tuple[int, int, int] | None:
+def _read_file_stamp(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
     except OSError:

@@ -10,21 +10,21 @@ from typing import Final
 
 from coderag.errors import CodeRAGError, IndexLockedError, IngestionError, ServiceError
 from coderag.schema.indexing import IndexReport
-from coderag.workspace.jobs import ENDED, IndexJob
-from coderag.workspace.writer import Writer, WriterProcess
+from coderag.workspace.jobs import ENDED_STATES, IndexJob
+from coderag.workspace.writer import IndexTaskRunner, WriterProcess
 from coderag.workspace.writer_messages import IndexTask
 
-IDLE_S: Final = 60.0
+DEFAULT_IDLE_S: Final = 60.0
 """The process is ended when it had nothing to do for so long; starting one takes about two seconds."""
 
 _RETRY_S: Final = 0.5  # while another process writes the index
-_MOST_ENDED: Final = 100  # jobs that have ended and are still known
+_MAX_ENDED_JOBS: Final = 100  # jobs that have ended and are still known
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class IndexRequest:
     """What a repository wants to be done.
 
     Attributes:
@@ -40,10 +40,10 @@ class Order:
 
 
 @dataclass(slots=True)
-class _Entry:
-    order: Order
+class _QueueEntry:
+    request: IndexRequest
     job: IndexJob
-    walks: bool
+    needs_scan: bool
     not_before: float = 0.0
     is_cancelled: bool = False
 
@@ -60,21 +60,21 @@ class IndexQueue:
     def __init__(
         self,
         on_change: Callable[[IndexJob], None],
-        start_writer: Callable[[], Writer] = WriterProcess,
-        idle_s: float = IDLE_S,
+        start_writer: Callable[[], IndexTaskRunner] = WriterProcess,
+        idle_s: float = DEFAULT_IDLE_S,
     ) -> None:
         self._on_change = on_change
         self._start_writer = start_writer
         self._idle_s = idle_s
         self._changed = threading.Condition()
-        self._waiting: list[_Entry] = []
-        self._running: _Entry | None = None
-        self._ended: deque[IndexJob] = deque(maxlen=_MOST_ENDED)
-        self._writer: Writer | None = None
+        self._waiting: list[_QueueEntry] = []
+        self._running: _QueueEntry | None = None
+        self._ended: deque[IndexJob] = deque(maxlen=_MAX_ENDED_JOBS)
+        self._writer: IndexTaskRunner | None = None
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
-    def submit(self, order: Order, *, full: bool = False, for_edits: bool = False) -> IndexJob:
+    def submit(self, request: IndexRequest, *, full: bool = False, for_edits: bool = False) -> IndexJob:
         """Return the job that does it: one that waits, the one that is under way, or a new one.
 
         Args:
@@ -88,28 +88,28 @@ class IndexQueue:
         with self._changed:
             if self._is_closed:
                 raise ServiceError("the workspace is closed", hint="Start the service again.")
-            waiting = next((entry for entry in self._waiting if entry.order.root == order.root), None)
-            running = self._running if self._running and self._running.order.root == order.root else None
+            waiting = next((entry for entry in self._waiting if entry.request.root == request.root), None)
+            running = self._running if self._running and self._running.request.root == request.root else None
             if waiting is None and running and not for_edits and (running.job.view.full or not full):
                 return running.job
-            entry = waiting or self._added(order, full=full)
-            entry.walks = entry.walks or not for_edits
+            entry = waiting or self._add_entry(request, full=full)
+            entry.needs_scan = entry.needs_scan or not for_edits
         if waiting is None:
             entry.job.watch(lambda _: self._on_change(entry.job))
         elif full and not entry.job.view.full:
-            entry.job.change({"full": True})
+            entry.job.update({"full": True})
         with self._changed:
-            self._begin()
+            self._wake_worker()
         return entry.job
 
-    def current(self, root: str) -> IndexJob | None:
+    def find_current_job(self, root: str) -> IndexJob | None:
         """Return the job of a repository that is under way, else the one that waits, else the last one."""
         with self._changed:
             active = [self._running] if self._running else []
             jobs = [entry.job for entry in (*active, *self._waiting)] + list(reversed(self._ended))
         return next((job for job in jobs if job.view.root == root), None)
 
-    def jobs(self) -> list[IndexJob]:
+    def list_jobs(self) -> list[IndexJob]:
         """Return all jobs that are known, the last asked for first."""
         with self._changed:
             active = [self._running] if self._running else []
@@ -117,17 +117,17 @@ class IndexQueue:
 
     def is_active(self, root: str) -> bool:
         """Whether a job of a repository waits or is under way."""
-        job = self.current(root)
-        return job is not None and job.view.state not in ENDED
+        job = self.find_current_job(root)
+        return job is not None and job.view.state not in ENDED_STATES
 
     @property
-    def writer(self) -> Writer | None:
+    def writer(self) -> IndexTaskRunner | None:
         """What does the work, if it has been started."""
         return self._writer
 
     def cancel_all(self, root: str) -> None:
         """Cancel the jobs of a repository."""
-        for job in self.jobs():
+        for job in self.list_jobs():
             if job.view.root == root:
                 job.cancel()
 
@@ -137,26 +137,26 @@ class IndexQueue:
             self._is_closed = True
             self._changed.notify_all()
             thread = self._thread
-        for job in self.jobs():
+        for job in self.list_jobs():
             job.cancel()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    def _added(self, order: Order, *, full: bool) -> _Entry:
-        entry: _Entry
-        job = IndexJob(order.root, full=full, cancel=lambda: self._cancel(entry))
-        entry = _Entry(order, job, walks=False)
+    def _add_entry(self, request: IndexRequest, *, full: bool) -> _QueueEntry:
+        entry: _QueueEntry
+        job = IndexJob(request.root, full=full, cancel=lambda: self._cancel(entry))
+        entry = _QueueEntry(request, job, needs_scan=False)
         self._waiting.append(entry)
         return entry
 
-    def _begin(self) -> None:
+    def _wake_worker(self) -> None:
         """Have the thread look for work; to be called with the lock held."""
         if self._thread is None and not self._is_closed:
-            self._thread = threading.Thread(target=self._work, name="index jobs", daemon=True)
+            self._thread = threading.Thread(target=self._run_worker, name="index jobs", daemon=True)
             self._thread.start()
         self._changed.notify_all()
 
-    def _cancel(self, entry: _Entry) -> None:
+    def _cancel(self, entry: _QueueEntry) -> None:
         with self._changed:
             entry.is_cancelled = True
             is_waiting = entry in self._waiting
@@ -166,18 +166,18 @@ class IndexQueue:
             elif self._running is entry and self._writer is not None:
                 self._writer.kill()
         if is_waiting:
-            entry.job.change({"state": "cancelled"})
+            entry.job.update({"state": "cancelled"})
 
-    def _work(self) -> None:
+    def _run_worker(self) -> None:
         while not self._is_closed:
-            entry = self._next()
+            entry = self._wait_for_entry()
             if entry is None:
                 self._end_writer()
             else:
-                self._do(entry)
+                self._run_entry(entry)
         self._end_writer()
 
-    def _next(self) -> _Entry | None:
+    def _wait_for_entry(self) -> _QueueEntry | None:
         """Return the next one to do; None when there was nothing to do for long, or nothing is to be done any more."""
         idle_at = time.monotonic() + self._idle_s
         with self._changed:
@@ -188,61 +188,61 @@ class IndexQueue:
                     self._waiting.remove(ready)
                     self._running = ready
                     return ready
-                until = min((entry.not_before for entry in self._waiting), default=idle_at)
-                if until <= now:
+                wake_at = min((entry.not_before for entry in self._waiting), default=idle_at)
+                if wake_at <= now:
                     if self._writer is not None:
                         return None
                     idle_at = now + self._idle_s
-                self._changed.wait(max(0.0, until - now) if self._writer or self._waiting else None)
+                self._changed.wait(max(0.0, wake_at - now) if self._writer or self._waiting else None)
         return None
 
-    def _do(self, entry: _Entry) -> None:
-        entry.job.change({"state": "running", "error": "", "hint": ""})
+    def _run_entry(self, entry: _QueueEntry) -> None:
+        entry.job.update({"state": "running", "error": "", "hint": ""})
         try:
-            report = self._report(entry)
+            report = self._index_entry(entry)
         except CodeRAGError as error:
             self._fail(entry, error)
         except Exception as error:  # a fault of ours ends one job, not all that follow
-            _logger.exception("Indexing %s failed", entry.order.root)
-            self._fail(entry, IngestionError(f"{entry.order.root}: {error!r}", hint="This is a fault of CodeRAG."))
+            _logger.exception("Indexing %s failed", entry.request.root)
+            self._fail(entry, IngestionError(f"{entry.request.root}: {error!r}", hint="This is a fault of CodeRAG."))
         else:
             self._end(entry, {"state": "done", "report": report})
 
-    def _report(self, entry: _Entry) -> IndexReport:
-        order = entry.order
-        writer = self._started_writer()
-        edited = order.take_edits()
-        known = None if edited is None or entry.walks else sorted(edited)
-        task = IndexTask(order.root, order.trusted, entry.job.view.full, known)
+    def _index_entry(self, entry: _QueueEntry) -> IndexReport:
+        request = entry.request
+        writer = self._ensure_writer()
+        edits = request.take_edits()
+        edited_paths = None if edits is None or entry.needs_scan else sorted(edits)
+        task = IndexTask(request.root, request.trusted, entry.job.view.full, edited_paths)
         if entry.is_cancelled:  # while the process was started; from now on it is killed
             raise IngestionError("cancelled")
-        return writer.do(task, lambda progress: entry.job.change({"progress": progress}))
+        return writer.run_task(task, lambda progress: entry.job.update({"progress": progress}))
 
-    def _fail(self, entry: _Entry, error: CodeRAGError) -> None:
+    def _fail(self, entry: _QueueEntry, error: CodeRAGError) -> None:
         if entry.is_cancelled:
             self._end(entry, {"state": "cancelled"})
         elif isinstance(error, IndexLockedError):
             self._put_back(entry, error)
         else:
-            _logger.warning("Indexing %s failed: %s", entry.order.root, error)
+            _logger.warning("Indexing %s failed: %s", entry.request.root, error)
             entry.job.error = error
             self._end(entry, {"state": "failed", "error": str(error), "hint": error.hint})
 
-    def _put_back(self, entry: _Entry, error: IndexLockedError) -> None:
+    def _put_back(self, entry: _QueueEntry, error: IndexLockedError) -> None:
         """Have a job wait, and others go first, while another process writes its index."""
         entry.not_before = time.monotonic() + _RETRY_S
-        entry.job.change({"state": "queued", "error": str(error), "hint": error.hint})
+        entry.job.update({"state": "queued", "error": str(error), "hint": error.hint})
         with self._changed:
             self._running = None
             self._waiting.insert(0, entry)
 
-    def _end(self, entry: _Entry, changes: dict[str, object]) -> None:
+    def _end(self, entry: _QueueEntry, changes: dict[str, object]) -> None:
         with self._changed:
             self._running = None
             self._ended.append(entry.job)
-        entry.job.change(changes)
+        entry.job.update(changes)
 
-    def _started_writer(self) -> Writer:
+    def _ensure_writer(self) -> IndexTaskRunner:
         if self._writer is None or not self._writer.is_alive:
             self._end_writer()
             writer = self._start_writer()

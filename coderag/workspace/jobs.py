@@ -12,7 +12,7 @@ from coderag.workspace.listeners import Listeners
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 
-ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
+ENDED_STATES: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ class IndexJob:
     def wait(self, timeout_s: float | None = None) -> JobView:
         """Return how it stands when it has ended, or when the time is over."""
         with self._changed:
-            self._changed.wait_for(lambda: self._view.state in ENDED, timeout_s)
+            self._changed.wait_for(lambda: self._view.state in ENDED_STATES, timeout_s)
         return self._view
 
     def cancel(self) -> None:
         """End it; nothing happens if it has ended."""
-        if self._view.state not in ENDED:
+        if self._view.state not in ENDED_STATES:
             self._cancel()
 
     def watch(self, watcher: Callable[[JobView], None]) -> Callable[[], None]:
@@ -79,15 +79,15 @@ class IndexJob:
         watcher(self._view)
         return remove
 
-    def change(self, changes: Mapping[str, Any]) -> None:
+    def update(self, changes: Mapping[str, Any]) -> None:
         """Note how it stands; only who runs it does that. A job that has ended stays as it is.
 
         Args:
             changes: Attributes of the view.
         """
         with self._changed:
-            if self._view.state in ENDED:
+            if self._view.state in ENDED_STATES:
                 return
             self._view = view = replace(self._view, **changes)
             self._changed.notify_all()
-        self._watchers.tell(view)
+        self._watchers.notify(view)

@@ -29,7 +29,7 @@ class Listeners(Generic[Event]):
 
         return remove
 
-    def tell(self, event: Event) -> None:
+    def notify(self, event: Event) -> None:
         """Call each of them. One that fails is logged: who tells must not suffer for who listens."""
         with self._lock:
             listeners = list(self._listeners)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from coderag.config.sections import MOST_RESULTS, IngestionSettings
+from coderag.config.sections import MAX_RESULTS, IngestionSettings
 from coderag.engine.query_input import check_range
 from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.roles import role_of
@@ -24,25 +24,25 @@ from coderag.schema.search import SearchHit
 from coderag.workspace.preview_words import (
     OTHER_ROLE,
     ROLE_FACTORS,
-    Word,
-    content_counts,
-    path_counts,
-    piece_counts,
-    rarities,
-    score,
-    words_of,
+    QueryTerm,
+    compute_idf,
+    count_in_code,
+    count_in_content,
+    count_in_path,
+    parse_query_terms,
+    score_bm25,
 )
 
-BUDGET_S: Final = 1.5
+DEFAULT_BUDGET_S: Final = 1.5
 
-_SCANNED, _READ = 0.4, 0.7  # of the budget, when it is over with looking for files, and with reading them
-_LATEST: Final = 1.1
-_LARGEST: Final = 300_000  # bytes; larger files are seldom code, and take the time of many others
-_LARGEST_PARSED: Final = 100_000  # bytes: 0.1 s
-_FILES_A_RESULT: Final = 2
-_MOST_FILES: Final = 30
-_MOST_A_FILE: Final = 2
-_MODULE: Final = 0.7  # imports and the like, against declarations
+_SCAN_SHARE, _READ_SHARE = 0.4, 0.7  # of the budget, when it is over with looking for files, and with reading them
+_PARSE_SHARE: Final = 1.1
+_MAX_FILE_BYTES: Final = 300_000  # bytes; larger files are seldom code, and take the time of many others
+_MAX_PARSED_BYTES: Final = 100_000  # bytes: 0.1 s
+_FILES_PER_RESULT: Final = 2
+_MAX_FILES: Final = 30
+_MAX_HITS_PER_FILE: Final = 2
+_MODULE_FACTOR: Final = 0.7  # imports and the like, against declarations
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class _File:
     counts: Sequence[float]
 
 
-def preview(
-    root: Path, settings: IngestionSettings, query: str, top_k: int, *, budget_s: float = BUDGET_S
+def find_preview_hits(
+    root: Path, settings: IngestionSettings, query: str, top_k: int, *, budget_s: float = DEFAULT_BUDGET_S
 ) -> list[SearchHit]:
     """Return the declarations and blocks of lines that have the words of a question, best first, as they are on disk.
 
@@ -74,77 +74,83 @@ def preview(
         InvalidQueryError: The question is empty or too long.
     """
     check_question(query)
-    top_k = check_range("top_k", top_k, 1, MOST_RESULTS)
-    began, words = time.monotonic(), words_of(query)
+    top_k = check_range("top_k", top_k, 1, MAX_RESULTS)
+    started, terms = time.monotonic(), parse_query_terms(query)
     limit = settings.max_file_bytes
-    found = scan(root, max_file_bytes=limit, exclude=settings.exclude, until=began + _SCANNED * budget_s)
-    files = _read(root, found.candidates, words, until=began + _READ * budget_s)
-    rarity = rarities([file.counts for file in files], words)
-    best = _best(files, rarity)[: min(_MOST_FILES, _FILES_A_RESULT * top_k)]
+    scanned = scan(root, max_file_bytes=limit, exclude=settings.exclude, until=started + _SCAN_SHARE * budget_s)
+    files = _read_files(root, scanned.candidates, terms, until=started + _READ_SHARE * budget_s)
+    idf = compute_idf([file.counts for file in files], terms)
+    best_files = _rank_files(files, idf)[: min(_MAX_FILES, _FILES_PER_RESULT * top_k)]
     hits: list[SearchHit] = []
-    for file in best:
-        now = time.monotonic() - began
-        if now > _LATEST * budget_s and hits:
+    for file in best_files:
+        now = time.monotonic() - started
+        if now > _PARSE_SHARE * budget_s and hits:
             break
         source = read_source(root, file.candidate, max_file_bytes=limit, generated=settings.generated)
         if isinstance(source, Source):  # not binary, minified or generated
-            parse = now < budget_s and file.candidate.size < _LARGEST_PARSED
-            hits += _hits(file.candidate.path, source, words, rarity, parse=parse)
+            parse = now < budget_s and file.candidate.size < _MAX_PARSED_BYTES
+            hits += _find_file_hits(file.candidate.path, source, terms, idf, parse=parse)
     return sorted(hits, key=lambda hit: (-hit.score, hit.location))[:top_k]
 
 
-def _read(root: Path, candidates: Sequence[Candidate], words: Sequence[Word], *, until: float) -> list[_File]:
+def _read_files(
+    root: Path, candidates: Sequence[Candidate], terms: Sequence[QueryTerm], *, until: float
+) -> list[_File]:
     """Read files until the time is over, the most promising first."""
     promising = []
     for candidate in candidates:
-        if candidate.size <= _LARGEST:
-            places, role = path_counts(candidate.path, words), role_of(candidate.path)
-            order = (-sum(places), -ROLE_FACTORS.get(role, OTHER_ROLE), candidate.path.count("/"), candidate.path)
-            promising.append((order, candidate, role, places))
-    promising.sort(key=lambda one: one[0])
+        if candidate.size <= _MAX_FILE_BYTES:
+            path_weights, role = count_in_path(candidate.path, terms), role_of(candidate.path)
+            order = (-sum(path_weights), -ROLE_FACTORS.get(role, OTHER_ROLE), candidate.path.count("/"), candidate.path)
+            promising.append((order, candidate, role, path_weights))
+    promising.sort(key=lambda entry: entry[0])
     files = []
-    for _, candidate, role, places in promising:
+    for _, candidate, role, path_weights in promising:
         if time.monotonic() > until:
             break
         try:
-            content, _ = read_regular(root / candidate.path, _LARGEST)
+            content, _ = read_regular(root / candidate.path, _MAX_FILE_BYTES)
         except OSError:  # it is gone, or may not be read: indexing says so
             continue
-        counts = [sum(pair) for pair in zip(places, content_counts(content, words), strict=True)]
+        counts = [sum(pair) for pair in zip(path_weights, count_in_content(content, terms), strict=True)]
         files.append(_File(candidate, role, counts))
     return files
 
 
-def _best(files: Sequence[_File], rarity: Sequence[float]) -> list[_File]:
+def _rank_files(files: Sequence[_File], idf: Sequence[float]) -> list[_File]:
     """Return the files that have words of the question, best first."""
     average = sum(file.candidate.size for file in files) / max(1, len(files)) or 1.0
     scored = [
-        (score(file.counts, rarity, file.candidate.size / average) * ROLE_FACTORS.get(file.role, OTHER_ROLE), file)
+        (score_bm25(file.counts, idf, file.candidate.size / average) * ROLE_FACTORS.get(file.role, OTHER_ROLE), file)
         for file in files
         if any(file.counts)
     ]
-    return [file for _, file in sorted(scored, key=lambda one: (-one[0], one[1].candidate.path))]
+    return [file for _, file in sorted(scored, key=lambda entry: (-entry[0], entry[1].candidate.path))]
 
 
-def _hits(path: str, source: Source, words: Sequence[Word], rarity: Sequence[float], *, parse: bool) -> list[SearchHit]:
+def _find_file_hits(
+    path: str, source: Source, terms: Sequence[QueryTerm], idf: Sequence[float], *, parse: bool
+) -> list[SearchHit]:
     """Return the best pieces of a file: declarations, or blocks of lines if there is no time to parse it."""
     language, role = detect_language(path, source.text), source.role
     parsed = place_file(parse_file(path, source.text, language if parse else TEXT, role), path, role)
     average = max(1.0, sum(len(chunk.text) for chunk in parsed.chunks) / max(1, len(parsed.chunks)))
-    places = path_counts(path, words)
+    path_weights = count_in_path(path, terms)
     hits = []
     for chunk in parsed.chunks:
         names = " ".join(symbol["qualified_name"] for symbol in chunk.metadata["symbols"])
-        counts = piece_counts(chunk.text, f"{names} {chunk.metadata['name']}", words)
-        in_text = score(counts, rarity, len(chunk.text) / average)
+        counts = count_in_code(chunk.text, f"{names} {chunk.metadata['name']}", terms)
+        in_text = score_bm25(counts, idf, len(chunk.text) / average)
         if in_text:
-            factor = ROLE_FACTORS.get(role, OTHER_ROLE) * (_MODULE if chunk.metadata["kind"] == "module" else 1.0)
-            signals = {"words": in_text * factor, "place": 0.5 * score(places, rarity, 1.0) * factor}
-            hits.append(_hit(chunk, language, signals))
-    return sorted(hits, key=lambda hit: -hit.score)[:_MOST_A_FILE]
+            factor = ROLE_FACTORS.get(role, OTHER_ROLE) * (
+                _MODULE_FACTOR if chunk.metadata["kind"] == "module" else 1.0
+            )
+            signals = {"words": in_text * factor, "place": 0.5 * score_bm25(path_weights, idf, 1.0) * factor}
+            hits.append(_to_hit(chunk, language, signals))
+    return sorted(hits, key=lambda hit: -hit.score)[:_MAX_HITS_PER_FILE]
 
 
-def _hit(chunk: ParsedChunk, language: str, signals: dict[str, float]) -> SearchHit:
+def _to_hit(chunk: ParsedChunk, language: str, signals: dict[str, float]) -> SearchHit:
     data = chunk.metadata
     text = chunk.text.rstrip("\r\n")
     return SearchHit(

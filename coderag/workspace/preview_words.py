@@ -13,13 +13,13 @@ from coderag.text.tokenizer import content_words, expand, text_terms
 
 _K1: Final = 1.2
 _B: Final = 0.5  # of the length: long files are usual, and their best piece is what is shown
-_SHORTEST_NEEDLE: Final = 3
-_IN_NAME, _IN_FOLDER = 2.0, 1.0  # a word in a file's name or in a folder's counts like so many occurrences
-_IN_DECLARED_NAME: Final = 4.0
+_MIN_LITERAL_CHARS: Final = 3
+_NAME_WEIGHT, _FOLDER_WEIGHT = 2.0, 1.0  # a word in a file's name or in a folder's counts like so many occurrences
+_DECLARED_NAME_WEIGHT: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class QueryTerm:
     """A word of a question.
 
     Attributes:
@@ -28,51 +28,51 @@ class Word:
     """
 
     term: str
-    needle: bytes
+    literal: bytes
 
 
-def words_of(query: str) -> list[Word]:
+def parse_query_terms(query: str) -> list[QueryTerm]:
     """Return the distinct words of a question; the short ones only if there are no others."""
-    words: dict[str, Word] = {}
+    terms: dict[str, QueryTerm] = {}
     for raw in content_words(query):
         for term in expand(raw):
-            text = raw.lower() if term.startswith("=") else _beginning(term)
-            words.setdefault(term, Word(term, text.encode("utf-8", "replace")))
-    telling = [word for word in words.values() if len(word.needle) >= _SHORTEST_NEEDLE]
-    return telling or list(words.values())
+            text = raw.lower() if term.startswith("=") else _truncate_stem(term)
+            terms.setdefault(term, QueryTerm(term, text.encode("utf-8", "replace")))
+    long_terms = [query_term for query_term in terms.values() if len(query_term.literal) >= _MIN_LITERAL_CHARS]
+    return long_terms or list(terms.values())
 
 
-def _beginning(stem: str) -> str:
+def _truncate_stem(stem: str) -> str:
     """Return what all forms of a word begin with: ``retri`` is the stem of ``retry``."""
-    return stem[:-1] if len(stem) > _SHORTEST_NEEDLE and stem.endswith("i") else stem
+    return stem[:-1] if len(stem) > _MIN_LITERAL_CHARS and stem.endswith("i") else stem
 
 
-def path_counts(path: str, words: Sequence[Word]) -> list[float]:
+def count_in_path(path: str, terms: Sequence[QueryTerm]) -> list[float]:
     """Return for each word how much a file's place says about it."""
     folders, _, name = path.lower().encode("utf-8", "replace").rpartition(b"/")
-    return [_IN_NAME * (word.needle in name) + _IN_FOLDER * (word.needle in folders) for word in words]
+    return [_NAME_WEIGHT * (term.literal in name) + _FOLDER_WEIGHT * (term.literal in folders) for term in terms]
 
 
-def content_counts(content: bytes, words: Sequence[Word]) -> list[int]:
+def count_in_content(content: bytes, terms: Sequence[QueryTerm]) -> list[int]:
     """Return for each word how often it occurs in a file."""
-    small = content.lower()
-    return [small.count(word.needle) for word in words]
+    lowered = content.lower()
+    return [lowered.count(term.literal) for term in terms]
 
 
-def piece_counts(text: str, names: str, words: Sequence[Word]) -> list[float]:
+def count_in_code(text: str, names: str, terms: Sequence[QueryTerm]) -> list[float]:
     """Return for each word how often it occurs in a piece of code, and more if it is part of what that declares."""
     in_text, in_names = Counter(text_terms(text)), set(text_terms(names))
-    return [in_text[word.term] + _IN_DECLARED_NAME * (word.term in in_names) for word in words]
+    return [in_text[term.term] + _DECLARED_NAME_WEIGHT * (term.term in in_names) for term in terms]
 
 
-def rarities(counts: Sequence[Sequence[float]], words: Sequence[Word]) -> list[float]:
+def compute_idf(counts: Sequence[Sequence[float]], terms: Sequence[QueryTerm]) -> list[float]:
     """Return for each word how much it tells, from how many of the files have it."""
     total = len(counts)
-    having = [sum(row[position] > 0 for row in counts) for position in range(len(words))]
-    return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in having]
+    document_counts = [sum(row[position] > 0 for row in counts) for position in range(len(terms))]
+    return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in document_counts]
 
 
-def score(counts: Sequence[float], rarity: Sequence[float], length: float) -> float:
+def score_bm25(counts: Sequence[float], idf: Sequence[float], relative_length: float) -> float:
     """Return how well something answers, by how often it has each word.
 
     Args:
@@ -80,10 +80,10 @@ def score(counts: Sequence[float], rarity: Sequence[float], length: float) -> fl
         rarity: Of each word.
         length: Against the average.
     """
-    norm = _K1 * (1 - _B + _B * length)
-    parts = [weight * count * (_K1 + 1) / (count + norm) for count, weight in zip(counts, rarity, strict=True)]
-    found = sum(weight for count, weight in zip(counts, rarity, strict=True) if count)
-    coverage = found / (sum(rarity) or 1.0)
+    norm = _K1 * (1 - _B + _B * relative_length)
+    parts = [weight * count * (_K1 + 1) / (count + norm) for count, weight in zip(counts, idf, strict=True)]
+    matched_weight = sum(weight for count, weight in zip(counts, idf, strict=True) if count)
+    coverage = matched_weight / (sum(idf) or 1.0)
     return sum(parts) * (0.3 + 0.7 * coverage)
 
 

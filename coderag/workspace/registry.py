@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from coderag.config.repository_root import INDEX_FOLDER
-from coderag.config.user_folders import data_folder
+from coderag.config.user_folders import find_data_folder
 from coderag.errors import CodeRAGError, StoreError
 from coderag.stores.disk import map_storage_errors
 from coderag.stores.pointer import read_pointer
-from coderag.system.atomic_write import replace_whole
+from coderag.system.atomic_write import atomic_write
 
-MOST_ENTRIES: Final = 500
+MAX_ENTRIES: Final = 500
 """More repositories than that are not kept: those that are gone are forgotten first, then the least recently used."""
 
-_FILE: Final = "repositories.json"
+_FILE_NAME: Final = "repositories.json"
 _VERSION: Final = 1
-_RECENT: Final = timedelta(minutes=5)  # an entry of that age is not written again
+_MIN_NOTE_INTERVAL: Final = timedelta(minutes=5)  # an entry of that age is not written again
 _LOCK_S: Final = 2.0  # it is held for a millisecond; without it the note is left out
 
 _logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class KnownRoot:
+class RegistryEntry:
     """A repository that is known.
 
     Attributes:
@@ -66,9 +66,9 @@ class KnownRoot:
             return False
 
 
-def registry_file() -> Path:
+def get_registry_file() -> Path:
     """Return where the registry of this user is; it may not be there yet."""
-    return data_folder() / _FILE
+    return find_data_folder() / _FILE_NAME
 
 
 def note_repository(root: Path, index: Path | None = None) -> None:
@@ -92,9 +92,9 @@ class Registry:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path or registry_file()
+        self._path = path or get_registry_file()
 
-    def entries(self) -> list[KnownRoot]:
+    def read_entries(self) -> list[RegistryEntry]:
         """Return all of them, the last used first; none if the file cannot be read.
 
         A file that makes no sense is moved aside, with a warning.
@@ -113,7 +113,7 @@ class Registry:
             return []
         return sorted(entries, key=lambda entry: entry.used, reverse=True)
 
-    def note(self, root: Path, index: Path | None = None) -> KnownRoot:
+    def note(self, root: Path, index: Path | None = None) -> RegistryEntry:
         """Note that a repository was used just now, and return its entry.
 
         Args:
@@ -124,17 +124,17 @@ class Registry:
             StoreError: The file cannot be written.
         """
         index = index or root / INDEX_FOLDER
-        known = next((entry for entry in self.entries() if entry.root == os.fspath(root)), None)
-        if known and known.index == os.fspath(index) and _is_recent(known.used):
-            return known
-        return self._change(lambda entries: _noted(entries, root, index))
+        existing = next((entry for entry in self.read_entries() if entry.root == os.fspath(root)), None)
+        if existing and existing.index == os.fspath(index) and _is_recent(existing.used):
+            return existing
+        return self._change(lambda entries: _note_use(entries, root, index))
 
-    def find(self, name: str) -> KnownRoot | None:
+    def find(self, name: str) -> RegistryEntry | None:
         """Return the one with a name: exactly that, or else the only one that differs in capitals alone."""
-        entries = self.entries()
+        entries = self.read_entries()
         exact = next((entry for entry in entries if entry.name == name), None)
-        alike = [entry for entry in entries if entry.name.casefold() == name.casefold()]
-        return exact or (alike[0] if len(alike) == 1 else None)
+        similar = [entry for entry in entries if entry.name.casefold() == name.casefold()]
+        return exact or (similar[0] if len(similar) == 1 else None)
 
     def forget(self, root: str) -> bool:
         """Strike a repository by its folder; return whether it was known.
@@ -143,13 +143,13 @@ class Registry:
             StoreError: The file cannot be written.
         """
 
-        def without(entries: list[KnownRoot]) -> tuple[bool, list[KnownRoot]]:
-            left = [entry for entry in entries if entry.root != root]
-            return len(left) < len(entries), left
+        def drop_root(entries: list[RegistryEntry]) -> tuple[bool, list[RegistryEntry]]:
+            remaining = [entry for entry in entries if entry.root != root]
+            return len(remaining) < len(entries), remaining
 
-        return self._change(without)
+        return self._change(drop_root)
 
-    def _change(self, change: Callable[[list[KnownRoot]], tuple[Result, list[KnownRoot]]]) -> Result:
+    def _change(self, change: Callable[[list[RegistryEntry]], tuple[Result, list[RegistryEntry]]]) -> Result:
         """Replace the entries by what a function makes of them, while nobody else does."""
         import filelock  # noqa: PLC0415  # 0.07 s
 
@@ -159,14 +159,14 @@ class Registry:
                 self._path.with_suffix(".lock"), timeout=_LOCK_S, thread_local=False, is_singleton=False
             )
             with lock:
-                result, entries = change(self.entries())
+                result, entries = change(self.read_entries())
                 self._write(entries)
         return result
 
-    def _write(self, entries: Sequence[KnownRoot]) -> None:
+    def _write(self, entries: Sequence[RegistryEntry]) -> None:
         """Replace the file atomically. It is not forced to the disk, which takes longer than all the rest together."""
         record = {"version": _VERSION, "repositories": [asdict(entry) for entry in entries]}
-        replace_whole(self._path, [json.dumps(record, indent=1).encode()], is_durable=False)
+        atomic_write(self._path, [json.dumps(record, indent=1).encode()], is_durable=False)
 
     def _move_aside(self, reason: Exception) -> None:
         aside = self._path.with_name(f"{self._path.name}.damaged")
@@ -175,17 +175,17 @@ class Registry:
             _logger.warning("%s made no sense (%s) and was moved to %s", self._path, reason, aside)
 
 
-def unique_name(root: Path, taken: Sequence[str]) -> str:
+def choose_unique_name(root: Path, taken_names: Sequence[str]) -> str:
     """Return a name for a repository: that of its folder, if it is taken with the one above, or with a number."""
-    used = {name.casefold() for name in taken}
+    used_names = {name.casefold() for name in taken_names}
     candidates = [root.name, f"{root.parent.name}/{root.name}"]
-    numbered = (f"{root.name}-{number}" for number in range(2, len(taken) + 3))
-    return next(name for name in (*candidates, *numbered) if name.casefold() not in used)
+    numbered = (f"{root.name}-{number}" for number in range(2, len(taken_names) + 3))
+    return next(name for name in (*candidates, *numbered) if name.casefold() not in used_names)
 
 
-def _parse(content: bytes) -> list[KnownRoot]:
+def _parse(content: bytes) -> list[RegistryEntry]:
     entries = [
-        KnownRoot(str(raw["name"]), str(raw["root"]), str(raw["index"]), str(raw["used"]))
+        RegistryEntry(str(raw["name"]), str(raw["root"]), str(raw["index"]), str(raw["used"]))
         for raw in json.loads(content)["repositories"]
     ]
     roots = {entry.root: entry for entry in entries}
@@ -194,17 +194,17 @@ def _parse(content: bytes) -> list[KnownRoot]:
 
 def _is_recent(used: str) -> bool:
     try:
-        return abs(datetime.now(UTC) - datetime.fromisoformat(used)) < _RECENT
+        return abs(datetime.now(UTC) - datetime.fromisoformat(used)) < _MIN_NOTE_INTERVAL
     except (TypeError, ValueError):  # written by somebody else
         return False
 
 
-def _noted(entries: list[KnownRoot], root: Path, index: Path) -> tuple[KnownRoot, list[KnownRoot]]:
+def _note_use(entries: list[RegistryEntry], root: Path, index: Path) -> tuple[RegistryEntry, list[RegistryEntry]]:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    others = [entry for entry in entries if entry.root != os.fspath(root)]
-    known = next((entry for entry in entries if entry.root == os.fspath(root)), None)
-    name = known.name if known else unique_name(root, [entry.name for entry in others])
-    entry = KnownRoot(name, os.fspath(root), os.fspath(index), now)
-    if len(others) >= MOST_ENTRIES:
-        others = [other for other in others if other.is_there][: MOST_ENTRIES - 1]
-    return entry, [entry, *others]
+    other_entries = [entry for entry in entries if entry.root != os.fspath(root)]
+    existing = next((entry for entry in entries if entry.root == os.fspath(root)), None)
+    name = existing.name if existing else choose_unique_name(root, [entry.name for entry in other_entries])
+    entry = RegistryEntry(name, os.fspath(root), os.fspath(index), now)
+    if len(other_entries) >= MAX_ENTRIES:
+        other_entries = [other for other in other_entries if other.is_there][: MAX_ENTRIES - 1]
+    return entry, [entry, *other_entries]

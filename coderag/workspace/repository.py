@@ -13,18 +13,18 @@ from coderag.errors import CodeRAGError, ServiceError, StoreError
 from coderag.schema.search import SearchHit
 from coderag.stores.pointer import Pointer, read_pointer
 from coderag.text.tokenizer import TOKENIZER_VERSION
-from coderag.workspace.edit_gatherer import LONGEST_S, QUIET_S, EditGatherer
-from coderag.workspace.engines import EngineStamp, index_directory
-from coderag.workspace.index_queue import IndexQueue, Order
+from coderag.workspace.edit_gatherer import DEFAULT_MAX_DELAY_S, DEFAULT_QUIET_S, EditDebouncer
+from coderag.workspace.engines import EngineStamp, get_index_folder
+from coderag.workspace.index_queue import IndexQueue, IndexRequest
 from coderag.workspace.jobs import IndexJob, JobView
 from coderag.workspace.results import RepositoryEvent
 
-_AFTER_OPENING_S: Final = 2.0  # the first questions go before the run that looks what has changed meanwhile
+_FIRST_RUN_DELAY_S: Final = 2.0  # the first questions go before the run that looks what has changed meanwhile
 _RETRY_S: Final = 10.0  # after a run that failed, doubled each time
-_MOST_RETRIES: Final = 5
-_WARM_S: Final = 600.0  # a repository that was used within that time is opened again when its index has changed
+_MAX_RETRIES: Final = 5
+_WARM_WINDOW_S: Final = 600.0  # a repository that was used within that time is opened again when its index has changed
 
-_ANY: Final = ""  # stands for any path, see `CodeRAG`
+_ANY_PATH: Final = ""  # stands for any path, see `CodeRAG`
 
 _logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class OpenRepository:
         name: str,
         stamp: EngineStamp,
         queue: IndexQueue,
-        tell: Callable[[RepositoryEvent], None],
+        notify: Callable[[RepositoryEvent], None],
         *,
         watch: bool,
     ) -> None:
@@ -57,19 +57,19 @@ class OpenRepository:
         self.name = name
         self.stamp = stamp
         self.noted_at = self.used_at = time.monotonic()
-        self._index = index_directory(engine)
+        self._index_folder = get_index_folder(engine)
         self._queue = queue
-        self._tell = tell
+        self._notify = notify
         self._watch = watch
-        self._order = Order(str(self.root), stamp.trusted, self._take_edits)
-        self._edits = EditGatherer(self._bring_up_to_date, quiet_s=QUIET_S, longest_s=LONGEST_S)
+        self._request = IndexRequest(str(self.root), stamp.trusted, self._take_edits)
+        self._edits = EditDebouncer(self._update_index, quiet_s=DEFAULT_QUIET_S, max_delay_s=DEFAULT_MAX_DELAY_S)
         self._lock = threading.Lock()
-        self._uses = 0
-        self._failures = 0
+        self._use_count = 0
+        self._failure_count = 0
         self._is_followed = False
-        self._began_followed = False  # whether the run under way began when edits were followed already
-        self._knows_all = False  # whether the gathered edits are all since the last run's walk
-        self._generation = self._current_generation()
+        self._was_followed_at_start = False  # whether the run under way began when edits were followed already
+        self._has_all_edits = False  # whether the gathered edits are all since the last run's walk
+        self._generation = self._read_generation()
 
     @property
     def root(self) -> Path:
@@ -79,29 +79,29 @@ class OpenRepository:
     @property
     def is_indexed(self) -> bool:
         """Whether there is an index that searches can use; what is wrong with a broken one is said by `index`."""
-        pointer = self._pointer()
+        pointer = self._read_pointer()
         return pointer is not None and pointer.tokenizer == TOKENIZER_VERSION
 
     @property
     def job(self) -> IndexJob | None:
         """The run of indexing that is under way, or the last one of this process."""
-        return self._queue.current(str(self.root))
+        return self._queue.find_current_job(str(self.root))
 
     @property
     def is_busy(self) -> bool:
         """Whether somebody uses it, or a job of it waits or is under way."""
-        return self._uses > 0 or self._queue.is_active(str(self.root))
+        return self._use_count > 0 or self._queue.is_active(str(self.root))
 
     @contextmanager
-    def using(self) -> Iterator["OpenRepository"]:
+    def keep_open(self) -> Iterator["OpenRepository"]:
         """Within the block, keep it from being closed as the least recently used one."""
         with self._lock:
-            self._uses += 1
+            self._use_count += 1
         try:
             yield self
         finally:
             with self._lock:
-                self._uses -= 1
+                self._use_count -= 1
 
     def index(self, *, full: bool = False) -> IndexJob:
         """Begin to bring the index up to date, and return the job; the one that is under way, if there is one.
@@ -109,23 +109,23 @@ class OpenRepository:
         Raises:
             ServiceError: The workspace is closed.
         """
-        return self._queue.submit(self._order, full=full)
+        return self._queue.submit(self._request, full=full)
 
-    def preview(self, query: str, top_k: int) -> list[SearchHit]:
+    def find_preview_hits(self, query: str, top_k: int) -> list[SearchHit]:
         """Return what a quick pass over the files finds by their words, for a repository that is not indexed yet.
 
         Raises:
             InvalidQueryError: The question is empty or too long.
         """
-        from coderag.workspace.preview import preview  # noqa: PLC0415  # loads the parser
+        from coderag.workspace.preview import find_preview_hits  # noqa: PLC0415  # loads the parser
 
-        return preview(self.root, self.engine.settings.ingestion, query, top_k)
+        return find_preview_hits(self.root, self.engine.settings.ingestion, query, top_k)
 
-    def begin(self) -> None:
+    def start_following(self) -> None:
         """Follow its edits, and have what changed while nobody did so indexed in a moment."""
         if self._watch and self.is_indexed:
             self._follow()
-            self._edits.hold(_AFTER_OPENING_S)
+            self._edits.hold(_FIRST_RUN_DELAY_S)
             self._edits.note(())
 
     def note_edits(self, paths: Collection[str]) -> None:
@@ -134,61 +134,61 @@ class OpenRepository:
         Args:
             paths: Relative to the root; an empty one stands for all.
         """
-        self._tell(RepositoryEvent("edited", str(self.root)))
+        self._notify(RepositoryEvent("edited", str(self.root)))
         if self._watch:
             self._edits.note(paths)
 
     def note_end(self, view: JobView) -> None:
         """Note that a job of it has ended."""
         if view.state == "done":
-            self._failures = 0
-            self._knows_all = self._began_followed
+            self._failure_count = 0
+            self._has_all_edits = self._was_followed_at_start
             if self._watch:
                 self._follow()
-            if self.look_at_generation() and time.monotonic() < self.used_at + _WARM_S:
+            if self.check_generation() and time.monotonic() < self.used_at + _WARM_WINDOW_S:
                 self._warm()
-        elif view.state == "failed" and self._watch and self.is_indexed and self._failures < _MOST_RETRIES:
-            self._edits.hold(_RETRY_S * 2**self._failures)
-            self._failures += 1
+        elif view.state == "failed" and self._watch and self.is_indexed and self._failure_count < _MAX_RETRIES:
+            self._edits.hold(_RETRY_S * 2**self._failure_count)
+            self._failure_count += 1
             self._edits.note(())
 
-    def look_at_generation(self) -> bool:
+    def check_generation(self) -> bool:
         """Whether the index has another generation than when this was last asked; then it is told. Takes 0.1 ms."""
-        current = self._current_generation()
+        current = self._read_generation()
         with self._lock:
-            is_other, self._generation = current != self._generation, current
-        if is_other:
-            self._tell(RepositoryEvent("generation", str(self.root)))
-        return is_other
+            has_changed, self._generation = current != self._generation, current
+        if has_changed:
+            self._notify(RepositoryEvent("generation", str(self.root)))
+        return has_changed
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Follow its edits no more; a job that is under way goes on."""
         self._edits.close()
         self.engine.close()
-        self._tell(RepositoryEvent("closed", str(self.root)))
+        self._notify(RepositoryEvent("closed", str(self.root)))
 
     def close(self) -> None:
         """End what runs for it; its job, too."""
         self._queue.cancel_all(str(self.root))
-        self.let_go()
+        self.release()
 
     def _follow(self) -> None:
         self.engine.follow()
         self._is_followed = True
 
-    def _bring_up_to_date(self) -> None:
+    def _update_index(self) -> None:
         """Have the edits indexed; a run that is under way may have passed them already."""
         try:
             if self.is_indexed:
-                self._queue.submit(self._order, for_edits=True)
+                self._queue.submit(self._request, for_edits=True)
         except ServiceError:  # closed meanwhile
             _logger.debug("%s is not indexed any more", self.root)
 
     def _take_edits(self) -> Collection[str] | None:
         edits = self._edits.take()
-        knows_all, self._knows_all = self._knows_all, False
-        self._began_followed = self._is_followed
-        return edits if knows_all and _ANY not in edits else None
+        has_all_edits, self._has_all_edits = self._has_all_edits, False
+        self._was_followed_at_start = self._is_followed
+        return edits if has_all_edits and _ANY_PATH not in edits else None
 
     def _warm(self) -> None:
         """Have the engine open the new generation, so that the next question need not wait for it."""
@@ -197,12 +197,12 @@ class OpenRepository:
         except CodeRAGError as error:  # the next question says it to who asks
             _logger.info("The new index of %s was not opened: %s", self.root, error)
 
-    def _pointer(self) -> Pointer | None:
+    def _read_pointer(self) -> Pointer | None:
         try:
-            return read_pointer(self._index)
+            return read_pointer(self._index_folder)
         except StoreError:
             return None
 
-    def _current_generation(self) -> tuple[int, str] | None:
-        pointer = self._pointer()
+    def _read_generation(self) -> tuple[int, str] | None:
+        pointer = self._read_pointer()
         return pointer.identity if pointer else None

@@ -11,14 +11,14 @@ from coderag.errors import CodeRAGError, RetrievalError
 from coderag.schema.search import SearchHits
 from coderag.workspace.results import RepositoryHit, RepositoryVerdict
 
-LIMIT_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 """One that has not answered by then is told as an error."""
 
-_AT_ONCE: Final = 4
+_MAX_PARALLEL: Final = 4
 _TIERS: Final = {"found": 0, "weak": 1, "unknown": 1, "not_found": 2}
 
 
-class Reply(NamedTuple):
+class RepositoryReply(NamedTuple):
     """What a repository answered.
 
     Attributes:
@@ -29,13 +29,13 @@ class Reply(NamedTuple):
 
     name: str
     root: str
-    found: SearchHits
+    hits: SearchHits
     top_k: int = 0
 
 
-def ask_several(
-    places: Sequence[str | Path], ask: Callable[[str | Path], Reply], *, limit_s: float = LIMIT_S
-) -> tuple[list[Reply], list[RepositoryVerdict]]:
+def query_repositories(
+    places: Sequence[str | Path], ask: Callable[[str | Path], RepositoryReply], *, timeout_s: float = TIMEOUT_S
+) -> tuple[list[RepositoryReply], list[RepositoryVerdict]]:
     """Ask repositories side by side; return what was answered, and a verdict on each, in their order.
 
     Args:
@@ -43,11 +43,11 @@ def ask_several(
         ask: Asks one; may raise `CodeRAGError`.
         limit_s: Seconds to wait for all of them.
     """
-    outcomes: list[Reply | CodeRAGError | None] = [None] * len(places)
-    turns = threading.Semaphore(_AT_ONCE)
+    outcomes: list[RepositoryReply | CodeRAGError | None] = [None] * len(places)
+    slots = threading.Semaphore(_MAX_PARALLEL)
 
     def run(position: int) -> None:
-        with turns:
+        with slots:
             try:
                 outcomes[position] = ask(places[position])
             except CodeRAGError as error:
@@ -56,16 +56,16 @@ def ask_several(
     threads = [threading.Thread(target=run, args=(position,), daemon=True) for position in range(len(places))]
     for thread in threads:
         thread.start()
-    until = time.monotonic() + limit_s
+    until = time.monotonic() + timeout_s
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-    late = RetrievalError(f"no answer within {limit_s:g} s")
-    done = [outcome or late for outcome in outcomes]
-    verdicts = [_verdict(place, outcome) for place, outcome in zip(places, done, strict=True)]
-    return [outcome for outcome in done if isinstance(outcome, Reply)], verdicts
+    timeout_error = RetrievalError(f"no answer within {timeout_s:g} s")
+    completed = [outcome or timeout_error for outcome in outcomes]
+    verdicts = [_build_verdict(place, outcome) for place, outcome in zip(places, completed, strict=True)]
+    return [outcome for outcome in completed if isinstance(outcome, RepositoryReply)], verdicts
 
 
-def merged(replies: Sequence[Reply], top_k: int) -> list[RepositoryHit]:
+def merge_hits(replies: Sequence[RepositoryReply], top_k: int) -> list[RepositoryHit]:
     """Return the best results of all, best first.
 
     Scores of different repositories are not comparable. What is: the verdict, then the rank within the repository, then
@@ -73,16 +73,16 @@ def merged(replies: Sequence[Reply], top_k: int) -> list[RepositoryHit]:
     """
     hits: list[RepositoryHit] = []
     for tier in sorted(set(_TIERS.values())):
-        group = [reply for reply in replies if _TIERS[reply.found.evidence] == tier]
-        group.sort(key=lambda reply: -reply.found.confidence)
-        columns = [[RepositoryHit(reply.name, reply.root, hit) for hit in reply.found] for reply in group]
+        group = [reply for reply in replies if _TIERS[reply.hits.evidence] == tier]
+        group.sort(key=lambda reply: -reply.hits.confidence)
+        columns = [[RepositoryHit(reply.name, reply.root, hit) for hit in reply.hits] for reply in group]
         hits += [hit for hit in chain.from_iterable(zip_longest(*columns)) if hit is not None]
     return hits[:top_k]
 
 
-def _verdict(place: str | Path, outcome: Reply | CodeRAGError) -> RepositoryVerdict:
-    if isinstance(outcome, Reply):
-        found = outcome.found
-        return RepositoryVerdict(outcome.name, outcome.root, found.evidence, found.confidence, found.not_indexed)
-    told = f"{outcome} ({outcome.hint})" if outcome.hint else str(outcome)
-    return RepositoryVerdict(str(place), str(place), "unknown", 0.0, error=told)
+def _build_verdict(place: str | Path, outcome: RepositoryReply | CodeRAGError) -> RepositoryVerdict:
+    if isinstance(outcome, RepositoryReply):
+        hits = outcome.hits
+        return RepositoryVerdict(outcome.name, outcome.root, hits.evidence, hits.confidence, hits.not_indexed)
+    message = f"{outcome} ({outcome.hint})" if outcome.hint else str(outcome)
+    return RepositoryVerdict(str(place), str(place), "unknown", 0.0, error=message)

@@ -16,11 +16,11 @@ from coderag.errors import CodeRAGError, IngestionError, ServiceError, StoreErro
 from coderag.retrieval.filters import to_filter_values
 from coderag.schema.search import Filters
 from coderag.workspace.allowed_roots import check_allowed
-from coderag.workspace.engines import EngineStamp, OpenEngine, index_directory, open_engine
+from coderag.workspace.engines import EngineOpener, EngineStamp, get_index_folder, open_engine
 from coderag.workspace.index_queue import IndexQueue
-from coderag.workspace.jobs import ENDED, IndexJob
+from coderag.workspace.jobs import ENDED_STATES, IndexJob
 from coderag.workspace.listeners import Listeners
-from coderag.workspace.registry import KnownRoot, Registry, unique_name
+from coderag.workspace.registry import Registry, RegistryEntry, choose_unique_name
 from coderag.workspace.repository import OpenRepository
 from coderag.workspace.results import (
     KnownRepository,
@@ -29,8 +29,8 @@ from coderag.workspace.results import (
     RepositoryVerdict,
     WorkspaceHits,
 )
-from coderag.workspace.several import Reply, ask_several, merged
-from coderag.workspace.writer import Writer, WriterProcess
+from coderag.workspace.several import RepositoryReply, merge_hits, query_repositories
+from coderag.workspace.writer import IndexTaskRunner, WriterProcess
 
 __all__ = [
     "KnownRepository",
@@ -42,7 +42,7 @@ __all__ = [
     "WorkspaceOptions",
 ]
 
-_NOTE_S: Final = 300.0  # how often it is noted that a repository is in use
+_NOTE_INTERVAL_S: Final = 300.0  # how often it is noted that a repository is in use
 
 _logger = logging.getLogger(__name__)
 
@@ -77,14 +77,14 @@ class Workspace:
         options: WorkspaceOptions | None = None,
         *,
         registry: Registry | None = None,
-        start_writer: Callable[[], Writer] = WriterProcess,
-        open_engine: OpenEngine = open_engine,
+        start_writer: Callable[[], IndexTaskRunner] = WriterProcess,
+        open_engine: EngineOpener = open_engine,
     ) -> None:
         self.options = options or WorkspaceOptions()
         self._registry = registry or Registry()
         self._open_engine = open_engine
         self._lock = threading.Lock()
-        self._open: dict[Path, OpenRepository] = {}  # the least recently used first
+        self._open_repositories: dict[Path, OpenRepository] = {}  # the least recently used first
         self._listeners: Listeners[RepositoryEvent] = Listeners()
         self._queue = IndexQueue(self._note_job, start_writer)
         self._is_closed = False
@@ -97,7 +97,7 @@ class Workspace:
     ) -> None:
         self.close()
 
-    def repository(self, root: str | Path) -> OpenRepository:
+    def open_repository(self, root: str | Path) -> OpenRepository:
         """Return a repository, opened if it is not.
 
         Args:
@@ -109,42 +109,47 @@ class Workspace:
             ConfigurationError: Its settings cannot be used.
             ServiceError: The workspace is closed.
         """
-        path = self._path_of(root)
-        stamp = EngineStamp.of(path, trusted=is_trusted(path))
+        path = self._resolve_path(root)
+        stamp = EngineStamp.from_repository(path, trusted=is_trusted(path))
         with self._lock:
             if self._is_closed:
                 raise ServiceError("the workspace is closed", hint="Start the service again.")
-            known = self._open.get(path)
-            is_new = known is None or known.stamp != stamp
-            one = self._opened(path, stamp) if known is None or is_new else known
-            self._open.pop(path, None)
-            self._open[path] = one
-            surplus = self._surplus(one)
-        if known and is_new:
-            known.let_go()
+            existing = self._open_repositories.get(path)
+            is_new = existing is None or existing.stamp != stamp
+            repository = self._create_repository(path, stamp) if existing is None or is_new else existing
+            self._open_repositories.pop(path, None)
+            self._open_repositories[path] = repository
+            surplus = self._evict_surplus(repository)
+        if existing and is_new:
+            existing.release()
         _close_all(surplus)
         if is_new:
-            one.begin()
-        self._note_use(one)
-        return one
+            repository.start_following()
+        self._note_use(repository)
+        return repository
 
-    def known(self) -> list[KnownRepository]:
+    def list_repositories(self) -> list[KnownRepository]:
         """Return the repositories that were opened or indexed on this machine, the last used first.
 
         Those outside of the allowed folders are left out.
         """
         with self._lock:
-            is_open = {str(path): one for path, one in self._open.items()}
-        entries = [entry for entry in self._registry.entries() if self._may_open(entry)]
-        noted = {entry.root for entry in entries}
-        unnoted = [
-            KnownRepository(one.name, root, "", is_open=True, is_indexed=one.is_indexed)
-            for root, one in reversed(is_open.items())
-            if root not in noted
+            open_by_root = {str(path): repository for path, repository in self._open_repositories.items()}
+        entries = [entry for entry in self._registry.read_entries() if self._may_open(entry)]
+        registered_roots = {entry.root for entry in entries}
+        unregistered = [
+            KnownRepository(repository.name, root, "", is_open=True, is_indexed=repository.is_indexed)
+            for root, repository in reversed(open_by_root.items())
+            if root not in registered_roots
         ]
-        return unnoted + [
+        return unregistered + [
             KnownRepository(
-                entry.name, entry.root, entry.used, entry.root in is_open, entry.is_indexed, is_there=entry.is_there
+                entry.name,
+                entry.root,
+                entry.used,
+                entry.root in open_by_root,
+                entry.is_indexed,
+                is_there=entry.is_there,
             )
             for entry in entries
         ]
@@ -155,16 +160,16 @@ class Workspace:
         Raises:
             StoreError: The list of known ones cannot be written.
         """
-        entry = self._named(root)
+        entry = self._find_named(root)
         try:
             path = Path(entry.root) if entry else Path(root).expanduser().resolve()
         except (OSError, RuntimeError, ValueError):  # no folder at all
             return False
         with self._lock:
-            one = self._open.pop(path, None)
-        if one is not None:
-            one.close()
-        return self._registry.forget(str(path)) or one is not None
+            repository = self._open_repositories.pop(path, None)
+        if repository is not None:
+            repository.close()
+        return self._registry.forget(str(path)) or repository is not None
 
     def search(
         self,
@@ -181,21 +186,23 @@ class Workspace:
         """
         build_query_input(query, "search", top_k=top_k, filters=to_filter_values(filters) if filters else None)
 
-        def ask(place: str | Path) -> Reply:
-            with self.repository(place).using() as one:
-                found = one.engine.search(query, top_k=top_k, filters=filters)
-                return Reply(one.name, str(one.root), found, top_k or one.engine.settings.search.top_k)
+        def ask(place: str | Path) -> RepositoryReply:
+            with self.open_repository(place).keep_open() as repository:
+                hits = repository.engine.search(query, top_k=top_k, filters=filters)
+                return RepositoryReply(
+                    repository.name, str(repository.root), hits, top_k or repository.engine.settings.search.top_k
+                )
 
-        replies, verdicts = ask_several(self._each_once(repositories), ask)
-        return WorkspaceHits(merged(replies, max((reply.top_k for reply in replies), default=0)), verdicts)
+        replies, verdicts = query_repositories(self._deduplicate(repositories), ask)
+        return WorkspaceHits(merge_hits(replies, max((reply.top_k for reply in replies), default=0)), verdicts)
 
-    def job(self, job_id: str) -> IndexJob | None:
+    def find_job(self, job_id: str) -> IndexJob | None:
         """Return a job of this workspace by its id; None if there is none."""
-        return next((job for job in self.jobs() if job.id == job_id), None)
+        return next((job for job in self.list_jobs() if job.id == job_id), None)
 
-    def jobs(self) -> list[IndexJob]:
+    def list_jobs(self) -> list[IndexJob]:
         """Return the jobs of this workspace, the last begun first."""
-        return self._queue.jobs()
+        return self._queue.list_jobs()
 
     def listen(self, listener: Callable[[RepositoryEvent], None]) -> Callable[[], None]:
         """Have a function called, from any thread, whenever something happens to a repository; return what ends that."""
@@ -205,71 +212,77 @@ class Workspace:
         """End all that runs: jobs, watches, the process that writes."""
         with self._lock:
             self._is_closed = True
-            ones = list(self._open.values())
-            self._open.clear()
+            open_repositories = list(self._open_repositories.values())
+            self._open_repositories.clear()
         self._queue.close()
-        for one in ones:
-            one.let_go()
+        for repository in open_repositories:
+            repository.release()
 
-    def _path_of(self, place: str | Path) -> Path:
+    def _resolve_path(self, place: str | Path) -> Path:
         """Return the folder of a repository, if it may be opened."""
         if not str(place):
             raise IngestionError("no repository is named", hint="Give its folder, or the name of a known one.")
-        entry = self._named(place)
+        entry = self._find_named(place)
         try:
             return check_allowed(Path(entry.root if entry else place), self.options.allowed_roots)
         except IngestionError as error:
-            names = [one.name for one in self.known()]
+            names = [repository.name for repository in self.list_repositories()]
             if isinstance(place, Path) or entry or not _may_be_name(place) or not names:
                 raise
             hint = f"Give a folder, or the name of a known repository: {', '.join(names[:10])}."
             raise type(error)(str(error), hint=hint) from error
 
-    def _named(self, place: str | Path) -> KnownRoot | None:
+    def _find_named(self, place: str | Path) -> RegistryEntry | None:
         """Return the known repository of a name; None for what is a folder."""
         if not isinstance(place, str) or not _may_be_name(place):
             return None
         with self._lock:
-            one = next((one for one in self._open.values() if one.name == place), None)
-        if one is not None:
-            return KnownRoot(one.name, str(one.root), "", "")
+            repository = next(
+                (repository for repository in self._open_repositories.values() if repository.name == place), None
+            )
+        if repository is not None:
+            return RegistryEntry(repository.name, str(repository.root), "", "")
         return self._registry.find(place)
 
-    def _each_once(self, places: Sequence[str | Path]) -> list[str | Path]:
+    def _deduplicate(self, places: Sequence[str | Path]) -> list[str | Path]:
         """Return places without those that are folders of an earlier one."""
         folders: dict[str, str | Path] = {}
         for place in places:
-            entry = self._named(place)
+            entry = self._find_named(place)
             folders.setdefault(entry.root if entry else str(place), place)
         return list(folders.values())
 
-    def _opened(self, path: Path, stamp: EngineStamp) -> OpenRepository:
+    def _create_repository(self, path: Path, stamp: EngineStamp) -> OpenRepository:
         """Return a repository that was not open; to be called with the lock held."""
         engine = self._open_engine(path, trusted=stamp.trusted, on_edited=lambda paths: self._note_edits(path, paths))
-        name = self._name_of(path, index_directory(engine))
-        return OpenRepository(engine, name, stamp, self._queue, self._listeners.tell, watch=self.options.watch)
+        name = self._register(path, get_index_folder(engine))
+        return OpenRepository(engine, name, stamp, self._queue, self._listeners.notify, watch=self.options.watch)
 
-    def _name_of(self, path: Path, index: Path) -> str:
+    def _register(self, path: Path, index: Path) -> str:
         try:
             return self._registry.note(path, index).name
         except StoreError as error:
             _logger.info("%s is not noted among the known repositories: %s", path, error)
-            return unique_name(path, [one.name for one in self._open.values()])
+            return choose_unique_name(path, [repository.name for repository in self._open_repositories.values()])
 
-    def _note_use(self, one: OpenRepository) -> None:
-        one.used_at = time.monotonic()
-        if one.used_at > one.noted_at + _NOTE_S:
-            one.noted_at = one.used_at
-            self._name_of(one.root, index_directory(one.engine))
-        one.look_at_generation()
+    def _note_use(self, repository: OpenRepository) -> None:
+        repository.used_at = time.monotonic()
+        if repository.used_at > repository.noted_at + _NOTE_INTERVAL_S:
+            repository.noted_at = repository.used_at
+            self._register(repository.root, get_index_folder(repository.engine))
+        repository.check_generation()
 
-    def _surplus(self, wanted: OpenRepository) -> list[OpenRepository]:
+    def _evict_surplus(self, requested: OpenRepository) -> list[OpenRepository]:
         """Take out the least recently used repositories beyond the limit, but none that has something to do."""
-        excess = len(self._open) - self.options.max_repositories
-        idle = [path for path, one in self._open.items() if one is not wanted and not one.is_busy]
-        return [self._open.pop(path) for path in idle[: max(0, excess)]]
+        excess = len(self._open_repositories) - self.options.max_repositories
+        idle = [
+            path
+            for path, repository in self._open_repositories.items()
+            if repository is not requested and not repository.is_busy
+        ]
+        return [self._open_repositories.pop(path) for path in idle[: max(0, excess)]]
 
-    def _may_open(self, entry: KnownRoot) -> bool:
+    def _may_open(self, entry: RegistryEntry) -> bool:
         if not self.options.allowed_roots:
             return True
         try:
@@ -280,24 +293,24 @@ class Workspace:
 
     def _note_edits(self, path: Path, paths: Collection[str]) -> None:
         with self._lock:
-            one = self._open.get(path)
-        if one is not None:
-            one.note_edits(paths)
+            repository = self._open_repositories.get(path)
+        if repository is not None:
+            repository.note_edits(paths)
 
     def _note_job(self, job: IndexJob) -> None:
         view = job.view
         with self._lock:
-            one = self._open.get(Path(view.root))
-        if one is not None and view.state in ENDED:
-            one.note_end(view)
-        self._listeners.tell(RepositoryEvent("job", view.root))
+            repository = self._open_repositories.get(Path(view.root))
+        if repository is not None and view.state in ENDED_STATES:
+            repository.note_end(view)
+        self._listeners.notify(RepositoryEvent("job", view.root))
 
 
 def _close_all(repositories: list[OpenRepository]) -> None:
     """Close repositories, and give their memory back; the list is emptied."""
     if repositories:
         while repositories:
-            repositories.pop().let_go()
+            repositories.pop().release()
         gc.collect()  # an engine is a cycle of objects, and the collector's own time comes late: there are few of them
 
 

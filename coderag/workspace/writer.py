@@ -7,11 +7,11 @@ from typing import IO, Final, Protocol, cast
 
 from coderag.errors import CodeRAGError, IngestionError
 from coderag.schema.indexing import IndexProgress, IndexReport
-from coderag.system.subprocesses import python_command, python_environment, told_end
-from coderag.workspace.writer_messages import IndexTask, reply_of, write_task
+from coderag.system.subprocesses import build_python_command, build_python_environment, describe_exit
+from coderag.workspace.writer_messages import IndexTask, parse_reply, write_task
 
 _COMMAND: Final = "from coderag.workspace.writer_process import main; main()"
-_FAREWELL_S: Final = 5.0
+_EXIT_TIMEOUT_S: Final = 5.0
 _WINDOWS_FLAGS: Final = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(
     subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0
 )
@@ -21,7 +21,7 @@ class WriterDiedError(IngestionError):
     """The process ended in the middle of a task."""
 
 
-class Writer(Protocol):
+class IndexTaskRunner(Protocol):
     """Does tasks, one at a time."""
 
     @property
@@ -29,7 +29,7 @@ class Writer(Protocol):
         """Whether it takes tasks."""
         ...
 
-    def do(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
+    def run_task(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
         """Return what a task did.
 
         Raises:
@@ -57,10 +57,10 @@ class WriterProcess:
     def __init__(self) -> None:
         try:
             self._process = subprocess.Popen(
-                python_command(_COMMAND),
+                build_python_command(_COMMAND),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=python_environment(),
+                env=build_python_environment(),
                 creationflags=_WINDOWS_FLAGS,
             )
         except OSError as error:
@@ -79,7 +79,7 @@ class WriterProcess:
         """Whether it has not ended."""
         return self._process.poll() is None
 
-    def do(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
+    def run_task(self, task: IndexTask, progress: Callable[[IndexProgress], None]) -> IndexReport:
         """Return what a task did.
 
         Args:
@@ -92,7 +92,7 @@ class WriterProcess:
         try:
             write_task(self._tasks, task)
             while line := self._replies.readline():
-                match reply_of(line):
+                match parse_reply(line):
                     case IndexProgress() as step:
                         progress(step)
                     case IndexReport() as report:
@@ -100,8 +100,8 @@ class WriterProcess:
                     case CodeRAGError() as error:
                         raise error
         except (OSError, ValueError) as error:  # it is gone, or talks nonsense as its last words may be
-            raise self._death(task) from error
-        raise self._death(task)
+            raise self._make_death_error(task) from error
+        raise self._make_death_error(task)
 
     def kill(self) -> None:
         """End it, whatever it is doing. An index survives that."""
@@ -113,14 +113,14 @@ class WriterProcess:
         with suppress(OSError):
             self._tasks.close()  # that tells it
         try:
-            self._process.wait(_FAREWELL_S)
+            self._process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.kill()
             self._process.wait()
         self._replies.close()
 
-    def _death(self, task: IndexTask) -> WriterDiedError:
+    def _make_death_error(self, task: IndexTask) -> WriterDiedError:
         self.kill()
-        how = told_end(self._process.wait())
+        ending = describe_exit(self._process.wait())
         hint = "The index is intact. Try again; if memory ran out, a smaller `ingestion.workers` needs less."
-        return WriterDiedError(f"{task.root}: the process that indexes ended in the middle of it ({how})", hint=hint)
+        return WriterDiedError(f"{task.root}: the process that indexes ended in the middle of it ({ending})", hint=hint)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
-from coderag.errors import CodeRAGError, error_class
+from coderag.errors import CodeRAGError, find_error_class
 from coderag.schema.indexing import IndexProgress, IndexReport
 
 
@@ -30,7 +30,7 @@ class IndexTask:
     edited: Sequence[str] | None = None
 
 
-Reply = IndexProgress | IndexReport | CodeRAGError
+WriterReply = IndexProgress | IndexReport | CodeRAGError
 
 
 def write_task(stream: IO[bytes], task: IndexTask) -> None:
@@ -38,12 +38,12 @@ def write_task(stream: IO[bytes], task: IndexTask) -> None:
     _write_line(stream, asdict(task))
 
 
-def task_of(line: bytes) -> IndexTask:
+def parse_task(line: bytes) -> IndexTask:
     """Return the task of a line."""
     return IndexTask(**json.loads(line))
 
 
-def write_reply(stream: IO[bytes], reply: Reply) -> None:
+def write_reply(stream: IO[bytes], reply: WriterReply) -> None:
     """Write a reply. Raises `OSError` if nobody reads it."""
     match reply:
         case IndexProgress():
@@ -55,7 +55,7 @@ def write_reply(stream: IO[bytes], reply: Reply) -> None:
             _write_line(stream, {"error": error})
 
 
-def reply_of(line: bytes) -> Reply:
+def parse_reply(line: bytes) -> WriterReply:
     """Return the reply of a line.
 
     Raises:
@@ -69,7 +69,7 @@ def reply_of(line: bytes) -> Reply:
             failed = [(str(path), str(reason)) for path, reason in fields["failed"]]
             return IndexReport(**{**fields, "failed": failed})
         case {"error": {"class": name, "message": message, "hint": hint}}:
-            return (error_class(name) or CodeRAGError)(message, hint=hint)
+            return (find_error_class(name) or CodeRAGError)(message, hint=hint)
         case _:
             raise ValueError(f"the writer process said {line[:200]!r}")
 

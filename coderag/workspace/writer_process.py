@@ -19,28 +19,28 @@ from typing import IO, TYPE_CHECKING, Final
 
 from coderag.errors import CodeRAGError, IngestionError
 from coderag.schema.indexing import IndexProgress, IndexReport
-from coderag.system.process_memory import bound_heaps, give_back
+from coderag.system.process_memory import limit_heaps, trim_heap
 from coderag.system.standard_streams import take_streams
 from coderag.workspace.engines import EngineStamp, open_engine
-from coderag.workspace.writer_messages import IndexTask, Reply, task_of, write_reply
+from coderag.workspace.writer_messages import IndexTask, WriterReply, parse_task, write_reply
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
     from coderag.ingestion.files.scanner import Scan
 
 _PROGRESS_S: Final = 0.1
-_STEPS_ASIDE: Final = 2  # of niceness: searches come first, but a busy machine must not stop indexing
+_NICENESS: Final = 2  # of niceness: searches come first, but a busy machine must not stop indexing
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Repository:
+class _IndexedRepository:
     """A repository that was indexed, and what the last walk through it found."""
 
     engine: "CodeRAG"
     stamp: EngineStamp
-    found: "Scan | None" = None
+    last_scan: "Scan | None" = None
 
 
 class IndexingLoop:
@@ -50,14 +50,14 @@ class IndexingLoop:
         reply: Takes how far a task is, and what came of it.
     """
 
-    def __init__(self, reply: Callable[[Reply], None]) -> None:
+    def __init__(self, reply: Callable[[WriterReply], None]) -> None:
         self._reply = reply
-        self._repositories: dict[str, _Repository] = {}
+        self._repositories: dict[str, _IndexedRepository] = {}
 
-    def do(self, task: IndexTask) -> None:
+    def run_task(self, task: IndexTask) -> None:
         """Do a task; its report or its error is the last reply."""
         try:
-            result: Reply = self._index(task)
+            result: WriterReply = self._index(task)
         except CodeRAGError as error:
             result = error
         except Exception as error:  # the top of this process: the workspace says what it was
@@ -66,73 +66,77 @@ class IndexingLoop:
                 f"{task.root}: indexing failed inside: {error!r}", hint="This is a fault of CodeRAG."
             )
         self._reply(result)
-        give_back()
+        trim_heap()
 
     def _index(self, task: IndexTask) -> IndexReport:
-        repository = self._opened(task)
+        repository = self._open_repository(task)
         since = None
-        if task.edited is not None and repository.found is not None and not task.full:
-            since = repository.found, task.edited
-        repository.found = None  # until this run has ended well
-        indexer = repository.engine.indexer(_Throttled(self._reply))
+        if task.edited is not None and repository.last_scan is not None and not task.full:
+            since = repository.last_scan, task.edited
+        repository.last_scan = None  # until this run has ended well
+        indexer = repository.engine.make_indexer(_ProgressThrottle(self._reply))
         report = indexer.run(full=task.full, since=since)
-        repository.found = indexer.found
+        repository.last_scan = indexer.found
         return report
 
-    def _opened(self, task: IndexTask) -> _Repository:
+    def _open_repository(self, task: IndexTask) -> _IndexedRepository:
         """Return a repository with its settings as they are now."""
         root = Path(task.root)
-        stamp = EngineStamp.of(root, trusted=task.trusted)
-        known = self._repositories.get(task.root)
-        if known is None or known.stamp != stamp:
+        stamp = EngineStamp.from_repository(root, trusted=task.trusted)
+        existing = self._repositories.get(task.root)
+        if existing is None or existing.stamp != stamp:
             self._repositories.pop(task.root, None)  # also if the settings cannot be used
-            known = self._repositories[task.root] = _Repository(open_engine(root, trusted=task.trusted), stamp)
-        return known
+            existing = self._repositories[task.root] = _IndexedRepository(
+                open_engine(root, trusted=task.trusted), stamp
+            )
+        return existing
 
 
-class _Throttled:
+class _ProgressThrottle:
     """Passes on how far a run is, some times a second and whenever another stage begins."""
 
-    def __init__(self, reply: Callable[[Reply], None]) -> None:
+    def __init__(self, reply: Callable[[WriterReply], None]) -> None:
         self._reply = reply
-        self._said_at = 0.0
+        self._sent_at = 0.0
         self._stage = ""
 
     def __call__(self, progress: IndexProgress) -> None:
         now = time.monotonic()
-        if progress.stage == self._stage and now < self._said_at + _PROGRESS_S:
+        if progress.stage == self._stage and now < self._sent_at + _PROGRESS_S:
             return
-        self._stage, self._said_at = progress.stage, now
+        self._stage, self._sent_at = progress.stage, now
         self._reply(progress)
 
 
 def main() -> None:
     """Do tasks until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us
-    bound_heaps()
-    given, replies = take_streams()
+    limit_heaps()
+    task_descriptor, reply_descriptor = take_streams()
     if hasattr(os, "nice"):
         with suppress(OSError):
-            os.nice(_STEPS_ASIDE)
+            os.nice(_NICENESS)
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     tasks: queue.SimpleQueue[IndexTask] = queue.SimpleQueue()
-    threading.Thread(target=_read_tasks, args=(os.fdopen(given, "rb"), tasks), daemon=True, name="tasks").start()
-    output = os.fdopen(replies, "wb")
-    loop = IndexingLoop(lambda reply: _send(output, reply))
+    threading.Thread(
+        target=_read_tasks, args=(os.fdopen(task_descriptor, "rb"), tasks), daemon=True, name="tasks"
+    ).start()
+    output = os.fdopen(reply_descriptor, "wb")
+    loop = IndexingLoop(lambda reply: _send_reply(output, reply))
     while True:
-        loop.do(tasks.get())
+        loop.run_task(tasks.get())
 
 
-def _send(replies: IO[bytes], reply: Reply) -> None:
+def _send_reply(stream: IO[bytes], reply: WriterReply) -> None:
     try:
-        write_reply(replies, reply)
+        write_reply(stream, reply)
     except OSError:  # nobody is there any more
         os._exit(0)
 
 
-def _read_tasks(given: IO[bytes], tasks: "queue.SimpleQueue[IndexTask]") -> None:
-    for line in given:
-        tasks.put(task_of(line))
+def _read_tasks(stream: IO[bytes], tasks: "queue.SimpleQueue[IndexTask]") -> None:
+    for line in stream:
+        tasks.put(parse_task(line))
     os._exit(0)  # in the middle of a run, too: nobody waits for what comes of it
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
-from coderag.interfaces.mcp.arguments import DEEPEST
+from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS
 
 from ..coderag_engine import CoderagEngine  # noqa: TID252  # installed, it has another name
 from ..repository import Repository  # noqa: TID252  # installed, it has another name
@@ -83,7 +83,7 @@ class ContextAsker:
 def _pages(tools: Tools, question: str, **arguments: int) -> Iterator[Told]:
     """Yield the results of a search, ten at a time."""
     offset = 0
-    while offset < DEEPEST:
+    while offset < MAX_RANKED_RESULTS:
         page = tools.call("coderag_search", query=question, offset=offset, **arguments)
         yield page
         if not page.results:

@@ -11,7 +11,7 @@ from mcp_types import CallToolResult, TextContent
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.mcp.server import make_server
-from coderag.workspace.engines import index_directory
+from coderag.workspace.engines import get_index_folder
 from coderag.workspace.registry import Registry
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 
@@ -40,7 +40,7 @@ class Tools:
         self.repository = repository
         workspace = Workspace(
             WorkspaceOptions(watch=False),
-            registry=Registry(index_directory(repository.rag) / "known.json"),  # not among the user's own
+            registry=Registry(get_index_folder(repository.rag) / "known.json"),  # not among the user's own
             open_engine=lambda *_, **__: repository.rag,
         )
         self._server = make_server(workspace, default_root=repository.root)

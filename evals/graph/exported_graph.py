@@ -80,7 +80,7 @@ class ExportedGraph:
             }
             self.edges = list(self._parse_edges(data["edges"]))
         except (KeyError, TypeError) as error:
-            raise EvaluationError(f"{file}: {error} of a node or an edge is missing or has the wrong type") from error
+            raise EvaluationError(f"{file}: invalid node or edge: {error}") from error
         self._declarations_by_name: dict[tuple[str, str], list[ExportedDeclaration]] = defaultdict(list)
         for declaration in self._declarations.values():
             self._declarations_by_name[declaration.path, declaration.name].append(declaration)

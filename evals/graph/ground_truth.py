@@ -119,9 +119,7 @@ class GroundTruth:
         try:
             return cls.from_json(data)
         except (KeyError, TypeError) as error:
-            raise EvaluationError(
-                f"{file}: {error} is missing or has the wrong type; delete it to record it again"
-            ) from error
+            raise EvaluationError(f"{file}: invalid record: {error}; delete it to record it again") from error
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:

@@ -105,7 +105,7 @@ class LanguageServer:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         pipe = self._process.stdin
         if pipe is None or self._process.poll() is not None:
-            raise EvaluationError(f"{self._command}: ended with status {self._process.returncode}")
+            raise EvaluationError(f"{self._command}: exited with status {self._process.returncode}")
         pipe.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         pipe.flush()
 
@@ -117,7 +117,7 @@ class LanguageServer:
             if name.lower() == "content-length":
                 length = int(value)
         if pipe is None or not length:
-            raise EvaluationError(f"{self._command}: ended with status {self._process.wait()} before it answered")
+            raise EvaluationError(f"{self._command}: exited with status {self._process.wait()} before it replied")
         return cast(dict[str, Any], json.loads(pipe.read(length)))
 
 

@@ -96,7 +96,7 @@ class PythonDefinitionFinder:
                 if "No module named 'jedi'" in completed.stderr
                 else ""
             )
-            raise EvaluationError(f"jedi failed; {hint or completed.stderr.strip()[-800:]}")
+            raise EvaluationError(f"jedi failed: {hint or completed.stderr.strip()[-800:]}")
         return [
             [(file, line, column) for file, line, column in json.loads(row)] for row in completed.stdout.splitlines()
         ]

@@ -66,7 +66,7 @@ def format_text(figures: Mapping[str, Any]) -> str:
             "recall (95 %)",
             *_format_rows(figures["recall"]),
         ]
-        lines += ["", f"calls whose callee the graph does not have: {figures['callee_not_in_graph']}"]
+        lines += ["", f"calls with a callee outside the graph: {figures['callee_not_in_graph']}"]
         lines += [f"wrong: {row}" for row in figures["wrong"]] + [f"missed: {row}" for row in figures["missed"]]
     return "\n".join(lines)
 

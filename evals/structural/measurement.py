@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from coderag.schema.search import SearchHit
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 
 from .expected_answers import ExpectedAnswer
 from .questions import StructuralQuestion
 
 TOP_K = 10
 _RESAMPLES = 2000
-_INTERVAL_PERCENTILES = (2.5, 97.5)  # percentiles: 95 %
+_INTERVAL_PERCENTILES = (2.5, 97.5)  # 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class QuestionOutcome:
     Attributes:
         n_correct: Number of expected answers among the first results.
         n_places: Number of results that could be these answers: the rest is also right.
-        n_right, n_stated: Number of results in judged files that come from the code graph, and of right ones among them.
+        n_stated, n_right: Number of code graph results in judged files, and of right ones among them.
         missed_answers: Expected answers that are missing; none if enough are there.
         seconds: Time that the answer took.
     """
@@ -67,7 +67,9 @@ def ask(repository: str, search: Callable[[str], Sequence[SearchHit]], question:
         for hit in unmatched_hits
     )
     stated_hits = [
-        hit for hit in hits if hit.channels.get("lookup", 0.0) >= RESOLVED and str(hit.path) in question.complete_files
+        hit
+        for hit in hits
+        if hit.channels.get("lookup", 0.0) >= MIN_RESOLVED_CONFIDENCE and str(hit.path) in question.complete_files
     ]
     n_right = sum(any(is_answer(hit, answer) for answer in (*answers, *question.also_right)) for hit in stated_hits)
     n_places = max(1, TOP_K - n_also_right)
@@ -89,7 +91,7 @@ def is_answer(hit: SearchHit, answer: ExpectedAnswer) -> bool:
 
 def _has_name(hit: SearchHit, name: str) -> bool:
     """Return whether a result from the code graph has a name in its text."""
-    is_resolved = hit.channels.get("lookup", 0.0) >= RESOLVED
+    is_resolved = hit.channels.get("lookup", 0.0) >= MIN_RESOLVED_CONFIDENCE
     return bool(name) and is_resolved and re.search(rf"\b{re.escape(name)}\b", hit.text) is not None
 
 

@@ -43,31 +43,31 @@ def ask(context):
     return run
 
 
-def test_the_drawing_is_the_one_that_was_looked_at():
+def test_drawing_matches_the_snapshot():
     drawn = load_chat_graph().get_graph().draw_mermaid().strip()
     assert drawn == (Path(__file__).parent / "chat.mmd").read_text(encoding="utf-8").strip()
 
 
-def test_what_nodes_return_are_keys_of_the_state():
+def test_updates_have_only_state_keys():
     inputs, outputs, state = (get_type_hints(kind).keys() for kind in (ChatInput, ChatOutput, ChatState))
     assert inputs | outputs <= state
     assert get_type_hints(ChatUpdate).keys() == state - {"text", "asked"}
 
 
-async def test_a_question_that_stands_alone_is_asked_at_once(ask):
+async def test_standalone_question_runs_at_once(ask):
     nodes, values, _ = await ask("who calls round_up")
     assert nodes == ["resolve", "ask", "remember"]
     assert values["exchanges"][-1]["focus"] == ["`round_up`"]
 
 
-async def test_a_follow_up_is_rewritten_first(ask):
+async def test_follow_up_is_rewritten_first(ask):
     await ask("who calls round_up")
     nodes, values, _ = await ask("where is it defined?")
     assert nodes == ["resolve", "rewrite", "ask", "remember"]
     assert values["exchanges"][-1]["question"] == "where is `round_up` defined?"
 
 
-async def test_what_was_cited_is_shown_without_a_search(ask):
+async def test_cited_lines_are_shown_without_a_search(ask):
     _, before, _ = await ask("who calls round_up")
     nodes, values, _ = await ask("open 2")
     assert nodes == ["resolve", "show", "remember"]
@@ -77,7 +77,7 @@ async def test_what_was_cited_is_shown_without_a_search(ask):
     assert values["exchanges"][-1]["focus"] == [f"`{place['name']}`"]
 
 
-async def test_the_stream_of_the_query_graph_comes_through(context):
+async def test_query_graph_stream_is_forwarded(context):
     graph = load_chat_graph()
     seen = set()
     given = {"text": "who calls round_up", "asked": ""}
@@ -90,7 +90,7 @@ async def test_the_stream_of_the_query_graph_comes_through(context):
     assert (False, "updates", "remember") in seen
 
 
-async def test_a_checkpoint_holds_plain_values_and_not_the_evidence(ask):
+async def test_checkpoint_holds_plain_values_without_evidence(ask):
     await ask("who calls round_up")
     _, values, kept = await ask("how is money rounded")
     assert values.keys() >= UNTRACKED
@@ -98,7 +98,7 @@ async def test_a_checkpoint_holds_plain_values_and_not_the_evidence(ask):
     assert json.loads(json.dumps(kept.values)) == kept.values
 
 
-async def test_a_turn_begins_without_what_the_last_one_decided(ask):
+async def test_turn_resets_the_last_decisions(ask):
     await ask("open 1")
     _, values, _ = await ask("more")
     assert (values["places"], values["remark"]) == ([], "")

@@ -53,11 +53,11 @@ def drawing(graph):
     return graph.get_graph().draw_mermaid().strip()
 
 
-def test_the_drawing_is_the_one_that_was_looked_at(graph):
+def test_drawing_matches_the_snapshot(graph):
     assert drawing(graph) == (Path(__file__).parent / "query.mmd").read_text(encoding="utf-8").strip()
 
 
-def test_the_readme_shows_the_drawing(graph):
+def test_readme_shows_the_drawing(graph):
     readme = ROOT / "README.md"
     assert readme.is_file(), "there is no README.md"
     blocks = re.findall(r"<!-- graph:query -->\s*```mermaid\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
@@ -85,7 +85,7 @@ def test_every_intent_has_a_route():
 
 
 @pytest.mark.parametrize("intent", ROUTES)
-def test_an_intent_takes_its_route(context, intent):
+def test_intent_takes_its_route(context, intent):
     query, route = ROUTES[intent]
     output = run(context, query)
     assert output["analysis"]["intent"] == intent
@@ -96,7 +96,7 @@ def test_an_intent_takes_its_route(context, intent):
 @pytest.mark.parametrize(
     ("goal", "further"), [("search", []), ("context", ["expand", "budget"]), ("answer", ["expand", "budget", "answer"])]
 )
-async def test_a_goal_decides_how_far_it_goes(graph, context, goal, further):
+async def test_goal_determines_the_last_node(graph, context, goal, further):
     output = await graph.ainvoke({"query": "how are values rounded up", "goal": goal}, context=context)
     assert steps(output) == SEARCHED + further
     assert ("context" in output, "answer" in output) == ("expand" in further, "answer" in further)
@@ -104,26 +104,26 @@ async def test_a_goal_decides_how_far_it_goes(graph, context, goal, further):
 
 @pytest.mark.parametrize("goal", ["search", "context"])
 @pytest.mark.parametrize("query", [query for query, _ in ROUTES.values()] + ["kubernetes ingress annotations"])
-def test_walking_the_steps_gives_what_the_graph_gives(context, query, goal):
+def test_walk_equals_the_graph(context, query, goal):
     walked, ran = walk({"query": query, "goal": goal}, context), run(context, query, goal)
     assert steps(walked) == steps(ran)
     assert {**walked, "trace": []} == {**ran, "trace": []}
 
 
-def test_without_a_goal_it_is_a_search(graph, context):
+def test_default_goal_is_a_search(graph, context):
     assert steps(graph.invoke({"query": "values rounded up"}, context=context)) == SEARCHED
 
 
 @pytest.mark.parametrize(
     ("goal", "further"), [("search", []), ("context", ["expand", "budget"]), ("answer", ["expand", "budget", "answer"])]
 )
-async def test_weak_evidence_is_widened_exactly_once(graph, context, goal, further):
+async def test_weak_verdict_is_widened_exactly_once(graph, context, goal, further):
     output = await graph.ainvoke({"query": "kubernetes ingress annotations", "goal": goal}, context=context)
     assert steps(output) == SEARCHED + WIDENED + further
     assert output["evidence"] == "not_found"
 
 
-def test_a_misspelt_identifier_is_found_on_the_second_round(context):
+def test_misspelt_identifier_is_found_by_widening(context):
     output = run(context, "where is roundd_upp defined")
     assert steps(output) == LOOKED_UP + WIDENED
     assert names_of(context.corpus, output["results"])[0] == "round_up"
@@ -133,25 +133,25 @@ def test_a_misspelt_identifier_is_found_on_the_second_round(context):
 
 
 @pytest.mark.parametrize("query", [query for query, _ in ROUTES.values()] + ["kubernetes ingress annotations"])
-async def test_the_output_is_made_of_plain_values(graph, context, query):
+async def test_output_has_plain_values(graph, context, query):
     output = await graph.ainvoke({"query": query, "goal": "answer"}, context=context)
     assert json.loads(json.dumps(output)) == output
     assert output.keys() == QueryOutput.__annotations__.keys()
 
 
-async def test_context_and_answer_are_the_public_dataclasses_taken_apart(graph, context):
+async def test_context_and_answer_are_records_of_public_dataclasses(graph, context):
     output = await graph.ainvoke({"query": "who calls round_up", "goal": "answer"}, context=context)
     assert to_context(output["context"]).intent == "find_usage"
     assert to_answer(output["answer"], []).intent == "find_usage"
 
 
-def test_the_same_question_gives_the_same_results(context):
+def test_same_question_has_the_same_results(context):
     first, second = (run(context, "how are values rounded up", "context") for _ in range(2))
     assert first["results"] == second["results"]
     assert first["context"] == second["context"]
 
 
-def test_users_come_before_the_declaration_that_they_use(context):
+def test_users_precede_the_used_declaration(context):
     names = names_of(context.corpus, run(context, "who calls round_up")["results"])
     assert set(names[:3]) == {"Cart.total", "Money.__init__", "test_rounding"}
 
@@ -165,12 +165,12 @@ def test_all_overloads_of_a_definition_are_found():
     assert [one["start_line"] for one in output["results"]] == [1, 2, 3]
 
 
-def test_the_place_that_was_pointed_to_is_no_result(context):
+def test_referenced_location_is_not_a_result(context):
     output = run(context, "code like shop/money.py:1")
     assert "round_up" not in names_of(context.corpus, output["results"])
 
 
-def test_limits_and_filters_of_the_caller_hold(context):
+def test_limits_and_filters_of_the_caller_apply(context):
     filters = {"languages": ["python"], "kinds": [], "paths": ["tests"], "roles": []}
     for query, _ in ROUTES.values():
         output = run(context, query, top_k=2, filters=filters)
@@ -178,29 +178,29 @@ def test_limits_and_filters_of_the_caller_hold(context):
         assert set(paths_of(context.corpus, output["results"])) <= {"tests/test_money.py"}
 
 
-def test_the_token_budget_of_the_caller_holds(context):
+def test_token_budget_of_the_caller_applies(context):
     packed = run(context, "how are values rounded up", "context", token_budget=200)["context"]
     assert packed["tokens"] <= packed["token_budget"] == 200
 
 
-def test_an_empty_index_finds_nothing_and_says_so():
+def test_empty_index_is_not_found():
     output = run(make_context({}), "how are values rounded up", "context")
     assert (output["results"], output["evidence"]) == ([], "not_found")
     assert "Nothing in the index" in output["context"]["text"]
 
 
-def test_a_question_that_is_none_is_refused(context):
+def test_invalid_question_is_rejected(context):
     with pytest.raises(InvalidQueryError):
         run(context, "?")
 
 
-def test_every_step_says_how_long_it_took(context):
+def test_trace_has_the_duration_of_every_node(context):
     trace = run(context, "values rounded up", "context")["trace"]
     assert trace
     assert all(entry["ms"] >= 0 for entry in trace)
 
 
-def test_an_index_on_disk_is_searched_like_one_in_memory(context, tmp_path):
+def test_index_on_disk_is_searched_like_one_in_memory(context, tmp_path):
     rag = CodeRAG(write_files(tmp_path / "shop", FILES), ingestion={"chunk": {"min_tokens": 0}})
     rag.index()
     for query, _ in ROUTES.values():
@@ -209,5 +209,5 @@ def test_an_index_on_disk_is_searched_like_one_in_memory(context, tmp_path):
 
 
 @pytest.mark.parametrize("query", [query for query, _ in ROUTES.values()])
-def test_a_question_means_the_intent_of_its_route(query):
+def test_question_has_the_intent_of_its_route(query):
     assert ROUTES[analyze(query)["intent"]][0] == query

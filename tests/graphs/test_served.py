@@ -38,14 +38,14 @@ def in_threads(served):
     return served.copy(update={"checkpointer": InMemorySaver()})
 
 
-async def test_a_question_to_a_named_repository_is_answered(served, indexed):
+async def test_question_to_a_named_repository_is_answered(served, indexed):
     output = await served.ainvoke({"query": "how are passwords hashed", "repository": indexed})
     assert "passwords.py:1-3" in output["answer"]["text"]
     assert output["answer"]["verified"] == output["answer"]["total"] > 0
     assert json.loads(json.dumps(output)) == output
 
 
-async def test_a_search_ends_with_its_results(served, indexed):
+async def test_search_ends_with_its_results(served, indexed):
     asked = {"query": "hash_password", "goal": "search", "top_k": 1, "repository": indexed, "explain": True}
     output = await served.ainvoke(asked)
     assert [result["symbol"] for result in output["results"]] == ["hash_password"]
@@ -53,7 +53,7 @@ async def test_a_search_ends_with_its_results(served, indexed):
     assert (output["context"], output["answer"]) == ({}, {})
 
 
-async def test_all_that_a_query_takes_can_be_given(served, indexed):
+async def test_all_query_arguments_are_accepted(served, indexed):
     asked = {
         "query": "hash_password",
         "goal": "context",
@@ -70,7 +70,7 @@ async def test_all_that_a_query_takes_can_be_given(served, indexed):
     assert again["shown_before"] == ["passwords.py:1-3"]
 
 
-async def test_the_next_run_of_a_thread_begins_afresh(in_threads, indexed):
+async def test_next_run_of_a_thread_starts_fresh(in_threads, indexed):
     asked = {"query": "hash_password", "repository": indexed, "filters": {"languages": ["python"]}, "goal": "context"}
     first = await in_threads.ainvoke(asked, HERE)
     second = await in_threads.ainvoke({"query": "salt", "repository": indexed}, HERE)
@@ -90,7 +90,7 @@ async def test_steps_and_words_are_streamed(served, indexed):
     assert "".join(words) == events[-1][2]["query"]["answer"]["text"]
 
 
-async def test_it_is_a_part_of_a_graph_that_shares_its_keys(served, indexed):
+async def test_graph_embeds_in_a_graph_with_the_same_keys(served, indexed):
     class Parent(TypedDict, total=False):
         query: str
         repository: str
@@ -117,14 +117,14 @@ async def test_it_is_a_part_of_a_graph_that_shares_its_keys(served, indexed):
         ({"query": "x1", "filters": {"lang": ["python"]}}, "filters.lang: Extra inputs are not permitted"),
     ],
 )
-async def test_a_mistake_is_told_and_the_thread_goes_on(in_threads, indexed, wrong, told):
+async def test_invalid_input_is_reported_and_the_thread_continues(in_threads, indexed, wrong, told):
     with pytest.raises(RuntimeError, match=f"InvalidQueryError: the input cannot be used: {told}"):
         await in_threads.ainvoke({"repository": indexed, **wrong}, HERE)
     output = await in_threads.ainvoke({"query": "hash_password", "goal": "search", "repository": indexed}, HERE)
     assert output["results"]
 
 
-async def test_a_repository_without_an_index_says_so(served, repository):
+async def test_repository_without_an_index_is_reported(served, repository):
     with pytest.raises(
         RuntimeError, match=r"IndexNotFoundError: .* is not indexed yet. Run `coderag index` there first"
     ):

@@ -30,7 +30,7 @@ def shop(tmp_path):
     return make_shop(tmp_path / "shop")
 
 
-async def test_a_thread_of_the_server_is_a_conversation(served, shop):
+async def test_server_thread_is_a_conversation(served, shop):
     where = {"repository": str(shop.root)}
     await served.ainvoke({"text": "who calls round_up", **where}, HERE)
     output = await served.ainvoke({"text": "where is it defined?", **where}, HERE)
@@ -52,7 +52,7 @@ async def test_steps_and_words_are_streamed(served, shop):
     assert {"resolve", "retrieve", "text", "remember", "chat"} <= seen
 
 
-async def test_an_approval_interrupts_the_run_and_resumes_it(served, module, shop, monkeypatch):
+async def test_approval_interrupts_the_run_and_resumes_it(served, module, shop, monkeypatch):
     model = ScriptedModel(lambda _: "`round_up` rounds [1].")
     rag = make_shop(shop.root.parent / "costly", language_model=model, chat={"confirm_tokens": 10})
     monkeypatch.setattr(module, "open_repository", lambda _: rag)
@@ -64,6 +64,6 @@ async def test_an_approval_interrupts_the_run_and_resumes_it(served, module, sho
     assert len(output["exchanges"]) == 1
 
 
-async def test_an_error_says_what_to_do(served, tmp_path):
+async def test_error_has_a_hint(served, tmp_path):
     with pytest.raises(RuntimeError, match=r"IndexNotFoundError: .* `coderag index`"):
         await served.ainvoke({"text": "who calls round_up", "repository": str(tmp_path)}, HERE)

@@ -10,21 +10,21 @@ def keys(*types):
     return {key for one in types for key in one.__annotations__}
 
 
-def test_the_input_is_what_no_node_may_change():
+def test_input_keys_are_never_updated():
     assert keys(QueryInput) == GIVEN_ONLY
     assert QueryInput.__required_keys__ == {"query"}
     assert not keys(QueryInput) & keys(QueryUpdate)
 
 
-def test_the_state_is_input_output_and_what_only_nodes_share():
+def test_state_is_input_output_and_shared_keys():
     assert keys(QueryState) == keys(QueryInput, QueryOutput) | SHARED_ONLY
 
 
-def test_an_update_may_change_everything_but_the_input():
+def test_update_may_change_everything_but_the_input():
     assert keys(QueryUpdate) == keys(QueryState) - keys(QueryInput)
     assert QueryUpdate.__required_keys__ == set()
 
 
-def test_an_update_has_the_types_of_the_state():
+def test_update_has_the_types_of_the_state():
     for key in keys(QueryUpdate) - {"trace"}:  # the trace has a reducer
         assert QueryUpdate.__annotations__[key] == QueryState.__annotations__[key]

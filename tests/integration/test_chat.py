@@ -53,8 +53,8 @@ def test_a_conversation_goes_on_in_another_process(shop):
     chat.ask("who calls round_up")
     again = CodeRAG(shop.root).chat(chat.thread)
     assert "def round_up" in again.ask("where is it defined?").text
-    assert [turn.role for turn in asyncio.run(again.aturns())] == ["user", "assistant"] * 2
-    assert asyncio.run(again.aturns())[2].question == "where is `round_up` defined?"
+    assert [turn.role for turn in asyncio.run(again.read_turns())] == ["user", "assistant"] * 2
+    assert asyncio.run(again.read_turns())[2].question == "where is `round_up` defined?"
 
 
 def test_what_was_cited_can_be_opened_by_its_number(shop):
@@ -65,7 +65,7 @@ def test_what_was_cited_can_be_opened_by_its_number(shop):
     assert "return round_up(sum(self.items))" in shown.text
     assert shown.verified == shown.total == 1
     assert "checkout" in chat.ask("who calls that?").text
-    assert asyncio.run(chat.aturns())[-2].question == "who calls `Cart.total`?"
+    assert asyncio.run(chat.read_turns())[-2].question == "who calls `Cart.total`?"
 
 
 def test_numbers_stay_those_of_the_last_answer_while_its_places_are_opened(shop):
@@ -73,7 +73,7 @@ def test_numbers_stay_those_of_the_last_answer_while_its_places_are_opened(shop)
     cited = [citation.location for citation in chat.ask("who calls round_up").citations]
     chat.ask("open 1")
     chat.ask("open 2")
-    assert list(asyncio.run(chat.aturns())[-1].cited) == cited
+    assert list(asyncio.run(chat.read_turns())[-1].cited) == cited
 
 
 def test_a_number_that_there_is_not_gets_a_kind_answer_and_the_conversation_goes_on(shop):
@@ -111,8 +111,8 @@ def test_a_text_that_is_no_question_changes_nothing(shop, text):
     chat = shop.chat()
     with pytest.raises(InvalidQueryError):
         chat.ask(text)
-    assert asyncio.run(chat.aturns()) == []
-    assert asyncio.run(chat.aunanswered()) == ""
+    assert asyncio.run(chat.read_turns()) == []
+    assert asyncio.run(chat.find_unanswered()) == ""
 
 
 async def test_an_answer_that_nobody_waits_for_is_ended(shop):
@@ -120,7 +120,7 @@ async def test_an_answer_that_nobody_waits_for_is_ended(shop):
     async for _ in chat.astream("who calls round_up"):
         break
     await chat.aclose()
-    assert await chat.aturns() == []
+    assert await chat.read_turns() == []
     assert answer_in(await events_of(chat, "who calls round_up")).citations
 
 
@@ -132,7 +132,7 @@ def test_a_model_rewrites_follow_ups_and_sees_what_was_said(with_model):
     chat = with_model(model).chat()
     chat.ask("what does round_up do")
     chat.ask("and its tests?")
-    assert asyncio.run(chat.aturns())[2].question == "where is `round_up` tested?"
+    assert asyncio.run(chat.read_turns())[2].question == "where is `round_up` tested?"
     first, rewriting, last = model.prompts
     assert "what does round_up do" in rewriting.user
     assert "What was said before" not in first.user
@@ -152,7 +152,7 @@ def test_where_the_model_writes_no_question_the_rules_decide(with_model, reply):
     chat = with_model(answering(reply)).chat()
     chat.ask("what does round_up do")
     chat.ask("who calls it?")
-    assert asyncio.run(chat.aturns())[2].question == "who calls `round_up`?"
+    assert asyncio.run(chat.read_turns())[2].question == "who calls `round_up`?"
 
 
 def test_a_model_that_fails_is_an_error_and_the_question_can_be_asked_again(with_model):
@@ -163,10 +163,10 @@ def test_a_model_that_fails_is_an_error_and_the_question_can_be_asked_again(with
     for question in ("who calls it?", "where is the checkout"):  # rewriting fails, then answering
         with pytest.raises(ModelError, match="down"):
             chat.ask(question)
-        assert asyncio.run(chat.aunanswered()) == question
-    assert len(asyncio.run(chat.aturns())) == 2
+        assert asyncio.run(chat.find_unanswered()) == question
+    assert len(asyncio.run(chat.read_turns())) == 2
     assert chat.ask("where is the checkout").generator == "scripted/1"
-    assert asyncio.run(chat.aunanswered()) == ""
+    assert asyncio.run(chat.find_unanswered()) == ""
 
 
 # Approvals
@@ -219,7 +219,7 @@ async def test_another_question_drops_the_one_that_waits(costly):
     await events_of(chat, "what does round_up do")
     await events_of(chat, "where is the checkout")
     await events_of(chat, "", approve=False)
-    assert [turn.text for turn in await chat.aturns() if turn.role == "user"] == ["where is the checkout"]
+    assert [turn.text for turn in await chat.read_turns() if turn.role == "user"] == ["where is the checkout"]
 
 
 async def test_nothing_that_waits_cannot_be_approved(costly, shop):
@@ -242,7 +242,7 @@ def test_threads_are_listed_exported_and_deleted(shop):
     first.ask("who calls round_up")
     first.ask("where is it defined?")
     second.ask("where is the checkout, and what does it call?")
-    threads = shop.chat_threads()
+    threads = shop.open_chat_threads()
     assert [(info.id, info.title, info.turns) for info in threads.list()] == [
         (second.thread, "where is the checkout, and what does it call?", 1),
         ("money", "who calls round_up", 2),
@@ -257,12 +257,12 @@ def test_threads_are_listed_exported_and_deleted(shop):
     assert threads.delete("money")
     assert not threads.delete("money")
     assert [info.id for info in threads.list()] == [second.thread]
-    assert asyncio.run(shop.chat("money").aturns()) == []
+    assert asyncio.run(shop.chat("money").read_turns()) == []
 
 
 def test_what_was_deleted_is_gone_from_the_file(shop):
     shop.chat("secret").ask("where is zanzibarquux rounded")
-    shop.chat_threads().delete("secret")
+    shop.open_chat_threads().delete("secret")
     assert list((shop.root / ".coderag/chat-locks").iterdir()) == []
     files = [path.read_bytes() for path in (shop.root / ".coderag").glob("chat.sqlite*")]
     assert not any(b"zanzibarquux" in content for content in files)
@@ -270,7 +270,7 @@ def test_what_was_deleted_is_gone_from_the_file(shop):
 
 def test_a_conversation_that_there_is_not_cannot_be_exported(shop):
     with pytest.raises(InvalidQueryError, match="no conversation 'other'"):
-        shop.chat_threads().export("other")
+        shop.open_chat_threads().export("other")
 
 
 @pytest.mark.parametrize("thread", ["", "../up", "a b", "x" * 70, ".hidden"])
@@ -280,7 +280,7 @@ def test_a_thread_has_a_name_that_a_file_could_have(shop, thread):
 
 
 def test_without_conversations_nothing_is_made_on_disk(shop):
-    assert shop.chat_threads().list() == []
+    assert shop.open_chat_threads().list() == []
     assert not (shop.root / ".coderag/chat.sqlite").exists()
 
 
@@ -299,9 +299,9 @@ def test_kept_in_memory_a_conversation_leaves_nothing_on_disk(tmp_path):
     chat = rag.chat()
     chat.ask("who calls round_up")
     chat.ask("where is it defined?")
-    assert rag.chat_threads().list()[0].turns == 2
+    assert rag.open_chat_threads().list()[0].turns == 2
     assert not (rag.root / ".coderag/chat.sqlite").exists()
-    assert CodeRAG(rag.root, chat={"memory": "none"}).chat_threads().list() == []
+    assert CodeRAG(rag.root, chat={"memory": "none"}).open_chat_threads().list() == []
 
 
 # The database
@@ -324,7 +324,7 @@ def test_only_the_owner_may_read_the_database(shop):
 def test_a_damaged_database_is_named_and_left_as_it_is(shop):
     path = shop.root / ".coderag/chat.sqlite"
     path.write_bytes(b"this is no database, but it may be precious" * 100)
-    for attempt in (lambda: shop.chat().ask("who calls round_up"), shop.chat_threads().list):
+    for attempt in (lambda: shop.chat().ask("who calls round_up"), shop.open_chat_threads().list):
         with pytest.raises(StoreError, match=re.escape(str(path))) as caught:
             attempt()
         assert "damaged" in caught.value.hint
@@ -374,7 +374,7 @@ def test_a_hundred_turns_stay_within_their_tokens_and_in_a_small_file(with_model
     for turn in range(100):
         chat.ask(questions[turn % len(questions)])
         sizes.append(path.stat().st_size)
-    assert len(asyncio.run(chat.aturns())) == 200
+    assert len(asyncio.run(chat.read_turns())) == 200
     assert len(model.prompts) > 100
     lengths = [count_tokens(prompt.text) for prompt in model.prompts]
     assert max(lengths) > 0.9 * (budget + history), "neither evidence nor history comes near its limit"

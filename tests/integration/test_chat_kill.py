@@ -70,7 +70,7 @@ def talk(tmp_path):
 
 
 def texts(rag, thread):
-    return [turn.text for turn in asyncio.run(rag.chat(thread).aturns()) if turn.role == "user"]
+    return [turn.text for turn in asyncio.run(rag.chat(thread).read_turns()) if turn.role == "user"]
 
 
 def test_a_killed_conversation_has_all_its_finished_turns_and_the_question_can_be_asked_again(talk):
@@ -84,12 +84,12 @@ def test_a_killed_conversation_has_all_its_finished_turns_and_the_question_can_b
     assert first.hear() == "hanging"
     first.end()
     assert texts(shop, "work") == ["what does round_up do", "where is the checkout"]
-    assert asyncio.run(shop.chat("work").aunanswered()) == "where does it freeze"
-    assert [info.turns for info in shop.chat_threads().list()] == [2]
+    assert asyncio.run(shop.chat("work").find_unanswered()) == "where does it freeze"
+    assert [info.turns for info in shop.open_chat_threads().list()] == [2]
     again = shop.chat("work")
-    assert again.ask(asyncio.run(again.aunanswered())).query
+    assert again.ask(asyncio.run(again.find_unanswered())).query
     assert texts(shop, "work") == ["what does round_up do", "where is the checkout", "where does it freeze"]
-    assert asyncio.run(again.aunanswered()) == ""
+    assert asyncio.run(again.find_unanswered()) == ""
 
 
 def test_two_processes_talk_at_once_and_their_conversations_stay_apart(talk):

@@ -78,8 +78,8 @@ def wait_for(url, process):
 def shop(server, tmp_path):
     rag = make_shop(tmp_path / tmp_path.name.replace("_", "-"), chat={"memory": "postgres", "url": server})
     yield rag
-    for info in rag.chat_threads().list():
-        rag.chat_threads().delete(info.id)
+    for info in rag.open_chat_threads().list():
+        rag.open_chat_threads().delete(info.id)
 
 
 def again(rag):
@@ -90,23 +90,23 @@ def test_a_conversation_goes_on_in_another_process_and_leaves_nothing_beside_the
     chat = shop.chat()
     chat.ask("who calls round_up")
     assert "def round_up" in again(shop).chat(chat.thread).ask("where is it defined?").text
-    assert [(info.id, info.turns) for info in shop.chat_threads().list()] == [(chat.thread, 2)]
+    assert [(info.id, info.turns) for info in shop.open_chat_threads().list()] == [(chat.thread, 2)]
     assert not (shop.root / ".coderag/chat.sqlite").exists()
 
 
 def test_threads_are_exported_and_deleted(shop):
     shop.chat("one").ask("who calls round_up")
     shop.chat("two").ask("where is the checkout")
-    assert "> who calls round_up" in shop.chat_threads().export("one")
-    assert shop.chat_threads().delete("one")
-    assert [info.id for info in shop.chat_threads().list()] == ["two"]
+    assert "> who calls round_up" in shop.open_chat_threads().export("one")
+    assert shop.open_chat_threads().delete("one")
+    assert [info.id for info in shop.open_chat_threads().list()] == ["two"]
 
 
 def test_another_repository_on_the_same_server_has_its_own_conversations(shop, server, tmp_path):
     shop.chat("same").ask("who calls round_up")
     other = make_shop(tmp_path / "other", chat={"memory": "postgres", "url": server})
-    assert other.chat_threads().list() == []
-    assert asyncio.run(other.chat("same").aturns()) == []
+    assert other.open_chat_threads().list() == []
+    assert asyncio.run(other.chat("same").read_turns()) == []
 
 
 def test_only_the_newest_checkpoint_is_kept(shop, server):
@@ -118,7 +118,7 @@ def test_only_the_newest_checkpoint_is_kept(shop, server):
     with psycopg.connect(server) as connection:
         rows = connection.execute("SELECT count(*) FROM checkpoints WHERE thread_id LIKE '%%/long'").fetchone()
     assert rows == (1,)
-    assert len(asyncio.run(chat.aturns())) == 10
+    assert len(asyncio.run(chat.read_turns())) == 10
 
 
 async def test_a_conversation_that_goes_on_elsewhere_is_not_disturbed(shop):
@@ -143,4 +143,4 @@ def test_a_server_that_is_not_there_is_an_error_without_the_password(tmp_path):
 def test_an_address_that_is_none_is_a_configuration_error(tmp_path):
     rag = make_shop(tmp_path / "shop", chat={"memory": "postgres", "url": "localhost/chats"})
     with pytest.raises(ConfigurationError, match=r"chat\.url"):
-        rag.chat_threads().list()
+        rag.open_chat_threads().list()

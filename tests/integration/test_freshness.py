@@ -46,7 +46,7 @@ def rag(root):
 @pytest.fixture
 def unswept(rag):
     """The same, with no look at all files due: edits are seen by what answers stand on, or not."""
-    rag._opened.live._next_sweep = float("inf")
+    rag._open_index.live._next_sweep = float("inf")
     return rag
 
 
@@ -54,7 +54,7 @@ def unswept(rag):
 def followed(rag, monkeypatch):
     monkeypatch.setattr(file_watch, "_SETTLE_S", 5.0)  # the machine may be busy
     rag.follow()
-    assert rag._opened.live._watch.wait_until_begun(DEADLINE_S)
+    assert rag._open_index.live._watch.wait_until_begun(DEADLINE_S)
     rag.search("pay")
     return rag
 
@@ -137,7 +137,7 @@ def test_a_language_model_is_asked_once_and_shown_the_new_lines_only(rag, root):
     model = Listening()
     reader = CodeRAG(root, ingestion={"workers": 0}, language_model=model)
     reader.search("pay")
-    reader._opened.live._next_sweep = float("inf")
+    reader._open_index.live._next_sweep = float("inf")
     edit_elsewhere(root, "shop/pay.py", MOVED)
     reader.ask("how is a card charged")
     (prompt,) = model.prompts
@@ -254,7 +254,7 @@ def test_the_end_of_a_with_ends_following_and_lets_an_error_through(rag):
     with pytest.raises(KeyError), rag as same:
         assert same is rag
         rag.follow()
-        watch = rag._opened.live._watch
+        watch = rag._open_index.live._watch
         raise KeyError
     assert not watch._thread.is_alive()
     assert rag.search("pay")
@@ -265,7 +265,7 @@ def test_the_end_of_a_with_ends_following_and_lets_an_error_through(rag):
 
 def test_an_edit_is_seen_while_another_process_writes_the_index(unswept, root):
     code = "import sys; from coderag.stores.index_store import IndexStore; from pathlib import Path\n"
-    code += "with IndexStore(Path(sys.argv[1])).writer():\n    print('held', flush=True); sys.stdin.read()"
+    code += "with IndexStore(Path(sys.argv[1])).open_writer():\n    print('held', flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", code, str(root / ".coderag")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout.readline() == "held\n"
@@ -279,7 +279,7 @@ def test_when_the_edit_is_indexed_nothing_is_laid_over_the_index_any_more(rag, r
     before = places(rag.search("pay"))
     rag.index()
     assert places(rag.search("pay")) == before
-    assert rag.edited() == []
+    assert rag.list_edited() == []
 
 
 def test_what_was_changed_and_changed_back_is_no_edit(rag, root):
@@ -287,7 +287,7 @@ def test_what_was_changed_and_changed_back_is_no_edit(rag, root):
     rag.search("pay")
     edit_elsewhere(root, "shop/pay.py", FILES["shop/pay.py"])
     assert ("shop/pay.py", 1) in places(rag.search("pay"))
-    assert rag.edited() == []
+    assert rag.list_edited() == []
 
 
 def test_an_edited_file_is_chunked_once_however_often_it_is_asked_about(rag, root, monkeypatch):
@@ -309,7 +309,7 @@ def test_an_edited_file_is_chunked_once_however_often_it_is_asked_about(rag, roo
 
 def test_of_many_edits_those_that_an_answer_stands_on_come_first_and_the_rest_is_told(rag, root, monkeypatch, caplog):
     monkeypatch.setattr(rechunking, "MOST_FILES", 0)
-    rag._opened.live._next_sweep = float("inf")
+    rag._open_index.live._next_sweep = float("inf")
     for path in ("shop/pay.py", "shop/cart.py", "shop/stock.py"):
         edit_elsewhere(root, path, "# moved down\n" + FILES[path])
     rag.flag(["shop/pay.py", "shop/cart.py", "shop/stock.py"])
@@ -352,11 +352,11 @@ def test_threads_that_ask_while_files_change_and_are_indexed_get_no_error_and_no
 
 
 def test_when_the_embedding_model_fails_edited_code_is_found_by_its_words(rag, root, caplog):
-    class Failing(type(rag._dense_model())):
+    class Failing(type(rag._load_dense_model())):
         def embed_batch(self, batch):
             raise ModelError("the server cannot be reached")
 
-    rag._dense_model().__class__ = Failing
+    rag._load_dense_model().__class__ = Failing
     edit_elsewhere(root, "shop/pay.py", MOVED.replace("amount * 2", "surcharge(amount)"))
     assert ("shop/pay.py", 5) in places(rag.search("surcharge"))
     assert "have no vectors until they are indexed" in caplog.text
@@ -381,5 +381,5 @@ def test_a_file_that_was_left_out_for_what_was_in_it_is_seen_once_it_is_another(
     with CodeRAG(root, ingestion={"workers": 0, "generated": False}) as rag:
         assert rag.index().files["skipped"] == 1
         (root / "shop/late.py").write_text("from shop.pay import pay\n\n\ndef pay_late():\n    return pay(1)\n")
-        rag._opened.live._next_sweep = 0.0
+        rag._open_index.live._next_sweep = 0.0
         assert "pay_late" in {one.qualified_name for one in rag.callers("pay")}

@@ -76,7 +76,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     )
     (root / "README.md").write_text("# Shop\n\n`Session` logs users in.\n")
     workspace = Workspace(WorkspaceOptions(allowed_roots=(folder,), watch=False))
-    job = workspace.repository(root).index()
+    job = workspace.open_repository(root).index()
     assert job.wait(DEADLINE_S).state == "done"
     app = make_app(workspace)
     # Requests are made fifty times as fast without the patterns, and say more: NUL and the like are tried as well.

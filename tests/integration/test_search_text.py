@@ -74,5 +74,5 @@ def test_without_an_index_nothing_is_searched(tmp_path):
 
 
 def test_filters_of_the_query_state_are_plain_data(rag):
-    given = rag._input("x", "search", filters=Filters(complexity=(1, 5), changed_since="HEAD"))
+    given = rag._make_input("x", "search", filters=Filters(complexity=(1, 5), changed_since="HEAD"))
     assert json.loads(json.dumps(given)) == given

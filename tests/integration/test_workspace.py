@@ -83,9 +83,9 @@ def at_stage(job, stage, act):
 def test_an_index_is_made_brought_up_to_date_and_searched(start, root):
     before = set(threading.enumerate())
     workspace = start(watch=False)
-    one = workspace.repository(root)
+    one = workspace.open_repository(root)
     assert not one.is_indexed
-    assert one.preview("total of apples", 5)[0].path.stem == "apples"
+    assert one.find_preview_hits("total of apples", 5)[0].path.stem == "apples"
     first = done(one.index())
     assert first.files == {"indexed": 2}
     assert one.is_indexed
@@ -116,7 +116,7 @@ def test_an_index_is_made_brought_up_to_date_and_searched(start, root):
 @pytest.mark.slow
 def test_a_crash_of_the_writer_is_told_and_the_next_job_has_another_one(start, root):
     workspace = start(watch=False)
-    one = workspace.repository(root)
+    one = workspace.open_repository(root)
     done(one.index())
     old = workspace._queue.writer
     write_module(root, "plums")
@@ -136,7 +136,7 @@ def test_a_crash_of_the_writer_is_told_and_the_next_job_has_another_one(start, r
 @needs_proc
 def test_cancelling_ends_the_writer_and_its_workers_and_keeps_the_index(start, root):
     workspace = start(watch=False)
-    one = workspace.repository(root)
+    one = workspace.open_repository(root)
     done(one.index())
     processes = family(workspace._queue.writer.pid)
     write_module(root, "plums")
@@ -202,14 +202,14 @@ def test_a_program_that_forgets_to_close_ends_all_the_same(service):
 @pytest.mark.slow
 def test_searches_go_on_while_files_are_edited_and_indexed(start, root):
     workspace = start()
-    one = workspace.repository(root)
+    one = workspace.open_repository(root)
     done(one.index())
     stop, faults, asked = threading.Event(), [], []
 
     def search():
         try:
             while not stop.is_set():
-                asked.append(len(workspace.repository(root).engine.search("apples total")))
+                asked.append(len(workspace.open_repository(root).engine.search("apples total")))
         except Exception as error:  # noqa: BLE001  # whatever it is, it is none that a search may raise
             faults.append(error)
 
@@ -232,7 +232,7 @@ def test_searches_go_on_while_files_are_edited_and_indexed(start, root):
 @pytest.mark.slow
 def test_a_branch_that_is_switched_is_indexed_once_and_by_itself(start, root):
     workspace = start()
-    one = workspace.repository(root)
+    one = workspace.open_repository(root)
     done(one.index())
     events = []
     workspace.listen(lambda event: events.append(event.kind))
@@ -247,4 +247,4 @@ def test_a_branch_that_is_switched_is_indexed_once_and_by_itself(start, root):
     (root / "branch7.py").unlink()  # and one file more does not take a walk
     eventually(lambda: one.job is not second and one.job.view.state == "done")
     assert one.job.view.report.removed == 1
-    assert len(workspace.jobs()) == 3
+    assert len(workspace.list_jobs()) == 3

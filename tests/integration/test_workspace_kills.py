@@ -63,7 +63,7 @@ def test_an_index_whose_writer_is_killed_at_any_moment_is_the_old_one_or_the_new
     rng, version, killed, last = random.Random(7), 0, 0, 0
     options = WorkspaceOptions(watch=False)
     with Workspace(options, registry=Registry(tmp_path / "repositories.json")) as workspace:
-        one = workspace.repository(root)
+        one = workspace.open_repository(root)
         assert one.index().wait(LONG_S).state == "done"
         while killed < KILLS:
             version += 1

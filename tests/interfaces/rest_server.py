@@ -42,11 +42,11 @@ class FakeWorkspace:
         self.uses = 0
         self.listed: list[Any] = []
 
-    def repository(self, root: str) -> "FakeWorkspace":
+    def open_repository(self, root: str) -> "FakeWorkspace":
         return self
 
     @contextmanager
-    def using(self) -> Iterator[SimpleNamespace]:
+    def keep_open(self) -> Iterator[SimpleNamespace]:
         self.uses += 1
         try:
             yield SimpleNamespace(engine=self.engine, root=Path("/shop"), name="shop", index=self.index)
@@ -56,13 +56,13 @@ class FakeWorkspace:
     def index(self, *, full: bool) -> Any:
         return self.listed[0]
 
-    def jobs(self) -> list[Any]:
+    def list_jobs(self) -> list[Any]:
         return self.listed
 
-    def job(self, job_id: str) -> Any:
+    def find_job(self, job_id: str) -> Any:
         return next((job for job in self.listed if job.id == job_id), None)
 
-    def known(self) -> list[Any]:
+    def list_repositories(self) -> list[Any]:
         return []
 
 

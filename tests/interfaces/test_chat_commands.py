@@ -36,7 +36,7 @@ def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def talk(shop):
-    threads = shop.chat_threads()
+    threads = shop.open_chat_threads()
     for info in threads.list():
         threads.delete(info.id)
     return Talk(shop, shop.chat("first"), Output(), yes=False, debug=False)
@@ -253,7 +253,7 @@ def test_delete_asks_and_then_begins_anew(asked, shop) -> None:
         run_command(asked, "/delete")
     asked.yes = True
     run_command(asked, "/delete")
-    assert shop.chat_threads().list() == []
+    assert shop.open_chat_threads().list() == []
     assert asked.chat.thread != "first"
 
 

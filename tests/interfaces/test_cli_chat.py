@@ -296,7 +296,7 @@ def test_several_lines_are_one_question(at_terminal, shop) -> None:
     person.ready(1)
     person.type("\x04")
     assert person.ended() == 0
-    assert '"who calls\\nround_up\\nin this\\nshop?"' in shop.chat_threads().export("mine", "json")
+    assert '"who calls\\nround_up\\nin this\\nshop?"' in shop.open_chat_threads().export("mine", "json")
 
 
 @posix
@@ -309,7 +309,7 @@ def test_ctrl_c_empties_the_line_and_ends_at_an_empty_prompt_when_pressed_twice(
     person.ready(0)
     person.type("\x03")
     assert person.ended() == 0
-    assert shop.chat_threads().list() == []
+    assert shop.open_chat_threads().list() == []
 
 
 @posix
@@ -428,5 +428,5 @@ def hanging(server: OllamaServer) -> Stream:
 
 def exchanges(shop: CodeRAG) -> list[dict[str, str]]:
     """Return what was said in the conversation ``mine``."""
-    kept: list[dict[str, str]] = json.loads(shop.chat_threads().export("mine", "json"))["exchanges"]
+    kept: list[dict[str, str]] = json.loads(shop.open_chat_threads().export("mine", "json"))["exchanges"]
     return kept

@@ -23,7 +23,7 @@ def own(monkeypatch: pytest.MonkeyPatch) -> None:
 def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done in haste."""
     done: list[str] = []
-    monkeypatch.setattr(gc_tuning, "collect_seldom", lambda: done.append("collector"))
+    monkeypatch.setattr(gc_tuning, "relax_gc", lambda: done.append("collector"))
     monkeypatch.setattr(pandas_guard, "avoid_pandas_import", lambda: done.append("pandas"))
     return done
 
@@ -52,9 +52,9 @@ def test_the_collector_looks_seldom_and_not_at_the_end(monkeypatch: pytest.Monke
     monkeypatch.setattr(gc_tuning.atexit, "register", at_exit.append)
     before = gc.get_threshold()
     try:
-        gc_tuning.collect_seldom()
+        gc_tuning.relax_gc()
         assert gc.isenabled()
-        assert gc.get_threshold() == (gc_tuning._SELDOM, *before[1:])
+        assert gc.get_threshold() == (gc_tuning._RELAXED_THRESHOLD, *before[1:])
     finally:
         gc.set_threshold(*before)
     assert at_exit == [gc.freeze]

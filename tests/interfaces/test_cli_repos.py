@@ -54,7 +54,7 @@ def test_one_can_be_forgotten(coderag, known, by) -> None:
     result = coderag("repos", "--forget", "shop" if by == "name" else str(known[0]))
     assert result.exit_code == 0
     assert "forgot shop" in result.stdout
-    assert [entry.name for entry in Registry().entries()] == ["web"]
+    assert [entry.name for entry in Registry().read_entries()] == ["web"]
 
 
 def test_forgetting_leaves_the_index_where_it_is(coderag, known) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.config.user_folders import cache_folder
+from coderag.config.user_folders import find_cache_folder
 from coderag.interfaces.cli._restricted import warn_of_restrictions
 
 LEFT_OUT = [("llm.provider", ".coderag.yaml, line 2")]
@@ -40,7 +40,7 @@ def test_something_else_is_told_at_once(warned, tmp_path) -> None:
 @pytest.mark.parametrize("hours", [-2, 2])
 def test_it_is_told_again_later_and_when_the_clock_was_wrong(warned, hours) -> None:
     warned()
-    (note,) = (cache_folder() / "told").iterdir()
+    (note,) = (find_cache_folder() / "told").iterdir()
     then = time.time() + hours * 3600
     os.utime(note, (then, then))
     assert warned()
@@ -48,6 +48,6 @@ def test_it_is_told_again_later_and_when_the_clock_was_wrong(warned, hours) -> N
 
 
 def test_what_cannot_be_noted_is_told_each_time(warned) -> None:
-    cache_folder().parent.mkdir(parents=True, exist_ok=True)
-    cache_folder().write_text("a file in the way")
+    find_cache_folder().parent.mkdir(parents=True, exist_ok=True)
+    find_cache_folder().write_text("a file in the way")
     assert [warned(), warned()] == [True, True]

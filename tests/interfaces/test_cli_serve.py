@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from coderag.interfaces.cli import _app
 from coderag.interfaces.cli._serving import _arguments
 from coderag.interfaces.cli.main import app
-from coderag.interfaces.serve.log_file import trim
+from coderag.interfaces.serve.log_file import trim_log
 from coderag.interfaces.serve.options import read_token
 from tests.interfaces.fake_app import FakeCodeRAG
 
@@ -104,7 +104,7 @@ def test_a_log_that_grows_too_large_keeps_its_last_lines(tmp_path: Path) -> None
     log = tmp_path / "service.log"
     log.write_bytes(b"".join(b"line %d\n" % number for number in range(1_000)))
     with log.open("ab") as writer:
-        trim(log, most_bytes=5_000, kept=100)
+        trim_log(log, max_bytes=5_000, kept_bytes=100)
         writer.write(b"after\n")
     text = log.read_bytes()
     assert (len(text) < 200, text.startswith(b"line "), text.endswith(b"line 999\nafter\n")) == (True, True, True)

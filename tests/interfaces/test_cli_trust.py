@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from coderag.config.trust import is_trusted, trust_file
+from coderag.config.trust import find_trust_file, is_trusted
 from coderag.interfaces.cli.main import app
 from coderag.interfaces.cli.status import status_rows
 
@@ -66,7 +66,7 @@ def test_the_mark_is_listed_and_removed(coderag, root) -> None:
     coderag("trust", "--yes")
     assert coderag("trust", "--list").stdout == f"{root}\n"
     assert json.loads(coderag("trust", "--list", "--json").stdout) == {
-        "file": trust_file().as_posix(),
+        "file": find_trust_file().as_posix(),
         "folders": [root.as_posix()],
     }
     assert coderag("trust", "--remove").stdout == f"trusted no longer: {root}\n"

@@ -10,7 +10,7 @@ from coderag.config.settings import Settings
 from coderag.errors import AmbiguousNameError, CodeRAGError
 from coderag.interfaces._errors import ERROR_TABLE
 from coderag.interfaces.rest.app import make_app
-from coderag.interfaces.rest.strict import MOST_BODY_BYTES
+from coderag.interfaces.rest.strict import MAX_BODY_BYTES
 from coderag.schema.graph import GraphDeclaration
 from coderag.schema.search import SearchHits
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
@@ -185,7 +185,7 @@ def test_a_question_of_too_many_bytes_is_refused_by_the_engine(real):
 
 
 def test_a_body_that_is_too_large_is_refused(rest):
-    assert rest.send("/search", b" " * (MOST_BODY_BYTES + 1)).status_code == 413
+    assert rest.send("/search", b" " * (MAX_BODY_BYTES + 1)).status_code == 413
 
 
 @pytest.mark.parametrize(
@@ -293,5 +293,5 @@ def test_a_number_that_is_none_is_null():
 
 def test_a_known_name_stands_for_its_folder():
     workspace = FakeWorkspace(Engine())
-    workspace.known = lambda: [SimpleNamespace(name="shop", root="/shop")]
+    workspace.list_repositories = lambda: [SimpleNamespace(name="shop", root="/shop")]
     assert RestClient(make_app(workspace), "shop").post("/search", query="x").status_code == 200

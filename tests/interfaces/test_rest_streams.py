@@ -144,7 +144,7 @@ async def test_a_client_that_goes_away_ends_the_work(headers):
 def job_of(*changes, cancel=lambda: None):
     job = IndexJob("/shop", full=False, cancel=cancel)
     for change in changes:
-        job.change(change)
+        job.update(change)
     return job
 
 
@@ -164,7 +164,7 @@ def test_a_run_of_indexing_is_begun_and_named():
 def test_a_run_that_failed_says_with_which_error():
     job = job_of()
     job.error = IndexLockedError("busy", hint="Wait.")
-    job.change({"state": "failed", "error": "busy", "hint": "Wait."})
+    job.update({"state": "failed", "error": "busy", "hint": "Wait."})
     told = client_of(job).http.get(f"{API}/jobs/{job.id}").json()
     assert (told["type"], told["error"], told["hint"], told["retryable"]) == ("IndexLockedError", "busy", "Wait.", True)
 
@@ -176,7 +176,7 @@ def test_runs_are_listed_of_one_repository_or_of_all():
 
 
 def test_a_run_is_cancelled():
-    job = job_of({"state": "running"}, cancel=lambda: job.change({"state": "cancelled"}))
+    job = job_of({"state": "running"}, cancel=lambda: job.update({"state": "cancelled"}))
     assert client_of(job).http.delete(f"{API}/jobs/{job.id}").json()["state"] == "cancelled"
 
 
@@ -185,8 +185,8 @@ def test_the_events_of_a_run_end_with_its_report():
 
     def work():
         for done in range(50):
-            job.change({"progress": IndexProgress("chunk", done, 50)})
-        job.change({"state": "done", "report": REPORT})
+            job.update({"progress": IndexProgress("chunk", done, 50)})
+        job.update({"state": "done", "report": REPORT})
 
     worker = threading.Thread(target=work)
     worker.start()

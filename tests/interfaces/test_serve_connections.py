@@ -16,8 +16,8 @@ DEADLINE_S = 20.0
 class Impatient(BoundedConnection):
     """As of the service, with bounds that a test can reach."""
 
-    head_s = 0.2
-    most_connections = 2
+    head_timeout_s = 0.2
+    max_connections = 2
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.options import ServeOptions
-from coderag.interfaces.serve.security import Guard, GuardRules
-from coderag.service.client import CHALLENGE_HEADER, PROOF_HEADER, proof
+from coderag.interfaces.serve.security import GuardRules, RequestGuard
+from coderag.service.client import CHALLENGE_HEADER, PROOF_HEADER, compute_proof
 
 TOKEN = "the-token-of-these-tests"  # made up
 RIGHT = {"Authorization": f"Bearer {TOKEN}"}
@@ -55,7 +55,7 @@ class Served:
     def __init__(self, behind: Behind, host: str = "", per_minute: int = 1_000, **rules: Any) -> None:
         self.stopping = asyncio.Event()
         given = GuardRules(TOKEN, KnownHosts(host), **{"request_s": 30.0, **rules})
-        guard = Guard(behind, given, RateLimit(per_minute, lambda: 0.0), Activity(), self.stopping)
+        guard = RequestGuard(behind, given, RateLimit(per_minute, lambda: 0.0), Activity(), self.stopping)
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://localhost")
 
     async def get(self, path: str = "/x", **headers: str) -> httpx.Response:
@@ -89,7 +89,7 @@ async def test_anybody_may_ask_whether_it_lives_and_learns_no_more(behind: Behin
 
 async def test_it_proves_that_it_has_the_token(behind: Behind) -> None:
     reply = await Served(behind).client.get("/health", headers={CHALLENGE_HEADER: "abc"})
-    assert reply.headers[PROOF_HEADER] == proof(TOKEN, "abc")
+    assert reply.headers[PROOF_HEADER] == compute_proof(TOKEN, "abc")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ async def test_guesses_of_the_token_do_not_use_up_the_rate_of_who_has_it(behind:
 async def test_only_this_machine_is_told_a_proof_that_a_token_could_be_guessed_with(
     behind: Behind, address: str, *, is_told: bool
 ) -> None:
-    guard = Guard(behind, GuardRules(TOKEN, KnownHosts(), 30.0), RateLimit(9), Activity(), asyncio.Event())
+    guard = RequestGuard(behind, GuardRules(TOKEN, KnownHosts(), 30.0), RateLimit(9), Activity(), asyncio.Event())
     transport = httpx.ASGITransport(guard, client=(address, 1234))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         reply = await client.get("/health", headers={CHALLENGE_HEADER: "abc"})

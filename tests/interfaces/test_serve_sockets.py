@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.interfaces.serve.sockets import open_local
+from coderag.interfaces.serve.sockets import open_local_socket
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a service has no Unix sockets there")
 
@@ -20,8 +20,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_a_service_left_that_was_killed_before_it_was_known_does_not_hinder_the_next(folder: Path) -> None:
-    open_local(folder, "http.sock", unix=True).socket.close()  # its file stays
-    after = open_local(folder, "http.sock", unix=True)
+    open_local_socket(folder, "http.sock", unix=True).socket.close()  # its file stays
+    after = open_local_socket(folder, "http.sock", unix=True)
     with after.socket, socket.socket(socket.AF_UNIX) as client:
         after.socket.listen()
         client.connect("http.sock")
@@ -30,14 +30,14 @@ def test_what_a_service_left_that_was_killed_before_it_was_known_does_not_hinder
 def test_a_file_that_is_no_socket_is_not_removed_to_make_place(folder: Path) -> None:
     Path("http.sock").write_text("mine", encoding="utf-8")
     with pytest.raises(Exception, match="cannot be opened"):
-        open_local(folder, "http.sock", unix=True)
+        open_local_socket(folder, "http.sock", unix=True)
     assert Path("http.sock").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_socket_takes_its_own_file_with_it_and_not_that_of_another_service(folder: Path) -> None:
-    first = open_local(folder, "http.sock", unix=True)
+    first = open_local_socket(folder, "http.sock", unix=True)
     Path("http.sock").unlink()  # as who cleans folders up does
-    second = open_local(folder, "http.sock", unix=True)
+    second = open_local_socket(folder, "http.sock", unix=True)
     os.utime("http.sock", ns=(1, 1))  # the systems' clocks are coarse, and numbers of files are given again
     first.remove()
     assert Path("http.sock").is_socket()
@@ -45,7 +45,7 @@ def test_a_socket_takes_its_own_file_with_it_and_not_that_of_another_service(fol
 
 
 def test_a_socket_whose_file_is_gone_knows_that_nobody_reaches_it(folder: Path) -> None:
-    opened = open_local(folder, "http.sock", unix=True)
+    opened = open_local_socket(folder, "http.sock", unix=True)
     assert opened.is_reachable
     Path("http.sock").unlink()
     assert not opened.is_reachable

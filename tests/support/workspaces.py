@@ -4,7 +4,7 @@ import threading
 import time
 from types import SimpleNamespace
 
-from coderag.config.index_origin import claim
+from coderag.config.index_origin import mark_as_own
 from coderag.config.settings import Settings
 from coderag.errors import IndexNotFoundError
 from coderag.schema.indexing import IndexProgress, IndexReport
@@ -29,7 +29,7 @@ def make_index(root, generation=1, tokenizer=TOKENIZER_VERSION):
     """Make what says that a repository is indexed, by this user."""
     folder = root / ".coderag"
     folder.mkdir(exist_ok=True)
-    claim(folder)
+    mark_as_own(folder)
     (folder / "v1").mkdir(parents=True, exist_ok=True)
     embedding = EmbeddingInfo("embedded", "test", 8)
     pointer = Pointer(

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from coderag import errors
-from coderag.errors import CodeRAGError, error_class
+from coderag.errors import CodeRAGError, find_error_class
 
 CLASSES = [value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, CodeRAGError)]
 
@@ -47,9 +47,9 @@ def test_only_what_may_pass_is_retryable():
 
 
 def test_a_class_is_found_by_its_name() -> None:
-    assert [error_class(kind.__name__) for kind in CLASSES] == CLASSES
+    assert [find_error_class(kind.__name__) for kind in CLASSES] == CLASSES
 
 
 @pytest.mark.parametrize("name", ["", "Sequence", "TYPE_CHECKING", "error_class", "KeyError"])
 def test_a_name_of_no_error_of_ours_has_no_class(name: str) -> None:
-    assert error_class(name) is None
+    assert find_error_class(name) is None

@@ -6,9 +6,9 @@ from coderag.answering.chat.focus import declaration_at
 from coderag.answering.citations import CitationChecker
 from coderag.answering.draft import CitedLines
 from coderag.schema.answers import Answer, Citation
-from coderag.schema.chunks import SymbolRecord, location_of
+from coderag.schema.chunks import SymbolRecord, format_location
 from coderag.schema.context import AssembledContext, ContextItem
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet
 from coderag.text.code_fences import fence_for
@@ -19,7 +19,7 @@ _MAX_WHOLE_DECLARATION_LINES = 80  # longer declarations are not extended to
 def extend_to_declaration(corpus: Corpus, path: str, start_line: int, end_line: int) -> tuple[str, int, int]:
     """Extend lines to their declaration, unless it is too long or ends before them."""
     declared = declaration_at(corpus, path, start_line)
-    if declared is None or declared["kind"] in NAMED_BY_FILE or end_line > declared["end_line"]:
+    if declared is None or declared["kind"] in FILE_NAMED_KINDS or end_line > declared["end_line"]:
         return path, start_line, end_line
     if declared["end_line"] - declared["start_line"] >= _MAX_WHOLE_DECLARATION_LINES:
         return path, start_line, end_line
@@ -45,7 +45,7 @@ def build_cited_lines_answer(
     items = [item for section in context.sections for item in section.items]
     blocks = [_format_item(item, declaration_at(corpus, item.path, item.start_line)) for item in items]
     left_out = [
-        f"- `{location_of(omission.path, omission.start_line, omission.end_line)}` did not fit: `{omission.fetch}`"
+        f"- `{format_location(omission.path, omission.start_line, omission.end_line)}` did not fit: `{omission.fetch}`"
         for omission in context.omitted
     ]
     text = "\n\n".join([*blocks, *(["\n".join(left_out)] if left_out else []), *_format_warnings(citations)])
@@ -73,7 +73,7 @@ def _build_answer(query: str, text: str, citations: Sequence[Citation]) -> Answe
 
 def _format_item(item: ContextItem, declared: SymbolRecord | None) -> str:
     fence = fence_for(item.text)
-    place = f"`{location_of(item.path, item.start_line, item.end_line)}`"
+    place = f"`{format_location(item.path, item.start_line, item.end_line)}`"
     title = f"**`{declared['qualified_name']}`** ({declared['kind'].replace('_', ' ')}), " if declared else ""
     heading = f"{title}{place}"
     return f"{heading}\n\n{fence}{item.language}\n{item.text}\n{fence}"

@@ -5,8 +5,8 @@ from typing import Any
 
 from coderag.answering.chat.references import spoken
 from coderag.answering.chat.state import CitedPlace
-from coderag.schema.chunks import SymbolRecord, location_of
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.chunks import SymbolRecord, format_location
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.corpus import Corpus
 from coderag.stores.symbol_table import split_qualified
 
@@ -20,7 +20,7 @@ def cited_places(corpus: Corpus, citations: Sequence[Mapping[str, Any]]) -> list
     """
     return [
         _cited(
-            location_of(citation["path"], citation["start_line"], citation["end_line"]),
+            format_location(citation["path"], citation["start_line"], citation["end_line"]),
             declaration_at(corpus, citation["path"], citation["moved_from"] or citation["start_line"]),
         )
         for citation in citations
@@ -53,7 +53,7 @@ def _spoken_name(name: str, cited: Sequence[CitedPlace]) -> str:
         return name
     parts = split_qualified(name)
     for place in cited:
-        if place["kind"] not in NAMED_BY_FILE and parts and split_qualified(place["name"])[-len(parts) :] == parts:
+        if place["kind"] not in FILE_NAMED_KINDS and parts and split_qualified(place["name"])[-len(parts) :] == parts:
             return spoken(place)
     return f"`{name}`"
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from coderag.answering.chat.state import Exchange
 from coderag.answering.injection import fence_data, inspect_text
-from coderag.config.sections import LEAST_TOKENS
+from coderag.config.sections import MIN_TOKENS
 from coderag.text.token_counts import count_tokens
 
 _MAX_CITED_SHARE: Final = 0.2  # of the tokens, for citations of dropped turns
@@ -36,7 +36,7 @@ def share_window(window: int, question_tokens: int, *, evidence: int, history: i
     """
     available = window - min(reply, int(window * _MAX_REPLY_SHARE)) - _INSTRUCTION_TOKENS - question_tokens
     history_tokens = min(history, max(0, available - evidence, int(available * _MIN_HISTORY_SHARE)))
-    return PromptShares(max(LEAST_TOKENS, min(evidence, available - history_tokens)), history_tokens)
+    return PromptShares(max(MIN_TOKENS, min(evidence, available - history_tokens)), history_tokens)
 
 
 def format_history(exchanges: Sequence[Exchange], limit: int) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from coderag.answering.chat.references import path_of, spoken
 from coderag.answering.chat.state import CitedPlace, Exchange
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 
 _MOST_NAMED = 4  # of what "they" are
 
@@ -109,7 +109,7 @@ class Antecedents:
         """Return those of a conversation, whose last question was about a topic."""
         last = exchanges[-1]
         focus = list(last["focus"])
-        declared = [spoken(place) for place in last["cited"] if place["name"] and place["kind"] not in NAMED_BY_FILE]
+        declared = [spoken(place) for place in last["cited"] if place["name"] and place["kind"] not in FILE_NAMED_KINDS]
         single = focus[0] if focus else next(iter(declared), topic)
         others = [name for name in dict.fromkeys(declared) if name != single]  # usages, beside what they use
         several = next((names for names in (focus, others, list(dict.fromkeys(declared))) if len(names) > 1), [single])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coderag.answering.chat.state import CitedPlace
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 
 _ORDINALS: Final = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -184,7 +184,7 @@ def _name(address: str, cited: Sequence[CitedPlace]) -> str:
 
 def spoken(place: CitedPlace) -> str:
     """Return how a question names a cited place: its declaration, or its file."""
-    if not place["name"] or place["kind"] in NAMED_BY_FILE:
+    if not place["name"] or place["kind"] in FILE_NAMED_KINDS:
         return path_of(place["place"])
     return f"`{place['name']}`"
 

@@ -21,7 +21,7 @@ from coderag.answering.extractive.writer import (
 )
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.snippets import Snippet
 from coderag.stores.symbol_table import fold_name, split_qualified
 
@@ -61,7 +61,7 @@ def _last(name: str) -> str:
 
 def _declaration(writer: Writer, index: Index, pieces: Sequence[Snippet], longest: int) -> None:
     best = pieces[0]
-    declared = index.of_piece(best) if best.kind not in NAMED_BY_FILE else None
+    declared = index.of_piece(best) if best.kind not in FILE_NAMED_KINDS else None
     lines = (declared and index.lines_of(declared)) or lines_of(best)
     others = f", and in {counted(len(pieces) - 1, 'other place')}" if len(pieces) > 1 else ""
     summary = first_sentence(index.summary(declared) if declared else best.docstring)

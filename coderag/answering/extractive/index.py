@@ -16,7 +16,7 @@ from coderag.errors import AmbiguousNameError, UnknownNameError
 from coderag.retrieval.query_context import QueryContext
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery, query_graph
-from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, EdgeRelation, Kind
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE, EdgeRelation, Kind
 from coderag.stores.corpus import Corpus
 from coderag.stores.snippets import Snippet
 from coderag.text.tokenizer import query_terms, raw_tokens, text_terms
@@ -289,7 +289,7 @@ class Index:
         if ranked:
             return ranked[0]
         wanted = set(query_terms(words))
-        named = [piece for piece in results if piece.kind not in NAMED_BY_FILE]
+        named = [piece for piece in results if piece.kind not in FILE_NAMED_KINDS]
         described = {one.node: one for piece in named for one in self._around(piece)}
         best = max(described.values(), key=lambda one: _fit(one, wanted, kinds), default=None)
         return best if best and _fit(best, wanted, kinds)[0] else None
@@ -320,7 +320,7 @@ class Index:
     def calls(self, nodes: Collection[int], *, inwards: bool = False) -> list[Call]:
         """Return the calls that some nodes make, or those of them, by their lines; not what is outside the repository."""
         edges = self._symbols.read_edges(
-            self._symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, RESOLVED)
+            self._symbols.find_edge_positions(sorted(nodes), "in" if inwards else "out", CALLS, MIN_RESOLVED_CONFIDENCE)
         )
         made = [
             Call(self.declared(edge.source), self.declared(edge.target), edge.line, edge.confidence) for edge in edges
@@ -333,7 +333,9 @@ class Index:
         if file is None:
             return []
         nodes = self._symbols.get_file_nodes(file)
-        edges = self._symbols.read_edges(self._symbols.find_edge_positions(nodes, "out", relations, RESOLVED))
+        edges = self._symbols.read_edges(
+            self._symbols.find_edge_positions(nodes, "out", relations, MIN_RESOLVED_CONFIDENCE)
+        )
         return [
             Tie(self.declared(edge.source), edge.relation, self.declared(edge.target))
             for edge in edges

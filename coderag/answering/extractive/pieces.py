@@ -21,7 +21,7 @@ from coderag.answering.extractive.writer import (
     without_tags,
 )
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import NAMED_BY_FILE, EdgeRelation
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, EdgeRelation
 from coderag.stores.snippets import Snippet
 
 _LONGEST_DOCUMENTATION = 600  # characters
@@ -41,7 +41,7 @@ _NONE: Final[Rarities] = MappingProxyType({})
 
 def reason(index: Index, piece: Snippet) -> str:
     """Return in a few words what a piece is for: its summary, else what it calls; empty if neither says anything."""
-    declared = index.of_piece(piece) if piece.kind not in NAMED_BY_FILE else None
+    declared = index.of_piece(piece) if piece.kind not in FILE_NAMED_KINDS else None
     summary = piece.docstring or index.summary_of_row(index.corpus.rows_by_id[piece.chunk_id])
     if sentence := first_sentence(summary or (index.summary(declared) if declared else "")):
         return sentence
@@ -93,7 +93,7 @@ def also(writer: Writer, index: Index, pieces: Sequence[Snippet], title: str) ->
 
 def whole(index: Index, piece: Snippet) -> Snippet:
     """Return a piece, or the declaration that it is no more than the first line of."""
-    declared = index.of_piece(piece) if piece.kind not in NAMED_BY_FILE else None
+    declared = index.of_piece(piece) if piece.kind not in FILE_NAMED_KINDS else None
     if declared is None or declared.name != piece.name or piece.end_line - piece.start_line + 1 >= _SHORT:
         return piece
     lines = index.lines_of(declared)
@@ -225,7 +225,7 @@ def _plain(line: str) -> str:
 
 def _line_of_name(piece: Snippet, lines: Sequence[str]) -> int:
     """Return where the name of a piece first stands: small declarations share a chunk, and another may come before."""
-    if piece.kind in NAMED_BY_FILE:
+    if piece.kind in FILE_NAMED_KINDS:
         return 0
     word = re.compile(rf"(?<!\w){re.escape(re.split(r'[.:#/]', piece.name)[-1])}(?!\w)")
     return next((number for number, line in enumerate(lines[:-1]) if word.search(line)), 0)

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from coderag.answering.extractive.index import FILE, PERHAPS, TYPES, Declared, Index
 from coderag.answering.extractive.writer import counted
-from coderag.schema.chunks import module_of
+from coderag.schema.chunks import get_module_name
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery
 from coderag.schema.query import QueryState
@@ -86,7 +86,9 @@ def _wanted(
 ) -> list[GraphNeighbour]:
     """Return those of a group that belong to the answer: what the filters let through, imports only if they are asked for."""
     if any((state.get("filters") or {}).values()):
-        return [one for one in neighbours if key(one) in looked_up or (one.path, module_of(one.path)) in looked_up]
+        return [
+            one for one in neighbours if key(one) in looked_up or (one.path, get_module_name(one.path)) in looked_up
+        ]
     return [] if kind == "imports" and not _IMPORTS.search(state["query"]) else [*neighbours]
 
 

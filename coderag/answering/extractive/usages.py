@@ -29,7 +29,7 @@ from coderag.answering.extractive.writer import (
 )
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import NAMED_BY_FILE, RESOLVED, VALUES, Intent
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, MIN_RESOLVED_CONFIDENCE, VALUE_KINDS, Intent
 from coderag.stores.snippets import Snippet
 
 _MOST_SHOWN, _MOST_OF_OTHERS = 20, 8  # of the relation that was asked for, and of each other
@@ -81,7 +81,7 @@ def _with_near_tests(
     writer: Writer, index: Index, missing: list[str] | None, results: Sequence[Snippet]
 ) -> list[str] | None:
     """Write the tests among the results, if nothing is known to test what the question names."""
-    named = [piece for piece in results if piece.kind not in NAMED_BY_FILE]
+    named = [piece for piece in results if piece.kind not in FILE_NAMED_KINDS]
     tests = [piece for piece in named if index.role(piece.path) == "test"]
     if missing:
         also(writer, index, tests[:_MOST_TESTS], "Tests that come near by their words")
@@ -92,7 +92,7 @@ def _write_unused(writer: Writer, index: Index, names: Sequence[str], verb: str)
     """Write what there is of names that nothing is known to use: of a value the places where it is written."""
     for name in names:
         declared = index.named(name)
-        is_value = verb == "use" and all(one.kind in VALUES for one in declared)
+        is_value = verb == "use" and all(one.kind in VALUE_KINDS for one in declared)
         if is_value and (places := occurrences(index, name, declared)):
             return _write_written(writer, index, name, places)
         if verb == "extend" and (places := extensions(index, name, declared)):
@@ -211,7 +211,7 @@ def _entry(writer: Writer, index: Index, name: str, kind: str, one: GraphNeighbo
 
 
 def _is_dispatched(one: GraphNeighbour) -> bool:
-    return one.relation == "caller" and RESOLVED <= one.confidence <= PERHAPS
+    return one.relation == "caller" and MIN_RESOLVED_CONFIDENCE <= one.confidence <= PERHAPS
 
 
 def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[CitedLines]:
@@ -227,7 +227,7 @@ def _evidence(index: Index, name: str, kind: str, one: GraphNeighbour) -> list[C
 
 def _unsure(index: Index, name: str) -> list[GraphNeighbour]:
     found: list[GraphNeighbour] = index.graph.users(name, candidates=True)
-    return [one for one in found if one.confidence < RESOLVED and one.path]
+    return [one for one in found if one.confidence < MIN_RESOLVED_CONFIDENCE and one.path]
 
 
 def _write_unsure(writer: Writer, index: Index, name: str, unsure: Sequence[GraphNeighbour]) -> None:

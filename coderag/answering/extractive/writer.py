@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coderag.answering.draft import CitedLines, Draft, DraftClaim
-from coderag.schema.vocabulary import NAMED_BY_FILE, AnswerShape
+from coderag.schema.vocabulary import FILE_NAMED_KINDS, AnswerShape
 from coderag.stores.snippets import Snippet
 from coderag.text.code_fences import fence_for
 
@@ -138,7 +138,7 @@ def a_kind(kind: str) -> str:
 
 def shown_name(piece: Snippet) -> str:
     """Return the name of a piece as it is shown: code that is in no declaration has that of its file."""
-    return piece.name if piece.kind not in NAMED_BY_FILE or piece.kind == "section" else piece.path
+    return piece.name if piece.kind not in FILE_NAMED_KINDS or piece.kind == "section" else piece.path
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from coderag.answering.generated.quantities import find_unsupported_number
 from coderag.answering.generated.statements import FileReference, Statement, parse_file_reference
 from coderag.schema.answers import Citation
-from coderag.schema.chunks import module_of
+from coderag.schema.chunks import get_module_name
 from coderag.stores.snippets import Snippet
 
 _WORD = re.compile(r"[^\W\d]\w*|\d\w*(?:\.\d+)*")
@@ -92,7 +92,7 @@ class Grounding:
             return False
         if reference.path in self._code:
             return True
-        return self._is_indexed(reference) and self._words.issuperset(_WORD.findall(module_of(reference.path)))
+        return self._is_indexed(reference) and self._words.issuperset(_WORD.findall(get_module_name(reference.path)))
 
     def _is_unusual_path(self, code: str) -> bool:
         """Return whether code is a path of unusual form, such as with blanks, whose lines are in the snippets."""

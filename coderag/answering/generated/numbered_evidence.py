@@ -6,9 +6,9 @@ from typing import Any
 
 from coderag.answering.draft import CitedLines
 from coderag.answering.injection import fence_data, inspect_text
-from coderag.schema.chunks import module_of
+from coderag.schema.chunks import get_module_name
 from coderag.schema.query import QueryState
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.snippets import Snippet
 from coderag.text.path_masking import MaskedPaths, PathMask
 
@@ -68,9 +68,9 @@ def _build_evidence(number: int, item: ItemRecord, snippet: Snippet) -> Numbered
 def _mask_item(item: ItemRecord, snippet: Snippet, mask: PathMask) -> ItemRecord:
     """Mask the path in an item, and titles and summaries derived from it; code and docstrings are unchanged."""
     masked = {**item, "path": mask.mask(snippet.path)}
-    if snippet.kind not in NAMED_BY_FILE:
+    if snippet.kind not in FILE_NAMED_KINDS:
         return masked
-    if snippet.name == module_of(snippet.path):
+    if snippet.name == get_module_name(snippet.path):
         masked_module = mask.mask_module(snippet.path)
         masked["title"] = item["title"].replace(snippet.name, masked_module)
         if item["detail"] == "signature":

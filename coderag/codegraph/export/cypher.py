@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from coderag.codegraph.export.row_batches import iterate_batches
 from coderag.codegraph.property_graph.labelled_graph import LabelledGraph
 from coderag.codegraph.property_graph.schema import EDGE_PROPERTIES, LABELS, NODE_PROPERTIES
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 from coderag.stores.graph_tables import GraphTables
 
 Dialect = Literal["neo4j", "memgraph"]
@@ -34,7 +34,7 @@ _ESCAPED_PATTERN: Final = re.compile(r"\\[uU]|[\\'\x00-\x1f\x7f\u2028\u2029]")
 
 
 def stream_cypher(
-    tables: GraphTables, project: str, dialect: Dialect = "neo4j", min_confidence: float = RESOLVED
+    tables: GraphTables, project: str, dialect: Dialect = "neo4j", min_confidence: float = MIN_RESOLVED_CONFIDENCE
 ) -> Iterator[bytes]:
     """Yield a graph as a file of Cypher statements, each ending in ``;`` and a line feed.
 

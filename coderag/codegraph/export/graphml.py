@@ -12,7 +12,7 @@ import numpy as np
 
 from coderag.codegraph.export.json_format import NODE_FIELDS
 from coderag.codegraph.export.row_batches import iterate_batches
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 from coderag.stores.graph_tables import GraphTables
 
 _TYPES: Final[Mapping[str, str]] = {
@@ -36,7 +36,7 @@ _INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 """Characters that XML 1.0 excludes, even as references (https://www.w3.org/TR/xml/#charsets)."""
 
 
-def stream_graphml(tables: GraphTables, min_confidence: float = RESOLVED) -> Iterator[bytes]:
+def stream_graphml(tables: GraphTables, min_confidence: float = MIN_RESOLVED_CONFIDENCE) -> Iterator[bytes]:
     """Yield the GraphML text of a graph.
 
     Containment is an edge of the relation ``contains`` from a parent to its child. Characters that XML cannot represent

@@ -28,8 +28,8 @@ EDGE_FIELDS: Final = ("relation", "source", "target", "resolver", "confidence", 
 def stream_json(tables: GraphTables) -> Iterator[bytes]:
     """Yield the JSON text of a graph, one node or edge per line, candidates included.
 
-    Columns are those of `coderag.stores.graph_tables.node_schema` and `edge_schema`; ``source``, ``target`` and ``parent``
-    are ids of nodes.
+    Columns are those of `coderag.stores.graph_tables.build_node_schema` and `build_edge_schema`; ``source``, ``target`` and
+    ``parent`` are ids of nodes.
     """
     yield b'{"format":%d,"nodes":[' % JSON_FORMAT
     yield from _format_lines(_add_ids(iterate_batches(tables.nodes.select(list(NODE_FIELDS)))))

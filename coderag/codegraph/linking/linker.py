@@ -12,10 +12,10 @@ from coderag.codegraph.linking.referents import CALLABLE_KINDS, RESOLVER_PRECISI
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.rules_table import FULLY_LINKED_LANGUAGES
 from coderag.schema.facts import Definition, Import, Reference
-from coderag.schema.vocabulary import MODULE_OF, RESOLVED, EdgeRelation
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, MODULE_RESOLVER, EdgeRelation
 
 _MAX_CANDIDATES: Final = 5
-_TOTAL_CANDIDATE_CONFIDENCE: Final = 0.8 * RESOLVED
+_TOTAL_CANDIDATE_CONFIDENCE: Final = 0.8 * MIN_RESOLVED_CONFIDENCE
 """Sum of the confidences of several candidates."""
 _TEST_NAME_CONFIDENCE: Final = 0.9
 _TEST_CALL_CONFIDENCE: Final = 0.8
@@ -101,7 +101,7 @@ class Linker:
                 continue
             module = rules.resolve_module(file, import_.module)
             if module is not None and module.kind in ("module", "definition") and module.file != file:
-                resolver_name = MODULE_OF if rules.is_module_declaration(import_) else "import"
+                resolver_name = MODULE_RESOLVER if rules.is_module_declaration(import_) else "import"
                 yield self._build_link(
                     "imports",
                     MODULE,
@@ -343,7 +343,7 @@ class Linker:
         """Yield the edges from tests to what they call or are named after; everything in a test file is a test."""
         definitions = self._program.read_interface(file).definitions
         for link in links:
-            if link.file < 0 or link.confidence < RESOLVED or not self._is_tested(file, link):
+            if link.file < 0 or link.confidence < MIN_RESOLVED_CONFIDENCE or not self._is_tested(file, link):
                 continue
             if link.relation in ("calls", "instantiates") and link.scope != MODULE:
                 callee_name = self._program.get_definition(link.file, link.index).name

@@ -15,8 +15,8 @@ from coderag.codegraph.linking.program import Dependencies, FactsRow, Program
 from coderag.codegraph.linking.resolver import Resolver
 from coderag.codegraph.linking.rules.rules_table import RulesTable
 from coderag.errors import CodeRAGError
-from coderag.system.gc_tuning import collector_paused
-from coderag.system.process_messages import Helpers, Lend, pack_message, read_message, write_message
+from coderag.system.gc_tuning import pause_gc
+from coderag.system.process_messages import HelperProcesses, ProcessLender, pack_message, read_message, write_message
 
 _MIN_BYTES_PER_PROCESS: Final = 50_000  # of facts; 20 ms of linking
 _MAX_BATCH_BYTES: Final = 150_000  # of facts; bounds the wait for the last worker
@@ -31,7 +31,7 @@ _LinkReply = dict[int, tuple[list[tuple[Any, ...]], set[int], set[str]]]
 """Reply of a worker: `LinkedFile` by file, as plain values."""
 
 
-def link_files(program: Program, files: Sequence[int], helpers: Helpers | None = None) -> dict[int, LinkedFile]:
+def link_files(program: Program, files: Sequence[int], helpers: HelperProcesses | None = None) -> dict[int, LinkedFile]:
     """Return the edges that start in some files.
 
     Args:
@@ -41,14 +41,14 @@ def link_files(program: Program, files: Sequence[int], helpers: Helpers | None =
     """
     sizes = [len(program.rows[file].body) for file in files]
     total_bytes = sum(sizes)
-    processes = min(1 + helpers.number, total_bytes // _MIN_BYTES_PER_PROCESS) if helpers else 1
+    processes = min(1 + helpers.max_processes, total_bytes // _MIN_BYTES_PER_PROCESS) if helpers else 1
     linked: dict[int, LinkedFile] = {}
     with _open_linker(program) as linker:
         if helpers and processes > 1:
             batches = _split_batches(
                 files, sizes, min(_MAX_BATCH_BYTES, total_bytes // (_MIN_BATCHES_PER_PROCESS * processes))
             )
-            linked = _link_in_parallel(linker, program, batches, Helpers(processes - 1, helpers.lend))
+            linked = _link_in_parallel(linker, program, batches, HelperProcesses(processes - 1, helpers.lend))
         return {file: linked[file] if file in linked else _link_file(linker, program, file) for file in files}
 
 
@@ -63,7 +63,7 @@ def assist(requests: IO[bytes], replies: IO[bytes]) -> None:
 @contextmanager
 def _open_linker(program: Program) -> Iterator[Linker]:
     resolver = Resolver(program, RulesTable(program))
-    with collector_paused():
+    with pause_gc():
         try:
             yield Linker(resolver)
         finally:
@@ -82,14 +82,14 @@ def _link_file(linker: Linker, program: Program, file: int) -> LinkedFile:
 
 
 def _link_in_parallel(
-    linker: Linker, program: Program, batches: _BatchQueue, helpers: Helpers
+    linker: Linker, program: Program, batches: _BatchQueue, helpers: HelperProcesses
 ) -> dict[int, LinkedFile]:
     """Return the edges of the files in the batches, linked here and by workers; those of a failed worker are missing."""
     linked: dict[int, LinkedFile] = {}
     packed_rows = pack_message([tuple(row) for row in program.rows])
-    with ThreadPoolExecutor(helpers.number, "linking") as threads:
+    with ThreadPoolExecutor(helpers.max_processes, "linking") as threads:
         remote_runs = [
-            threads.submit(_link_remotely, packed_rows, batches, helpers.lend) for _ in range(helpers.number)
+            threads.submit(_link_remotely, packed_rows, batches, helpers.lend) for _ in range(helpers.max_processes)
         ]
         try:
             for batch in _take_batches(batches):
@@ -121,7 +121,7 @@ def _take_batches(batches: _BatchQueue, *, from_end: bool = False) -> Iterator[l
             yield batches.pop() if from_end else batches.popleft()
 
 
-def _link_remotely(packed_rows: bytes, batches: _BatchQueue, lend: Lend) -> dict[int, LinkedFile]:
+def _link_remotely(packed_rows: bytes, batches: _BatchQueue, lend: ProcessLender) -> dict[int, LinkedFile]:
     """Return the edges of the batches that a worker takes; fewer of them if it fails."""
     linked: dict[int, LinkedFile] = {}
     with suppress(OSError, EOFError, CodeRAGError), lend(_ASSIST_ENTRY_POINT) as (requests, replies):

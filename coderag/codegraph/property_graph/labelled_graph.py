@@ -19,7 +19,7 @@ from coderag.codegraph.property_graph.schema import (
     Label,
 )
 from coderag.codegraph.symbol_graph import SymbolGraph
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 from coderag.stores.graph_tables import GraphTables
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LabelledGraph:
         min_confidence: Edges below this confidence, one of several candidates each, are left out.
     """
 
-    def __init__(self, tables: GraphTables, project: str, min_confidence: float = RESOLVED) -> None:
+    def __init__(self, tables: GraphTables, project: str, min_confidence: float = MIN_RESOLVED_CONFIDENCE) -> None:
         self.project = project
         self._tables = tables
         self._graph = SymbolGraph(tables)

@@ -20,7 +20,7 @@ LABEL_BY_KIND: Final[Mapping[str, Label]] = {
         "Class",
     ),
 }
-"""Label of each kind of node; any other declaration (constant, namespace, table) is a ``Symbol``."""
+"""Label of each kind of node; any other declaration (constant, namespace, table) is a ``SymbolResult``."""
 
 NODE_PROPERTIES: Final[Mapping[str, str]] = {
     "id": "STRING",

@@ -7,7 +7,7 @@ from coderag.codegraph.property_graph.labelled_graph import LabelledGraph
 from coderag.config.sections import GraphSettings
 from coderag.errors import ConfigurationError
 from coderag.models.extras import require_extra
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 from coderag.stores.graph_tables import GraphTables
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def get_server(settings: GraphSettings, kind: ServerKind) -> GraphServer:
 
 
 def open_embedded_graph(
-    tables: GraphTables, project: str, path: Path | None = None, min_confidence: float = RESOLVED
+    tables: GraphTables, project: str, path: Path | None = None, min_confidence: float = MIN_RESOLVED_CONFIDENCE
 ) -> "EmbeddedPropertyGraphStore":
     """Return an embedded database with a graph, for Cypher queries.
 
@@ -92,7 +92,11 @@ def disconnect(store: "PropertyGraphStore") -> None:
 
 
 def send_to_server(
-    tables: GraphTables, project: str, kind: ServerKind, server: GraphServer, min_confidence: float = RESOLVED
+    tables: GraphTables,
+    project: str,
+    kind: ServerKind,
+    server: GraphServer,
+    min_confidence: float = MIN_RESOLVED_CONFIDENCE,
 ) -> PropertyGraphCounts:
     """Replace a project on a server.
 

@@ -84,7 +84,7 @@ class AppliedEdges(NamedTuple):
     """Result of `apply_edges`.
 
     Attributes:
-        edges: Edges as in `coderag.stores.graph_tables.edge_schema`.
+        edges: Edges as in `coderag.stores.graph_tables.build_edge_schema`.
         stale: Files that changed or were removed since the import; they keep their linked edges.
         lost: Number of edges left out because one end no longer exists.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
 
-from coderag.config.environment import environment_key
+from coderag.config.environment import read_environment_key
 from coderag.engine.doctor.configuration import LOADED
 from coderag.engine.doctor.probes import Finding, Probe
 from coderag.engine.doctor.setup import Setup
@@ -124,7 +124,7 @@ def _chat(setup: Setup) -> Finding:
 
 def _telemetry() -> Finding:
     """Connect to where spans are sent. Nothing is sent."""
-    address = environment_key(*_OTLP_VARIABLES) or _OTLP_ADDRESS
+    address = read_environment_key(*_OTLP_VARIABLES) or _OTLP_ADDRESS
     parts = urlsplit(address)
     shown = f"{parts.scheme}://{parts.hostname}"  # an address may hold a password
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
-from coderag.config.server_addresses import server_address
+from coderag.config.server_addresses import parse_server_address
 from coderag.engine.doctor.probes import Finding, Probe
 from coderag.engine.doctor.setup import Setup
 from coderag.errors import ConfigurationError, ModelUnavailableError
@@ -62,7 +62,7 @@ def reranker_server(setup: Setup) -> Served | None:
         return None
 
     def remote() -> Remote:
-        address = server_address(settings.base_url, "reranker.base_url")
+        address = parse_server_address(settings.base_url, "reranker.base_url")
         limit = setup.limit_s(LISTING_S)
         return Remote("ollama", settings.model or OLLAMA_MODEL, address, "reranker", limit)
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from coderag.config.repository_root import existing_folder
+from coderag.config.repository_root import resolve_folder
 from coderag.errors import IngestionError
 from coderag.ingestion.files.candidates import Candidate
 from coderag.ingestion.files.git_repository import Repository, run_git
@@ -108,7 +108,7 @@ def check_root(path: Path) -> Path:
     Raises:
         IngestionError: There is no such directory, it cannot be read, or it is one that nobody means to index.
     """
-    root = existing_folder(path)
+    root = resolve_folder(path)
     _refuse_unmeant(root)
     return root
 

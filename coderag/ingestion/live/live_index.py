@@ -17,7 +17,7 @@ from coderag.schema.chunks import FileRecord
 from coderag.stores.overlay import FreshFile, OverlaySnapshot
 from coderag.stores.protocols import GraphBuilder
 from coderag.stores.snapshot import Snapshot
-from coderag.system.gc_tuning import collector_paused
+from coderag.system.gc_tuning import pause_gc
 
 if TYPE_CHECKING:
     from coderag.ingestion.live.file_watch import FileWatch
@@ -215,7 +215,7 @@ class LiveIndex:
         """Return the overlaid snapshot: the last one, if the edited files are as they were."""
         from coderag.ingestion.live.rechunking import Rechunker  # noqa: PLC0415  # parsers; only edited files need them
 
-        with collector_paused():
+        with pause_gc():
             base = overlay.base
             if overlay.rechunker is None:
                 overlay.rechunker = Rechunker(self._root, self._settings, self._dense_model, base, self._disk)

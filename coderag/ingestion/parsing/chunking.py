@@ -26,7 +26,7 @@ from coderag.ingestion.parsing.trees import SyntaxUnusableError, line_starts
 from coderag.schema.facts import FileFacts
 from coderag.schema.vocabulary import ChunkStrategy
 from coderag.stores.facts_codec import pack_facts
-from coderag.system.gc_tuning import collector_paused
+from coderag.system.gc_tuning import pause_gc
 
 MAX_TOKENS: Final = 800
 MIN_TOKENS: Final = 100
@@ -64,7 +64,7 @@ def parse_file(  # noqa: PLR0913  # the settings of chunks, one an argument
     Raises:
         ValueError: The overlap of windows is not smaller than a window.
     """
-    with collector_paused():
+    with pause_gc():
         data = text.encode("utf-8", "surrogatepass")
         file = SourceFile(
             path=path,

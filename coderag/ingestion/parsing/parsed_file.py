@@ -10,7 +10,7 @@ from typing import TypedDict
 from coderag.ingestion.parsing.languages import Language
 from coderag.ingestion.parsing.spans import Span
 from coderag.ingestion.parsing.strategies import Strategy
-from coderag.schema.chunks import ChunkMetadata, module_of
+from coderag.schema.chunks import ChunkMetadata, get_module_name
 from coderag.stores.facts_codec import PackedFacts
 
 
@@ -104,7 +104,7 @@ def module_name(path: str) -> tuple[str, str]:
 
     Nothing else of a chunk may depend on the path, so that what was parsed once serves every file of equal content.
     """
-    return PurePosixPath(path).stem, module_of(path)
+    return PurePosixPath(path).stem, get_module_name(path)
 
 
 class _Place(TypedDict):

@@ -18,7 +18,7 @@ from coderag.stores.index_writer import IndexWriter
 from coderag.stores.manifest import read_manifest, write_manifest
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import SummaryCache
-from coderag.system.gc_tuning import collector_paused
+from coderag.system.gc_tuning import pause_gc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +46,7 @@ def commit_summaries(store: IndexStore, model: DenseModel, cache: SummaryCache, 
         ModelError: The embedding model failed; nothing has changed.
         StoreError: The index cannot be written; the last generation is intact.
     """
-    with collector_paused(), store.open_writer(timeout_s=timeout_s, is_brief=True) as writer:
+    with pause_gc(), store.open_writer(timeout_s=timeout_s, is_brief=True) as writer:
         base = writer.base
         if base is None or not cache.exists:
             return None

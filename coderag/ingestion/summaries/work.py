@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from coderag.ingestion.summaries.kept import SOURCE
 from coderag.ingestion.summaries.overviews import OVERVIEW_COLUMNS, Overview, Overviews, file_overviews
 from coderag.ingestion.summaries.subjects import SUBJECT_COLUMNS, Level, Piece, chunk_subjects
-from coderag.schema.chunks import module_of
-from coderag.schema.vocabulary import NAMED_BY_FILE
+from coderag.schema.chunks import get_module_name
+from coderag.schema.vocabulary import FILE_NAMED_KINDS
 from coderag.stores.search_counts import ResultKey
 from coderag.stores.snapshot import Snapshot
 from coderag.stores.summary_cache import IMPORTED_MAKER_PREFIX, SummaryCache
@@ -235,7 +235,7 @@ def _places(files: Mapping[str, int], paths: Sequence[str], lines: NDArray[np.in
 def _title(kind: str, path: str, name: str, context: str) -> str:
     """Return what a chunk is, in a line."""
     words = kind.replace("_", " ")
-    if kind in NAMED_BY_FILE and name == module_of(path):
+    if kind in FILE_NAMED_KINDS and name == get_module_name(path):
         return f"{words} of {path}"
     return f"{words} {name}" + (f", in: {context}" if context else "")
 

@@ -26,7 +26,7 @@ from coderag.stores.arrow import build_chunk_table
 from coderag.stores.content_cache import ContentCache
 from coderag.stores.facts_codec import PackedFacts
 from coderag.stores.field_counts import FieldCounts
-from coderag.system.gc_tuning import collector_paused
+from coderag.system.gc_tuning import pause_gc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,7 +143,7 @@ class JobRunner:
             announce: Called before each file with its position, and once with -1 when all are parsed.
         """
         result = JobResult([], worker=self._worker)
-        with collector_paused():
+        with pause_gc():
             parsed: list[ParsedFile] = []
             for position, task in enumerate(job.files):
                 announce(position)

@@ -16,7 +16,7 @@ from typing import IO
 from coderag.ingestion.workers.jobs import Job, JobRunner, RunSettings
 from coderag.ingestion.workers.messages import Errand, Fault
 from coderag.stores.pandas_guard import avoid_pandas_import
-from coderag.system.process_memory import give_back
+from coderag.system.process_memory import trim_heap
 from coderag.system.process_messages import read_message, write_message
 from coderag.text.token_counts import count_tokens
 
@@ -52,7 +52,7 @@ def main() -> None:
                 message.run(sys.stdin.buffer, results)
                 write_message(results, None)
                 _collect()
-                give_back()
+                trim_heap()
             elif runner and message:
                 write_message(results, _do(runner, message, results))
             else:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_process import WITHOUT_WORKERS, WorkerDiedError, WorkerProcess
-from coderag.system.process_messages import Helpers, Pipes
+from coderag.system.process_messages import HelperProcesses, Pipes
 
 if TYPE_CHECKING:
     from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
@@ -68,7 +68,7 @@ class WorkerPool:
 
     @contextmanager
     def lend(self, function: str) -> Iterator[Pipes]:
-        """Lend a worker for work of another kind, see `coderag.system.process_messages.Lend`.
+        """Lend a worker for work of another kind, see `coderag.system.process_messages.ProcessLender`.
 
         Raises:
             IngestionError: No worker can be started.
@@ -215,10 +215,10 @@ def shared_pool(size: int) -> WorkerPool:
     return _pools.get(size) or _pools.setdefault(size, WorkerPool(size))
 
 
-def helpers_of(wanted: int | None) -> Helpers | None:
+def helpers_of(wanted: int | None) -> HelperProcesses | None:
     """Return the processes that may help this one between two runs: as many as are wanted, less this one."""
     size = number_of_workers(wanted)
-    return Helpers(size - 1, shared_pool(size).lend) if size > 1 else None
+    return HelperProcesses(size - 1, shared_pool(size).lend) if size > 1 else None
 
 
 def number_of_workers(wanted: int | None) -> int:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Final, cast
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.messages import Errand, Fault
 from coderag.system.process_messages import Pipes, read_message, write_message
-from coderag.system.subprocesses import python_command, python_environment, told_end
+from coderag.system.subprocesses import build_python_command, build_python_environment, describe_exit
 
 if TYPE_CHECKING:  # the parent loads the parsers only if it needs them: a worker does, meanwhile
     from coderag.ingestion.workers.jobs import Job, JobResult, RunSettings
@@ -50,12 +50,12 @@ class WorkerProcess:
     def __init__(self) -> None:
         try:
             self._process = subprocess.Popen(
-                python_command(_COMMAND),
+                build_python_command(_COMMAND),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 # NumPy's linear algebra is not used, and would start a thread a core.
-                env=python_environment(OPENBLAS_NUM_THREADS="1"),
+                env=build_python_environment(OPENBLAS_NUM_THREADS="1"),
             )
         except OSError as error:
             raise IngestionError(f"no worker process can be started: {error}", hint=WITHOUT_WORKERS) from error
@@ -135,7 +135,7 @@ class WorkerProcess:
 
     def _describe_end(self, *, timed_out: bool) -> tuple[str, bool]:
         """Return how the process ended, in words, and whether another one ended it."""
-        end = told_end(self._process.wait())
+        end = describe_exit(self._process.wait())
         if timed_out or end == "SIGPROF":
             return "parsing took too long", False
         return f"parsing ended its process ({end})", end in _SENT_BY_OTHERS

@@ -8,16 +8,16 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from coderag.errors import ConfigurationError
-from coderag.integrations.langgraph.questions import budget_in, question_in
-from coderag.integrations.langgraph.state import CodeState, answer_citations, context_citations
-from coderag.integrations.repository import Repository, RepositoryLike, hints_told
+from coderag.integrations.langgraph.questions import read_budget, read_question
+from coderag.integrations.langgraph.state import CodeState, collect_answer_citations, collect_context_citations
+from coderag.integrations.repository import AgentRepository, RepositoryLike, append_hints
 from coderag.schema.answers import Answer
 from coderag.schema.context import AssembledContext
 from coderag.schema.search import Filters
 from coderag.text.token_counts import count_tokens
 
 NodeGoal = Literal["context", "answer"]
-_WRITTEN: Final = ("messages", *CodeState.__annotations__)
+_OUTPUT_KEYS: Final = ("messages", *CodeState.__annotations__)
 
 
 class _Limits(TypedDict):
@@ -30,7 +30,7 @@ class CodeNode(Runnable[Any, dict[str, Any]]):
 
     def __init__(
         self,
-        repository: Repository,
+        repository: AgentRepository,
         *,
         goal: NodeGoal,
         question_key: str,
@@ -44,43 +44,46 @@ class CodeNode(Runnable[Any, dict[str, Any]]):
         self._goal = goal
         self._question_key = question_key
         self._budget_key = budget_key
-        self._keys = {key: keys.get(key, key) for key in _WRITTEN}
+        self._keys = {key: keys.get(key, key) for key in _OUTPUT_KEYS}
         self._token_budget = token_budget
         self._filters = filters
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002, ANN401, ARG002
         """Return the update of a parent's state."""
-        with hints_told():
-            query, limits = self._asked(input)
-            rag = self._repository.ready()
+        with append_hints():
+            query, limits = self._read_request(input)
+            rag = self._repository.prepare()
             if self._goal == "answer":
                 return self._update(rag.ask(query, **limits))
             return self._update(rag.context(query, **limits))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002, ANN401, ARG002
         """Return the update of a parent's state, without blocking the event loop."""
-        with hints_told():
-            query, limits = self._asked(input)
-            rag = await self._repository.aready()
+        with append_hints():
+            query, limits = self._read_request(input)
+            rag = await self._repository.prepare_async()
             if self._goal == "answer":
                 return await asyncio.to_thread(self._update, await rag.aask(query, **limits))
             return await asyncio.to_thread(lambda: self._update(rag.context(query, **limits)))
 
-    def _asked(self, state: Any) -> tuple[str, _Limits]:  # noqa: ANN401
-        budget = budget_in(state, self._budget_key)
+    def _read_request(self, state: Any) -> tuple[str, _Limits]:  # noqa: ANN401
+        budget = read_budget(state, self._budget_key)
         limits = _Limits(token_budget=self._token_budget if budget is None else budget, filters=self._filters)
-        return question_in(state, self._question_key), limits
+        return read_question(state, self._question_key), limits
 
-    def _update(self, said: AssembledContext | Answer) -> dict[str, Any]:
-        text = self._repository.for_model(said.text)
-        if isinstance(said, AssembledContext):
-            citations, tokens = context_citations(said), said.tokens if text == said.text else count_tokens(text)
+    def _update(self, result: AssembledContext | Answer) -> dict[str, Any]:
+        text = self._repository.redact(result.text)
+        if isinstance(result, AssembledContext):
+            citations, tokens = (
+                collect_context_citations(result),
+                result.tokens if text == result.text else count_tokens(text),
+            )
         else:
-            citations, tokens = answer_citations(said), count_tokens(text)
-        written = CodeState(
-            code_context=text, citations=citations, coderag_tokens=tokens, coderag_evidence=said.evidence
+            citations, tokens = collect_answer_citations(result), count_tokens(text)
+        state_update = CodeState(
+            code_context=text, citations=citations, coderag_tokens=tokens, coderag_evidence=result.evidence
         )
-        values = {"messages": [AIMessage(text, name=self.name)], **written}
+        values = {"messages": [AIMessage(text, name=self.name)], **state_update}
         return {name: values[key] for key, name in self._keys.items() if name}
 
 
@@ -117,10 +120,10 @@ def as_node(  # noqa: PLR0913  # one parameter an option
     Example:
         >>> builder.add_node("coderag", coderag.as_node("path/to/repo", token_budget=4000))
     """
-    if unknown := sorted((keys or {}).keys() - set(_WRITTEN)):
-        raise ConfigurationError(f"keys has {', '.join(unknown)}; what can be renamed is {', '.join(_WRITTEN)}")
+    if unknown := sorted((keys or {}).keys() - set(_OUTPUT_KEYS)):
+        raise ConfigurationError(f"keys has {', '.join(unknown)}; what can be renamed is {', '.join(_OUTPUT_KEYS)}")
     return CodeNode(
-        Repository(repository, index=index),
+        AgentRepository(repository, index=index),
         goal=goal,
         question_key=question_key,
         budget_key=budget_key,

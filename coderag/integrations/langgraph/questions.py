@@ -7,22 +7,28 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 
 from coderag.errors import InvalidQueryError
 
-_HUMAN = "human"
+_HUMAN_TYPE = "human"
 
 
-def state_value(state: Any, key: str) -> Any:  # noqa: ANN401  # a mapping, a dataclass or a pydantic model
+def get_state_value(state: Any, key: str) -> Any:  # noqa: ANN401  # a mapping, a dataclass or a pydantic model
     """Return a value of the state, None if it has none."""
     return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
 
 
-def question_in(state: Any, key: str) -> str:  # noqa: ANN401
+def read_question(state: Any, key: str) -> str:  # noqa: ANN401
     """Return the question under a key of the state: a text, or the last message of a human in a list of messages.
 
     Raises:
         InvalidQueryError: There is none.
     """
-    value = state_value(state, key)
-    question = value if isinstance(value, str) else _last_human(value, key) if isinstance(value, list | tuple) else ""
+    value = get_state_value(state, key)
+    question = (
+        value
+        if isinstance(value, str)
+        else _find_last_human_text(value, key)
+        if isinstance(value, list | tuple)
+        else ""
+    )
     if question.strip():
         return question
     raise InvalidQueryError(
@@ -32,24 +38,24 @@ def question_in(state: Any, key: str) -> str:  # noqa: ANN401
     )
 
 
-def budget_in(state: Any, key: str) -> int | None:  # noqa: ANN401
+def read_budget(state: Any, key: str) -> int | None:  # noqa: ANN401
     """Return the token budget under a key of the state, None if it has none.
 
     Raises:
         InvalidQueryError: It is no whole number.
     """
-    budget = state_value(state, key)
+    budget = get_state_value(state, key)
     if budget is None or (isinstance(budget, int) and not isinstance(budget, bool)):
         return budget
     raise InvalidQueryError(f"the state's {key!r} is {budget!r}; a token budget is a whole number")
 
 
-def _last_human(messages: list[Any] | tuple[Any, ...], key: str) -> str:
+def _find_last_human_text(messages: list[Any] | tuple[Any, ...], key: str) -> str:
     for message in reversed(messages):
         try:
-            (known,) = [message] if isinstance(message, BaseMessage) else convert_to_messages([message])
+            (parsed,) = [message] if isinstance(message, BaseMessage) else convert_to_messages([message])
         except (NotImplementedError, ValueError) as error:
             raise InvalidQueryError(f"the state's {key!r} has something that is no message: {message!r:.80}") from error
-        if known.type == _HUMAN:
-            return str(known.text)
+        if parsed.type == _HUMAN_TYPE:
+            return str(parsed.text)
     return ""

@@ -44,21 +44,23 @@ class CodeState(TypedDict, total=False):
     coderag_evidence: Evidence
 
 
-def context_citations(context: AssembledContext) -> list[CodeCitation]:
+def collect_context_citations(context: AssembledContext) -> list[CodeCitation]:
     """Return the places that a context shows, results first."""
-    cited = []
+    citations = []
     for item in (item for section in context.sections for item in section.items if item.path):
-        place = CodeCitation(path=item.path, start_line=item.start_line, end_line=item.end_line, name=item.name)
+        citation = CodeCitation(path=item.path, start_line=item.start_line, end_line=item.end_line, name=item.name)
         if item.relation:
-            place["relation"] = item.relation
-        cited.append(place)
-    return cited
+            citation["relation"] = item.relation
+        citations.append(citation)
+    return citations
 
 
-def answer_citations(answer: Answer) -> list[CodeCitation]:
+def collect_answer_citations(answer: Answer) -> list[CodeCitation]:
     """Return the places that an answer cites, in its order."""
     return [
-        CodeCitation(path=one.path, start_line=one.start_line, end_line=one.end_line, verified=one.verified)
-        | ({"reason": one.reason} if one.reason else {})
-        for one in answer.citations
+        CodeCitation(
+            path=citation.path, start_line=citation.start_line, end_line=citation.end_line, verified=citation.verified
+        )
+        | ({"reason": citation.reason} if citation.reason else {})
+        for citation in answer.citations
     ]

@@ -7,11 +7,11 @@ from typing import Final
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from coderag.integrations.calls import hit_record
-from coderag.integrations.repository import Repository, RepositoryLike, hints_told
+from coderag.integrations.calls import to_hit_record
+from coderag.integrations.repository import AgentRepository, RepositoryLike, append_hints
 from coderag.schema.search import Filters, SearchHit
 
-_FOR_MODELS: Final = frozenset({"path", "start_line", "end_line", "name"})
+_MODEL_KEYS: Final = frozenset({"path", "start_line", "end_line", "name"})
 
 
 class CodeRetriever(BaseRetriever):
@@ -21,16 +21,16 @@ class CodeRetriever(BaseRetriever):
     language, role, signature, summary, score, evidence``, of which a model sees the first four.
     """
 
-    def __init__(self, repository: Repository, top_k: int | None = None, filters: Filters | None = None) -> None:
+    def __init__(self, repository: AgentRepository, top_k: int | None = None, filters: Filters | None = None) -> None:
         super().__init__()
         self._repository = repository
         self._top_k = top_k
         self._filters = filters
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        with hints_told():
-            hits = self._repository.ready().search(query_bundle.query_str, top_k=self._top_k, filters=self._filters)
-        return [_node(hit, self._repository.for_model(hit.text), hits.evidence) for hit in hits]
+        with append_hints():
+            hits = self._repository.prepare().search(query_bundle.query_str, top_k=self._top_k, filters=self._filters)
+        return [_to_node(hit, self._repository.redact(hit.text), hits.evidence) for hit in hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
@@ -54,17 +54,17 @@ def as_retriever(
     Example:
         >>> RetrieverQueryEngine.from_args(coderag.as_retriever("path/to/repo"), llm=llm).query("how does login work")
     """
-    return CodeRetriever(Repository(repository, index=index), top_k, filters)
+    return CodeRetriever(AgentRepository(repository, index=index), top_k, filters)
 
 
-def _node(hit: SearchHit, text: str, evidence: str) -> NodeWithScore:
-    metadata = {**hit_record(hit), "evidence": evidence}
-    hidden: Sequence[str] = [key for key in metadata if key not in _FOR_MODELS]
+def _to_node(hit: SearchHit, text: str, evidence: str) -> NodeWithScore:
+    metadata = {**to_hit_record(hit), "evidence": evidence}
+    excluded_keys: Sequence[str] = [key for key in metadata if key not in _MODEL_KEYS]
     node = TextNode(
         id_=f"{hit.chunk_id}:{hit.start_line}-{hit.end_line}",
         text=text,
         metadata=metadata,
-        excluded_llm_metadata_keys=list(hidden),
-        excluded_embed_metadata_keys=list(hidden),
+        excluded_llm_metadata_keys=list(excluded_keys),
+        excluded_embed_metadata_keys=list(excluded_keys),
     )
     return NodeWithScore(node=node, score=float(hit.score))

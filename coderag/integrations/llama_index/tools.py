@@ -5,37 +5,39 @@ from typing import Any
 
 from llama_index.core.tools import FunctionTool, ToolOutput
 
-from coderag.integrations.calls import ToolCall
-from coderag.integrations.repository import Repository, hints_told
+from coderag.integrations.calls import AgentTool
+from coderag.integrations.repository import AgentRepository, append_hints
 
 
-def llama_index_tool(repository: Repository, call: ToolCall) -> FunctionTool:
+def make_llama_index_tool(repository: AgentRepository, tool: AgentTool) -> FunctionTool:
     """Return a tool whose output is text for the model and, as ``raw_output``, plain data for the program.
 
     It raises every error, with the hint in its text: LlamaIndex's agents tell the model what a tool has raised.
     """
 
-    def reply(**given: Any) -> ToolOutput:  # noqa: ANN401  # checked against the schema
-        with hints_told():
-            said = call.reply(repository.ready(), given)
-        return ToolOutput(call.name, repository.for_model(said.text), raw_input=given, raw_output=said.artifact)
+    def reply(**arguments: Any) -> ToolOutput:  # noqa: ANN401  # checked against the schema
+        with append_hints():
+            tool_reply = tool.reply(repository.prepare(), arguments)
+        return ToolOutput(
+            tool.name, repository.redact(tool_reply.text), raw_input=arguments, raw_output=tool_reply.artifact
+        )
 
-    async def areply(**given: Any) -> ToolOutput:  # noqa: ANN401
-        return await asyncio.to_thread(reply, **given)
+    async def reply_async(**arguments: Any) -> ToolOutput:  # noqa: ANN401
+        return await asyncio.to_thread(reply, **arguments)
 
     # What a function returns is made into text, unless a callback returns an output.
-    def output(made: ToolOutput) -> ToolOutput:
-        return made
+    def keep_output(tool_output: ToolOutput) -> ToolOutput:
+        return tool_output
 
-    async def aoutput(made: ToolOutput) -> ToolOutput:
-        return made
+    async def keep_output_async(tool_output: ToolOutput) -> ToolOutput:
+        return tool_output
 
     return FunctionTool.from_defaults(
         reply,
-        name=call.name,
-        description=call.description,
-        fn_schema=call.arguments,
-        async_fn=areply,
-        callback=output,
-        async_callback=aoutput,
+        name=tool.name,
+        description=tool.description,
+        fn_schema=tool.arguments,
+        async_fn=reply_async,
+        callback=keep_output,
+        async_callback=keep_output_async,
     )

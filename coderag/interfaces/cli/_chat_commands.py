@@ -88,11 +88,11 @@ def _new(talk: "Talk", name: str) -> None:
 
 
 def _threads(talk: "Talk", _: str) -> None:
-    print_threads(talk.rag.chat_threads(), talk.output, talk.chat.thread)
+    print_threads(talk.rag.open_chat_threads(), talk.output, talk.chat.thread)
 
 
 def _resume(talk: "Talk", beginning: str) -> None:
-    threads = talk.rag.chat_threads()
+    threads = talk.rag.open_chat_threads()
     others = [info.id for info in threads.list() if info.id != talk.chat.thread]
     if not (beginning or others):
         raise InvalidQueryError("there is no other conversation")
@@ -123,11 +123,11 @@ def _export(talk: "Talk", name: str) -> None:
     if file.exists() and not agrees(f"{file} is there. Overwrite it?"):
         return
     form: Literal["markdown", "json"] = "json" if file.suffix.lower() == ".json" else "markdown"
-    export_thread(talk.rag.chat_threads(), talk.chat.thread, form, file, talk.output)
+    export_thread(talk.rag.open_chat_threads(), talk.chat.thread, form, file, talk.output)
 
 
 def _delete(talk: "Talk", beginning: str) -> None:
-    threads = talk.rag.chat_threads()
+    threads = talk.rag.open_chat_threads()
     thread = find_thread(threads, beginning or talk.chat.thread)
     if delete_thread(threads, thread, talk.output, yes=talk.yes) and thread == talk.chat.thread:
         _new(talk, "")
@@ -138,7 +138,7 @@ def _quit(talk: "Talk", _: str) -> None:
 
 
 def _other_threads(talk: "Talk") -> Sequence[tuple[str, str]]:
-    return [(info.id, info.title) for info in talk.rag.chat_threads().list() if info.id != talk.chat.thread]
+    return [(info.id, info.title) for info in talk.rag.open_chat_threads().list() if info.id != talk.chat.thread]
 
 
 def _numbers(talk: "Talk") -> Sequence[tuple[str, str]]:

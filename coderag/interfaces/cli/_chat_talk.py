@@ -56,7 +56,7 @@ class Talk:
     @property
     def context(self) -> "ChatContext":
         """What the conversation works with, with the index as it is now."""
-        return self.rag.chat_context()
+        return self.rag.build_chat_context()
 
     @property
     def cited(self) -> Sequence[str]:
@@ -65,11 +65,11 @@ class Talk:
 
     def read_turns(self) -> None:
         """Read what was said, in another process as well."""
-        self.turns = asyncio.run(self.chat.aturns())
+        self.turns = asyncio.run(self.chat.read_turns())
 
     def unanswered(self) -> str:
         """Return the last question if it has no answer; else nothing."""
-        return asyncio.run(self.chat.aunanswered())
+        return asyncio.run(self.chat.find_unanswered())
 
     def ask(self, text: str) -> "Answer":
         """Return the answer to a question; unless JSON is wanted, it was printed.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.codegraph.drawing import find_predecessors, is_outgoing
 from coderag.interfaces.cli._graph_options import Level
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 from coderag.stores.graph_tables import EXTERNAL_KIND, FILE_KIND
 
 if TYPE_CHECKING:
@@ -101,5 +101,10 @@ def _neighbour_entry(one: "GraphNeighbour", *, via: bool = False) -> Entry:
     if via:
         parts.append(f"by way of {one.via}")
     return Entry(
-        one.evidence or one.path, one.line, one.kind, one.qualified_name, ", ".join(parts), one.confidence < RESOLVED
+        one.evidence or one.path,
+        one.line,
+        one.kind,
+        one.qualified_name,
+        ", ".join(parts),
+        one.confidence < MIN_RESOLVED_CONFIDENCE,
     )

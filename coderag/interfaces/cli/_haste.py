@@ -24,9 +24,9 @@ def is_for_a_command() -> None:
 def before_loading() -> None:
     """Prepare for the engine's modules: what is imported stays, and is not searched for garbage again and again."""
     if _Process.is_own:
-        from coderag.system.gc_tuning import collect_seldom
+        from coderag.system.gc_tuning import relax_gc
 
-        collect_seldom()
+        relax_gc()
 
 
 def before_reading(settings: "Settings") -> None:

@@ -46,10 +46,10 @@ def find_models(address: str) -> FoundModels | None:
 
 def ollama_address(root: Path) -> str:
     """Return where an Ollama would be: where the settings say, or ``OLLAMA_HOST``, or on this machine."""
-    from coderag.config.environment import environment_key
-    from coderag.config.server_addresses import OWN_ADDRESSES
+    from coderag.config.environment import read_environment_key
+    from coderag.config.server_addresses import DEFAULT_ADDRESSES
 
-    return _configured(root) or _with_port(environment_key(_HOST_VARIABLE)) or OWN_ADDRESSES["ollama"]
+    return _configured(root) or _with_port(read_environment_key(_HOST_VARIABLE)) or DEFAULT_ADDRESSES["ollama"]
 
 
 def choose(found: FoundModels, given: Collection[str]) -> dict[str, str]:
@@ -110,9 +110,9 @@ def sections_of(chosen: Mapping[str, str], address: str) -> dict[str, dict[str, 
 
 
 def _is_default(address: str) -> bool:
-    from coderag.config.server_addresses import OWN_ADDRESSES
+    from coderag.config.server_addresses import DEFAULT_ADDRESSES
 
-    return address == OWN_ADDRESSES["ollama"]
+    return address == DEFAULT_ADDRESSES["ollama"]
 
 
 def _check_provider(section: str, provider: str) -> None:
@@ -127,7 +127,7 @@ def _check_provider(section: str, provider: str) -> None:
 
 def _configured(root: Path) -> str:
     """Return the address of an Ollama that the settings name; empty if they name none or cannot be read."""
-    from coderag.config.server_addresses import server_address
+    from coderag.config.server_addresses import parse_server_address
     from coderag.config.settings import Settings
     from coderag.config.trust import is_trusted
 
@@ -135,7 +135,7 @@ def _configured(root: Path) -> str:
         settings = Settings.load(root, trusted=is_trusted(root))
         sections = (settings.llm, settings.embedding)
         addresses = (section.base_url for section in sections if section.provider == "ollama" and section.base_url)
-        return next((server_address(address, "base_url") for address in addresses), "")
+        return next((parse_server_address(address, "base_url") for address in addresses), "")
     except CodeRAGError:
         return ""
 

@@ -14,7 +14,7 @@ _A_KILOBYTE = 1_000
 def print_plan(plan: IndexPlan, output: Output) -> None:
     """Print a plan: as a report, or as JSON."""
     if output.as_json:
-        output.result(plan, nothing_to_do=plan.nothing_to_do)
+        output.result(plan, nothing_to_do=plan.is_up_to_date)
     else:
         print_report(f"plan for {plan.root} (nothing is written)", plan_rows(plan), output)
 
@@ -31,12 +31,12 @@ def plan_rows(plan: IndexPlan) -> list[Row]:
         *listing("left out", map(_exclusion, plan.excluded)),
         *listing("failed", (f"{path}: {error}" for path, error in plan.failed), "red"),
         Row("chunks", _count(plan.chunks)),
-        *(() if plan.nothing_to_do else _costs(plan)),
+        *(() if plan.is_up_to_date else _costs(plan)),
     ]
 
 
 def _to_do(plan: IndexPlan) -> Row:
-    if plan.nothing_to_do:
+    if plan.is_up_to_date:
         return Row("to do", "nothing: the index is up to date", "green")
     changes = counts({name: getattr(plan, name) for name in ("new", "changed", "removed", "unchanged")})
     if plan.rebuild:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from coderag.config.user_folders import cache_folder
+from coderag.config.user_folders import find_cache_folder
 from coderag.errors import ConfigurationError
 from coderag.interfaces.cli._streams import visible
-from coderag.system.atomic_write import PRIVATE, replace_whole
+from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
 ADVICE: Final = "`coderag trust` shows and allows them"
 """What to do about it."""
@@ -44,14 +44,14 @@ def warn_of_restrictions(root: Path, left_out: Sequence[tuple[str, str]]) -> Non
 def _is_told(root: Path, names: Sequence[str]) -> bool:
     """Whether the same was said of the repository lately; if not, note that it is now."""
     with suppress(OSError, RuntimeError, ConfigurationError):  # what cannot be noted is said each time
-        note = cache_folder() / "told" / _digest(str(root.resolve()))
+        note = find_cache_folder() / "told" / _digest(str(root.resolve()))
         said = _digest(*names).encode()
         with suppress(FileNotFoundError):
             age_s = time.time() - note.stat().st_mtime
             if 0 <= age_s < _AGAIN_AFTER_S and note.read_bytes() == said:
                 return True
         note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_whole(note, [said], permissions=PRIVATE)
+        atomic_write(note, [said], permissions=PRIVATE_MODE)
     return False
 
 

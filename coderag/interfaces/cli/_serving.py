@@ -12,7 +12,7 @@ from coderag import __version__
 from coderag.errors import CodeRAGError, ServiceError
 from coderag.interfaces._errors import row_for
 from coderag.interfaces.cli._streams import Output
-from coderag.service.discovery import answers, find_service, log_file, read_address, runtime_directory
+from coderag.service.discovery import ensure_runtime_folder, find_service, get_log_file, is_service_alive, read_address
 from coderag.service.service_address import ServiceAddress
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(
         output.note("End it with Ctrl-C or 'coderag serve --stop'.")
 
     try:
-        serve(options, announce, token=token, log=log_file() if as_background else None)
+        serve(options, announce, token=token, log=get_log_file() if as_background else None)
     except AlreadyServedError as error:
         if as_background:  # somebody else was quicker, which is as good
             output.note("a service of this user runs already")
@@ -97,7 +97,7 @@ def stop(output: Output) -> None:
 def print_status(output: Output, *, show_token: bool) -> None:
     """Tell where the service is, and what it does; exit as for `ServiceError` if none runs."""
     address = read_address()
-    if address is None or not answers(address):
+    if address is None or not is_service_alive(address):
         if output.as_json:
             output.result({"running": False})
         else:
@@ -119,7 +119,7 @@ def _options(given: Mapping[str, Any], *, ends_when_idle: bool) -> "ServeOptions
     from coderag.config.settings import Settings
     from coderag.interfaces.serve.options import ServeOptions
 
-    settings = Settings.load(runtime_directory()).service  # a folder without settings: only the environment's count
+    settings = Settings.load(ensure_runtime_folder()).service  # a folder without settings: only the environment's count
     values: dict[str, Any] = {
         "idle_minutes": settings.idle_minutes if ends_when_idle else 0.0,
         "max_repositories": settings.max_repositories,
@@ -168,7 +168,7 @@ def _record(address: ServiceAddress, *, show_token: bool) -> dict[str, Any]:
         "mcp": address.mcp,
         "url": address.url,
         "usable": found is not None and found.pid == address.pid,
-        "log": str(log_file()),
+        "log": str(get_log_file()),
         **({"token": address.token} if show_token else {}),
     }
 

@@ -71,11 +71,11 @@ def chat(  # noqa: PLR0913  # one parameter an option
     output = Output(as_json)
     rag = open_here(repo, output)
     if list_:
-        print_threads(rag.chat_threads(), output)
+        print_threads(rag.open_chat_threads(), output)
     elif export is not None:
-        export_thread(rag.chat_threads(), export, form or ("json" if as_json else "markdown"), file, output)
+        export_thread(rag.open_chat_threads(), export, form or ("json" if as_json else "markdown"), file, output)
     elif delete is not None:
-        delete_thread(rag.chat_threads(), delete, output, yes=yes)
+        delete_thread(rag.open_chat_threads(), delete, output, yes=yes)
     else:
         code = _talk(rag, thread, output, resume=resume, yes=yes, may_index=not no_index, debug=debug)
         if code:
@@ -97,8 +97,8 @@ def _talk(
     from coderag.interfaces.cli._chat_threads import last_thread
     from coderag.interfaces.cli._indexing import ask_indexed
 
-    begun = rag.chat(last_thread(rag.chat_threads()) if resume else thread)
-    ask_indexed(rag, lambda engine: engine.chat_context(), output, may_index=may_index, doing="loading")
+    begun = rag.chat(last_thread(rag.open_chat_threads()) if resume else thread)
+    ask_indexed(rag, lambda engine: engine.build_chat_context(), output, may_index=may_index, doing="loading")
     talk = Talk(rag, begun, output, yes=yes, debug=debug)
     if output.for_people and sys.stdin is not None and sys.stdin.isatty():
         from coderag.interfaces.cli._chat_terminal import talk_in_terminal

@@ -130,10 +130,10 @@ def init_repository(
         ConfigurationError: The file exists (without `force`) or cannot be written, or a model is given of a provider that
             there is not.
     """
-    from coderag.config.repository_root import existing_folder, is_too_wide
+    from coderag.config.repository_root import is_too_wide, resolve_folder
     from coderag.interfaces.cli._init_ollama import choose, find_models, ollama_address, sections_of
 
-    folder = existing_folder(root)
+    folder = resolve_folder(root)
     if is_too_wide(folder):
         raise IngestionError(f"{folder} is no repository", hint="Go to one, or name it with --repo.")
     path = folder / COMMITTED_FILE

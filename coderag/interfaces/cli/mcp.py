@@ -47,13 +47,13 @@ def mcp(
     It uses the running service, or else works by itself. For HTTP: `coderag serve`.
     """
     del debug  # read by main
-    from coderag.config.repository_root import existing_folder, find_root
+    from coderag.config.repository_root import find_root, resolve_folder
     from coderag.interfaces.mcp.stdio.backends import SessionOptions
     from coderag.interfaces.mcp.stdio.process import serve_stdio
 
     for folder in [repo, *(allow_root or ())]:
         if folder is not None:
-            existing_folder(folder)
+            resolve_folder(folder)
     if sys.stdin is not None and sys.stdin.isatty():
         typer.echo("This speaks MCP, for agents; `coderag install` tells them of it. Ctrl-D ends it.", err=True)
     options = SessionOptions(

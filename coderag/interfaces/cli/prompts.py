@@ -174,13 +174,13 @@ def check(*, repo: RepoOption = None, as_json: JsonOption = False, debug: DebugO
 
 def _prompts_of(repo: Path | None) -> "Prompts":
     """Return the prompts of the repository that a command means."""
-    from coderag.config.repository_root import existing_folder, find_root
+    from coderag.config.repository_root import find_root, resolve_folder
     from coderag.config.settings import Settings
     from coderag.config.trust import is_trusted
     from coderag.prompting import Prompts
     from coderag.stores.index_locations import find_prompts_folder
 
-    root = existing_folder(find_root(repo))
+    root = resolve_folder(find_root(repo))
     return Prompts(find_prompts_folder(root, Settings.load(root, trusted=is_trusted(root))))
 
 

@@ -10,7 +10,7 @@ from coderag.interfaces.cli._options import DebugOption, JsonOption
 from coderag.interfaces.cli._streams import Output, visible
 
 if TYPE_CHECKING:
-    from coderag.workspace.registry import KnownRoot, Registry
+    from coderag.workspace.registry import Registry, RegistryEntry
 
 _FORGET_HELP = "Strike a repository, by name or folder, from the list. Its index stays where it is."
 
@@ -33,7 +33,7 @@ def repos(*, forget: ForgetOption = None, as_json: JsonOption = False, debug: De
         else:
             output.write(f"forgot {visible(forgotten.name)} ({visible(forgotten.root)}); its index stays")
         return
-    entries = registry.entries()
+    entries = registry.read_entries()
     if as_json:
         output.result({"repositories": [_record(entry) for entry in entries]})
     elif not entries:
@@ -42,9 +42,9 @@ def repos(*, forget: ForgetOption = None, as_json: JsonOption = False, debug: De
         _print_table(entries, output)
 
 
-def _forget(registry: "Registry", named: str) -> "KnownRoot":
+def _forget(registry: "Registry", named: str) -> "RegistryEntry":
     """Strike a repository from the list and return what it was."""
-    entry = registry.find(named) or next((one for one in registry.entries() if one.root == _folder(named)), None)
+    entry = registry.find(named) or next((one for one in registry.read_entries() if one.root == _folder(named)), None)
     if entry is None:
         raise UnknownNameError(f"no repository is called {named!r}", hint="`coderag repos` lists them.")
     registry.forget(entry.root)
@@ -58,13 +58,13 @@ def _folder(named: str) -> str:
         return named
 
 
-def _state(entry: "KnownRoot") -> str:
+def _state(entry: "RegistryEntry") -> str:
     if not entry.is_there:
         return "gone"
     return "indexed" if entry.is_indexed else "not indexed"
 
 
-def _record(entry: "KnownRoot") -> dict[str, object]:
+def _record(entry: "RegistryEntry") -> dict[str, object]:
     return {
         "name": entry.name,
         "root": entry.root,
@@ -74,7 +74,7 @@ def _record(entry: "KnownRoot") -> dict[str, object]:
     }
 
 
-def _print_table(entries: "list[KnownRoot]", output: Output) -> None:
+def _print_table(entries: "list[RegistryEntry]", output: Output) -> None:
     """Print a line for each repository: aligned text in a pipe, with colours in a terminal."""
     rows = [(entry.name, _state(entry), entry.used[:10], entry.root) for entry in entries]
     if not output.for_people:

@@ -84,12 +84,12 @@ def allowed_by_trust(root: Path) -> Allowed:
 
 def _add(root: Path, output: Output, *, yes: bool) -> None:
     from coderag.config import trust as marks
-    from coderag.config.repository_root import existing_folder
+    from coderag.config.repository_root import resolve_folder
     from coderag.interfaces.cli._chat_asking import agrees
 
-    existing_folder(root)
+    resolve_folder(root)
     allowed = allowed_by_trust(root)
-    covering = marks.covering_folder(root)
+    covering = marks.find_trusted_ancestor(root)
     if covering is None:
         _tell(root, allowed, output)
         if not yes and not agrees("Trust it?"):
@@ -130,8 +130,8 @@ def _tell(root: Path, allowed: Allowed, output: Output) -> None:
 def _remove(root: Path, output: Output) -> None:
     from coderag.config import trust as marks
 
-    changed = marks.distrust(root)
-    covering = marks.covering_folder(root)
+    changed = marks.revoke_trust(root)
+    covering = marks.find_trusted_ancestor(root)
     if output.as_json:
         output.result({"folder": root, "trusted": covering is not None, "changed": changed})
         return
@@ -143,9 +143,9 @@ def _remove(root: Path, output: Output) -> None:
 def _list(output: Output) -> None:
     from coderag.config import trust as marks
 
-    folders = marks.trusted_folders()
+    folders = marks.read_trusted_folders()
     if output.as_json:
-        output.result({"file": marks.trust_file(), "folders": folders})
+        output.result({"file": marks.find_trust_file(), "folders": folders})
         return
     for folder in folders:
         output.write(visible(str(folder) if folder.is_dir() else f"{folder} (is gone)"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from coderag.errors import ConfigurationError
-from coderag.system.atomic_write import replace_whole
+from coderag.system.atomic_write import atomic_write
 
 _BY_HAND: Final = "add the entry by hand: --print shows it"
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -120,7 +120,7 @@ def replace(place: Place, content: bytes | None) -> None:
             place.target.unlink(missing_ok=True)
             return
         place.target.parent.mkdir(parents=True, exist_ok=True)
-        replace_whole(place.target, [content], permissions=place.mode)
+        atomic_write(place.target, [content], permissions=place.mode)
     except OSError as error:
         hint = f"Make it writable, or {_BY_HAND}." if error.errno in _DENIED else ""
         raise ConfigurationError(f"{place.path} cannot be written: {error.strerror or error}", hint=hint) from error

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from coderag.config.user_folders import data_folder
+from coderag.config.user_folders import find_data_folder
 from coderag.errors import ConfigurationError
-from coderag.system.atomic_write import PRIVATE, replace_whole
+from coderag.system.atomic_write import PRIVATE_MODE, atomic_write
 
 _VERSION: Final = 1
 
@@ -72,7 +72,7 @@ def write_record(record: Record) -> None:
     }
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_whole(file, [json.dumps(values).encode()], permissions=PRIVATE)
+        atomic_write(file, [json.dumps(values).encode()], permissions=PRIVATE_MODE)
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be written: {error.strerror or error}") from error
 
@@ -85,4 +85,4 @@ def drop_record(path: Path) -> None:
 
 def _file_of(path: Path) -> Path:
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
-    return data_folder() / "install" / f"{name}.json"
+    return find_data_folder() / "install" / f"{name}.json"

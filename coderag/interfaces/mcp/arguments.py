@@ -5,34 +5,36 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from coderag.interfaces.mcp.replies import MOST_TOKENS
+from coderag.interfaces.mcp.replies import DEFAULT_REPLY_TOKENS
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import Kind, Role
 
-LEAST_TOKENS = 200
+MIN_TOKENS = 200
 """As of the settings, whose import takes half a second that the handshake does not have; so is the next."""
 
-DEEPEST = 200
+MAX_RANKED_RESULTS = 200
 """Results that a search returns, at most; pages end there."""
 
-MOST_NEIGHBOURS = 100
+MAX_NEIGHBOURS = 100
 """Of a relation, in one reply, at most."""
 
-_MOST_RESULTS = 50
-_LONGEST_QUERY = 10_000
-_LONGEST_NAME = 500
+_MAX_TOP_K = 50
+_MAX_QUERY_CHARS = 10_000
+_MAX_NAME_CHARS = 500
 
 
-def _listed(value: Any) -> Any:  # noqa: ANN401  # models give one value where several are meant, and None for none
+def _wrap_in_list(value: Any) -> Any:  # noqa: ANN401  # models give one value where several are meant, and None for none
     return [value] if isinstance(value, str) and value else value or []
 
 
-Query = Annotated[str, Field(min_length=1, max_length=_LONGEST_QUERY)]
-Words = Annotated[list[str], BeforeValidator(_listed), Field(max_length=20)]
-Names = Annotated[list[Annotated[str, Field(max_length=_LONGEST_NAME)]], BeforeValidator(_listed), Field(max_length=20)]
-FilePath = Annotated[str, Field(max_length=_LONGEST_NAME)]
-MaxTokens = Annotated[int, Field(ge=LEAST_TOKENS, le=24_000, description="Size of the reply.")]
-RepositoryName = Annotated[str, Field(max_length=_LONGEST_NAME, description="Name or folder; default: this project.")]
+Query = Annotated[str, Field(min_length=1, max_length=_MAX_QUERY_CHARS)]
+WordList = Annotated[list[str], BeforeValidator(_wrap_in_list), Field(max_length=20)]
+NameList = Annotated[
+    list[Annotated[str, Field(max_length=_MAX_NAME_CHARS)]], BeforeValidator(_wrap_in_list), Field(max_length=20)
+]
+FilePath = Annotated[str, Field(max_length=_MAX_NAME_CHARS)]
+MaxTokens = Annotated[int, Field(ge=MIN_TOKENS, le=24_000, description="Size of the reply.")]
+RepositoryName = Annotated[str, Field(max_length=_MAX_NAME_CHARS, description="Name or folder; default: this project.")]
 
 SymbolRelation = Literal[
     "definition", "callers", "callees", "implementations", "subclasses", "bases", "importers", "tests", "impact",
@@ -40,27 +42,29 @@ SymbolRelation = Literal[
 ]  # fmt: skip
 
 
-class Arguments(ArgModelBase):
+class ToolArguments(ArgModelBase):
     """Base of the arguments: what a tool does not know is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SearchArguments(Arguments):
+class SearchArguments(ToolArguments):
     """Arguments of ``coderag_search``."""
 
     query: Query = Field(description="Question, name, error text or code; with mode exact or regex what to match.")
     mode: Literal["hybrid", "exact", "regex"] = Field("hybrid", description="exact and regex list every match.")
     language: str = Field("", max_length=40, description="Such as python.")
     file_path: FilePath = Field("", description="Folder or glob, as src or **/*.py; !tests leaves out.")
-    chunk_type: Annotated[list[Kind], BeforeValidator(_listed)] = Field([], description="Kinds of declarations.")
-    role: Annotated[list[Role], BeforeValidator(_listed)] = Field([], description="What files are for.")
+    chunk_type: Annotated[list[Kind], BeforeValidator(_wrap_in_list)] = Field([], description="Kinds of declarations.")
+    role: Annotated[list[Role], BeforeValidator(_wrap_in_list)] = Field([], description="What files are for.")
     changed_since: str = Field("", max_length=200, description="Git revision: only files changed since.")
-    top_k: int = Field(10, ge=1, le=_MOST_RESULTS, description="Results.")
-    offset: int = Field(0, ge=0, le=DEEPEST - 1, description="Results to pass over, to go on after a page.")
+    top_k: int = Field(10, ge=1, le=_MAX_TOP_K, description="Results.")
+    offset: int = Field(0, ge=0, le=MAX_RANKED_RESULTS - 1, description="Results to pass over, to go on after a page.")
     snippet_lines: int = Field(8, ge=0, le=80, description="Lines of code a result.")
-    max_tokens: MaxTokens = MOST_TOKENS
-    repository: Names = Field([], description="Names or folders; several are searched together; default: this project.")
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
+    repository: NameList = Field(
+        [], description="Names or folders; several are searched together; default: this project."
+    )
 
     @property
     def filters(self) -> Filters:
@@ -74,14 +78,14 @@ class SearchArguments(Arguments):
         )
 
 
-class ContextArguments(Arguments):
+class ContextArguments(ToolArguments):
     """Arguments of ``coderag_context``."""
 
-    query: Annotated[str, Field(max_length=_LONGEST_QUERY)] = Field("", description="Question, task or bug report.")
+    query: Annotated[str, Field(max_length=_MAX_QUERY_CHARS)] = Field("", description="Question, task or bug report.")
     file_path: FilePath = Field("", description="Read this file or place, as src/a.py:10-42; with query: only there.")
     include_tests: bool = Field(default=False, description="Show tests of the results, too.")
     include_interfaces: bool = Field(default=True, description="Show the base types and interfaces of the results.")
-    max_tokens: MaxTokens = MOST_TOKENS
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     session: str = Field(
         "",
         pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?)?$",
@@ -90,67 +94,67 @@ class ContextArguments(Arguments):
     repository: RepositoryName = ""
 
     @model_validator(mode="after")
-    def _says_what(self) -> "ContextArguments":
+    def _require_query_or_path(self) -> "ContextArguments":
         if not self.query.strip() and not self.file_path.strip():
             raise ValueError("give query or file_path")
         return self
 
 
-class ExplainArguments(Arguments):
+class ExplainArguments(ToolArguments):
     """Arguments of ``coderag_explain``."""
 
     file_path: FilePath = Field("", description="As src/a.py.")
-    name: Annotated[str, Field(max_length=_LONGEST_NAME)] = Field("", description="As login or Session.login.")
+    name: Annotated[str, Field(max_length=_MAX_NAME_CHARS)] = Field("", description="As login or Session.login.")
     detail_level: Literal["brief", "detailed"] = Field("brief", description="How much.")
-    max_tokens: MaxTokens = MOST_TOKENS
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""
 
     @model_validator(mode="after")
-    def _says_one(self) -> "ExplainArguments":
+    def _require_one_subject(self) -> "ExplainArguments":
         if bool(self.file_path.strip()) == bool(self.name.strip()):
             raise ValueError("give file_path or name, one of them")
         return self
 
 
-class SymbolArguments(Arguments):
+class SymbolArguments(ToolArguments):
     """Arguments of ``coderag_symbol``."""
 
     name: str = Field(
         min_length=1,
-        max_length=_LONGEST_NAME,
+        max_length=_MAX_NAME_CHARS,
         description="As login, Session.login, src/auth.py::login, src/auth.py:42 or src/auth.py.",
     )
-    relations: Annotated[list[SymbolRelation], BeforeValidator(_listed), Field(max_length=10)] = Field(
+    relations: Annotated[list[SymbolRelation], BeforeValidator(_wrap_in_list), Field(max_length=10)] = Field(
         ["definition", "callers", "callees", "tests"], description="impact: all that may break."
     )
     depth: int = Field(1, ge=1, le=5, description="Steps to follow.")
-    limit: int = Field(20, ge=1, le=MOST_NEIGHBOURS, description="Results a relation.")
-    max_tokens: MaxTokens = MOST_TOKENS
+    limit: int = Field(20, ge=1, le=MAX_NEIGHBOURS, description="Results a relation.")
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""
 
 
-class DocsArguments(Arguments):
+class DocsArguments(ToolArguments):
     """Arguments of ``coderag_docs``."""
 
     query: Query = Field(description="Question or words.")
     top_k: int = Field(5, ge=1, le=20, description="Sections.")
-    max_tokens: MaxTokens = MOST_TOKENS
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""
 
 
-class BacklogArguments(Arguments):
+class BacklogArguments(ToolArguments):
     """Arguments of ``coderag_backlog``."""
 
     action: Literal["search", "get", "list"] = Field(description="What to do.")
-    query: Annotated[str, Field(max_length=_LONGEST_QUERY)] = Field("", description="For search.")
+    query: Annotated[str, Field(max_length=_MAX_QUERY_CHARS)] = Field("", description="For search.")
     id: Annotated[str, Field(max_length=100)] = Field("", description="For get.")
-    types: Words = Field([], description="Such as bug.")
-    states: Words = Field([], description="Such as open.")
-    tags: Words = Field([], description="Labels.")
+    types: WordList = Field([], description="Such as bug.")
+    states: WordList = Field([], description="Such as open.")
+    tags: WordList = Field([], description="Labels.")
     limit: int = Field(20, ge=1, le=100, description="Items.")
 
     @model_validator(mode="after")
-    def _has_what_it_needs(self) -> "BacklogArguments":
+    def _require_action_arguments(self) -> "BacklogArguments":
         if self.action == "search" and not self.query.strip():
             raise ValueError("action search needs query")
         if self.action == "get" and not self.id.strip():
@@ -158,13 +162,13 @@ class BacklogArguments(Arguments):
         return self
 
 
-class StatusArguments(Arguments):
+class StatusArguments(ToolArguments):
     """Arguments of ``coderag_status``."""
 
     repository: RepositoryName = ""
 
 
-class IndexArguments(Arguments):
+class IndexArguments(ToolArguments):
     """Arguments of ``coderag_index``."""
 
     full: bool = Field(default=False, description="Build everything anew; rarely needed.")
@@ -172,9 +176,9 @@ class IndexArguments(Arguments):
     repository: RepositoryName = ""
 
 
-class SingleArguments(Arguments):
-    """Arguments of ``search_codebase``."""
+class SingleArguments(ToolArguments):
+    """Arguments of ``run_search_codebase``."""
 
     query: Query = Field(description="Question, task, bug report, name or code.")
-    max_tokens: MaxTokens = MOST_TOKENS
+    max_tokens: MaxTokens = DEFAULT_REPLY_TOKENS
     repository: RepositoryName = ""

@@ -3,7 +3,7 @@
 from coderag.answering.hidden_text import reveal_hidden
 from coderag.text.code_fences import fence_for
 
-_LONGEST_LINE = 300
+_MAX_LINE_CHARS = 300
 
 
 class Cleaner:
@@ -18,32 +18,32 @@ class Cleaner:
 
     def __init__(self, *, redact: bool) -> None:
         self._redact = redact
-        self.secrets = 0
+        self.secret_count = 0
 
-    def code(self, text: str) -> str:
+    def clean_code(self, text: str) -> str:
         """Return some lines of a file."""
-        shown, _ = reveal_hidden(text)
+        visible, _ = reveal_hidden(text)
         if not self._redact:
-            return shown
+            return visible
         from coderag.models.redaction import redactor  # noqa: PLC0415  # its patterns take a moment
 
-        redacted = redactor().redact(shown)
-        self.secrets += redacted.secrets
+        redacted = redactor().redact(visible)
+        self.secret_count += redacted.secrets
         return redacted.text
 
-    def line(self, text: str) -> str:
+    def clean_line(self, text: str) -> str:
         """Return a text as one line, of a few hundred characters at most."""
-        line = " ".join(self.code(text).split())
-        return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+        line = " ".join(self.clean_code(text).split())
+        return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
 
 
-def fenced(code: str, language: str = "") -> str:
+def fence_code(code: str, language: str = "") -> str:
     """Return a block of Markdown that nothing in the code can close."""
     fence = fence_for(code)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
-def span(text: str) -> str:
+def format_code_span(text: str) -> str:
     """Return a text between backticks that nothing in it can close."""
     fence = fence_for(text, 1)
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

@@ -12,11 +12,11 @@ from mcp_types import (
 )
 
 from coderag.errors import CodeRAGError
-from coderag.interfaces.mcp.missing import indexed_paths
+from coderag.interfaces.mcp.missing import list_indexed_paths
 from coderag.interfaces.mcp.repositories import Repositories
 
-_MOST: Final = 100  # by the protocol
-_PATHS: Final = ("path", "file_path")
+_MAX_VALUES: Final = 100  # by the protocol
+_PATH_ARGUMENTS: Final = ("path", "file_path")
 
 
 def add_completion(server: MCPServer[Any], repositories: Repositories) -> None:
@@ -29,24 +29,30 @@ def add_completion(server: MCPServer[Any], repositories: Repositories) -> None:
         context: CompletionContext | None,
     ) -> Completion | None:
         del ref  # an argument is called the same wherever it is
-        given = (context.arguments if context else None) or {}
+        context_arguments = (context.arguments if context else None) or {}
         try:
-            values = await _values(repositories, argument.name, given.get("repository", ""))
+            values = await _list_values(repositories, argument.name, context_arguments.get("repository", ""))
         except CodeRAGError:
             return None
-        begun = argument.value.casefold()
-        found = sorted((not one.casefold().startswith(begun), one) for one in values if begun in one.casefold())
-        return Completion(values=[one for _, one in found[:_MOST]], total=len(found), has_more=len(found) > _MOST)
+        typed = argument.value.casefold()
+        matches = sorted(
+            (not value.casefold().startswith(typed), value) for value in values if typed in value.casefold()
+        )
+        return Completion(
+            values=[value for _, value in matches[:_MAX_VALUES]],
+            total=len(matches),
+            has_more=len(matches) > _MAX_VALUES,
+        )
 
 
-async def _values(repositories: Repositories, argument: str, repository: str) -> set[str]:
+async def _list_values(repositories: Repositories, argument: str, repository: str) -> set[str]:
     """Return all values that an argument may have. Raises as `Repositories.open`."""
     if argument == "repository":
-        workspace = await repositories.workspace()
-        return {one.name for one in await repositories.run(workspace.known)}
-    if argument not in (*_PATHS, "name"):
+        workspace = await repositories.get_workspace()
+        return {entry.name for entry in await repositories.run(workspace.list_repositories)}
+    if argument not in (*_PATH_ARGUMENTS, "name"):
         return set()
-    opened = await repositories.open(repository, None)
-    if argument in _PATHS:
-        return set(await repositories.run(lambda: indexed_paths(opened.engine.graph)))
-    return set(await repositories.run(lambda: opened.engine.graph.symbols.names.unique().to_pylist()))
+    open_repository = await repositories.open(repository, None)
+    if argument in _PATH_ARGUMENTS:
+        return set(await repositories.run(lambda: list_indexed_paths(open_repository.engine.graph)))
+    return set(await repositories.run(lambda: open_repository.engine.graph.symbols.names.unique().to_pylist()))

@@ -3,24 +3,26 @@
 from collections.abc import Iterable
 from typing import Any
 
-from coderag.interfaces.mcp.cleaning import Cleaner, span
-from coderag.interfaces.mcp.places import advice, verdict_facts, verdict_line
-from coderag.interfaces.mcp.replies import Part, Reply
-from coderag.interfaces.mcp.repositories import Opened
+from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
+from coderag.interfaces.mcp.places import format_verdict, suggest_next_steps, to_verdict_fields
+from coderag.interfaces.mcp.replies import McpReply, ReplyPart
+from coderag.interfaces.mcp.repositories import RepositoryHandle
 from coderag.retrieval.context.parts import format_relation
-from coderag.schema.chunks import location_of
+from coderag.schema.chunks import format_location
 from coderag.schema.context import AssembledContext, ContextItem, Omission
 
-_MOST_OMITTED = 8
-_TOKENS_AN_OMISSION = 250  # of the reply: in a small one the list would take the place of code
-_TITLES = {
+_MAX_OMISSIONS = 8
+_TOKENS_PER_OMISSION = 250  # of the reply: in a small one the list would take the place of code
+_SECTION_TITLES = {
     "primary": ("results", "Results"),
     "related": ("related", "Related code"),
     "graph": ("map", "How they relate"),
 }
 
 
-def context_reply(opened: Opened, context: AssembledContext, *, max_tokens: int, without: Iterable[str] = ()) -> Reply:
+def build_context_reply(
+    handle: RepositoryHandle, context: AssembledContext, *, max_tokens: int, excluded_relations: Iterable[str] = ()
+) -> McpReply:
     """Return a context as a reply.
 
     Args:
@@ -29,75 +31,83 @@ def context_reply(opened: Opened, context: AssembledContext, *, max_tokens: int,
         max_tokens: Size of the text, at most.
         without: Relations whose code is not wanted.
     """
-    cleaner, unwanted = opened.cleaner(), set(without)
+    cleaner, excluded = handle.make_cleaner(), set(excluded_relations)
     parts = [
-        _part(item, section.name, cleaner)
+        _build_part(item, section.name, cleaner)
         for section in context.sections
         for item in section.items
-        if item.relation not in unwanted
+        if item.relation not in excluded
     ]
-    omitted = [_omitted(one, cleaner) for one in context.omitted[: _most_omitted(max_tokens)]]
-    notes = advice(context.evidence, context.not_indexed, cleaner)
+    omitted = [
+        _format_omission(omission, cleaner) for omission in context.omitted[: _compute_max_omissions(max_tokens)]
+    ]
+    notes = suggest_next_steps(context.evidence, context.not_indexed, cleaner)
     if omitted:
-        more = len(context.omitted) - len(omitted)
-        told = f"Left out for size: {'; '.join(omitted)}{f' and {more} more' if more > 0 else ''}."
-        notes.append(f"{told} coderag_context with file_path=PLACE shows one.")
+        remaining = len(context.omitted) - len(omitted)
+        sentence = f"Left out for size: {'; '.join(omitted)}{f' and {remaining} more' if remaining > 0 else ''}."
+        notes.append(f"{sentence} coderag_context with file_path=PLACE shows one.")
     if context.shown_before:
         notes.append(
-            f"Shown before in this session: {', '.join(map(cleaner.line, context.shown_before[:_MOST_OMITTED]))}"
+            f"Shown before in this session: {', '.join(map(cleaner.clean_line, context.shown_before[:_MAX_OMISSIONS]))}"
         )
-    reply = Reply(
+    reply = McpReply(
         facts={
-            "repository": opened.name,
-            **verdict_facts(context.evidence, context.confidence),
+            "repository": handle.name,
+            **to_verdict_fields(context.evidence, context.confidence),
             "results": [],
             **({"omitted": omitted} if omitted else {}),
         },
-        intro=[f"{verdict_line(context.evidence, context.confidence)} in {opened.name}"],
+        intro=[f"{format_verdict(context.evidence, context.confidence)} in {handle.name}"],
         parts=parts,
         notes=notes,
         max_tokens=max_tokens,
     )
-    reply.more = lambda shown: f"coderag_context with file_path={_places(parts[shown:])}."
-    if cleaner.secrets:
-        told = "1 secret was" if cleaner.secrets == 1 else f"{cleaner.secrets} secrets were"
-        reply.notes.append(f"{told} removed.")
+    reply.describe_next_call = lambda shown_count: (
+        f"coderag_context with file_path={_format_next_place(parts[shown_count:])}."
+    )
+    if cleaner.secret_count:
+        sentence = "1 secret was" if cleaner.secret_count == 1 else f"{cleaner.secret_count} secrets were"
+        reply.notes.append(f"{sentence} removed.")
     return reply
 
 
-def _part(item: ContextItem, section: str, cleaner: Cleaner) -> Part:
-    key, title = _TITLES[section]
+def _build_part(item: ContextItem, section: str, cleaner: Cleaner) -> ReplyPart:
+    key, title = _SECTION_TITLES[section]
     if not item.path:
-        line = cleaner.line(item.text)
-        return Part(f"- {line}", {"line": line}, key=key, title=title)
+        line = cleaner.clean_line(item.text)
+        return ReplyPart(f"- {line}", {"line": line}, key=key, title=title)
     data: dict[str, Any] = {
         "path": item.path,
         "start_line": item.start_line,
         "end_line": item.end_line,
-        "name": cleaner.line(item.name),
+        "name": cleaner.clean_line(item.name),
         "kind": item.kind,
     }
     if item.detail != "full":
         data["detail"] = item.detail
-    place = cleaner.line(location_of(item.path, item.start_line, item.end_line))
-    told = f"### {place} {cleaner.line(item.title)}"
+    place = cleaner.clean_line(format_location(item.path, item.start_line, item.end_line))
+    text = f"### {place} {cleaner.clean_line(item.title)}"
     if item.relation:
-        data |= {"relation": item.relation, "related_to": cleaner.line(item.related_to)}
-        told += f" ({format_relation(item)} {span(data['related_to'])})"
+        data |= {"relation": item.relation, "related_to": cleaner.clean_line(item.related_to)}
+        text += f" ({format_relation(item)} {format_code_span(data['related_to'])})"
     if item.detail == "line":
-        line = cleaner.line(item.text)
-        return Part(f"{told}: {line}" if line else told, {**data, "code": line} if line else data, key=key, title=title)
-    return Part(told, data, cleaner.code(item.text), item.language, key, title)
+        line = cleaner.clean_line(item.text)
+        return ReplyPart(
+            f"{text}: {line}" if line else text, {**data, "code": line} if line else data, key=key, title=title
+        )
+    return ReplyPart(text, data, cleaner.clean_code(item.text), item.language, key, title)
 
 
-def _most_omitted(max_tokens: int) -> int:
-    return min(_MOST_OMITTED, max(2, max_tokens // _TOKENS_AN_OMISSION))
+def _compute_max_omissions(max_tokens: int) -> int:
+    return min(_MAX_OMISSIONS, max(2, max_tokens // _TOKENS_PER_OMISSION))
 
 
-def _omitted(one: Omission, cleaner: Cleaner) -> str:
-    return cleaner.line(f"{location_of(one.path, one.start_line, one.end_line)} ({one.tokens} tokens)")
+def _format_omission(omission: Omission, cleaner: Cleaner) -> str:
+    return cleaner.clean_line(
+        f"{format_location(omission.path, omission.start_line, omission.end_line)} ({omission.tokens} tokens)"
+    )
 
 
-def _places(parts: Iterable[Part]) -> str:
+def _format_next_place(parts: Iterable[ReplyPart]) -> str:
     data = next((part.data for part in parts if "path" in part.data), None)
     return f"{data['path']}:{data['start_line']}-{data['end_line']}" if data else "PLACE"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coderag.interfaces.mcp.missing import indexed_paths
+from coderag.interfaces.mcp.missing import list_indexed_paths
 from coderag.schema.graph import GraphDeclaration
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
 
-_LARGEST: Final = 1_000_000  # bytes of a file that is compared line by line
-_MOST_FILES: Final = 200
-_MOST_LINES: Final = 400  # of one change that are looked up
+_MAX_FILE_BYTES: Final = 1_000_000  # bytes of a file that is compared line by line
+_MAX_FILES: Final = 200
+_MAX_LINES_PER_CHANGE: Final = 400  # of one change that are looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ChangedFile:
     is_new: bool
 
 
-def changed_files(root: Path, graph: "CodeGraph", base: str) -> list[ChangedFile]:
+def find_changed_files(root: Path, graph: "CodeGraph", base: str) -> list[ChangedFile]:
     """Return the indexed files that differ from a revision.
 
     Args:
@@ -49,52 +49,56 @@ def changed_files(root: Path, graph: "CodeGraph", base: str) -> list[ChangedFile
     """
     from coderag.ingestion.files.revisions import changed_since  # noqa: PLC0415  # the engine is loaded on first use
 
-    found = []
-    for path in changed_since(root, base, indexed_paths(graph))[:_MOST_FILES]:
-        before, now = _before(root, base, path), _now(root, path)
-        lines = list(_differing(before or [], now))
-        found.append(ChangedFile(path, lines, list(_around(graph, path, lines)), before is None))
-    return found
+    changed_files = []
+    for path in changed_since(root, base, list_indexed_paths(graph))[:_MAX_FILES]:
+        old_lines, new_lines = _read_old_lines(root, base, path), _read_new_lines(root, path)
+        lines = list(_find_changed_ranges(old_lines or [], new_lines))
+        changed_files.append(
+            ChangedFile(path, lines, list(_find_enclosing_declarations(graph, path, lines)), old_lines is None)
+        )
+    return changed_files
 
 
-def _before(root: Path, base: str, path: str) -> list[str] | None:
+def _read_old_lines(root: Path, base: str, path: str) -> list[str] | None:
     """Return the lines of a file in a revision; None if it is not there."""
     from coderag.ingestion.files.git_repository import run_git  # noqa: PLC0415  # as above
 
-    listed = run_git(root, "ls-tree", base, "--", path)
-    if not listed or b" blob " not in listed:
+    tree_entry = run_git(root, "ls-tree", base, "--", path)
+    if not tree_entry or b" blob " not in tree_entry:
         return None
-    printed = run_git(root, "cat-file", "blob", listed.split()[2].decode("ascii"))
-    return _lines(printed or b"")
+    blob = run_git(root, "cat-file", "blob", tree_entry.split()[2].decode("ascii"))
+    return _split_lines(blob or b"")
 
 
-def _now(root: Path, path: str) -> list[str]:
+def _read_new_lines(root: Path, path: str) -> list[str]:
     from coderag.ingestion.files.source import read_regular  # noqa: PLC0415  # as above
 
     try:
-        data, _ = read_regular(root / path, _LARGEST)
+        data, _ = read_regular(root / path, _MAX_FILE_BYTES)
     except OSError:
         return []
-    return _lines(data)
+    return _split_lines(data)
 
 
-def _lines(data: bytes) -> list[str]:
-    return data[:_LARGEST].decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+def _split_lines(data: bytes) -> list[str]:
+    return data[:_MAX_FILE_BYTES].decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
 
 
-def _differing(before: list[str], now: list[str]) -> Iterator[tuple[int, int]]:
+def _find_changed_ranges(old_lines: list[str], new_lines: list[str]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of today's lines that differ, 1-based."""
-    for kind, _, _, start, end in difflib.SequenceMatcher(None, before, now).get_opcodes():
+    for kind, _, _, start, end in difflib.SequenceMatcher(None, old_lines, new_lines).get_opcodes():
         if kind != "equal":
             yield (start + 1, end) if end > start else (max(1, start), max(1, start))
 
 
-def _around(graph: "CodeGraph", path: str, ranges: Iterable[tuple[int, int]]) -> Iterator[GraphDeclaration]:
+def _find_enclosing_declarations(
+    graph: "CodeGraph", path: str, ranges: Iterable[tuple[int, int]]
+) -> Iterator[GraphDeclaration]:
     """Yield the innermost declarations around some lines, each once."""
-    listed = set[int]()
+    seen = set[int]()
     for start, end in ranges:
-        for line in range(start, min(end, start + _MOST_LINES) + 1):
-            node = graph.symbols.find_innermost(path, line)
-            if node is not None and node not in listed:
-                listed.add(node)
-                yield graph.symbol_resolver.to_declaration(node)
+        for line in range(start, min(end, start + _MAX_LINES_PER_CHANGE) + 1):
+            symbol_id = graph.symbols.find_innermost(path, line)
+            if symbol_id is not None and symbol_id not in seen:
+                seen.add(symbol_id)
+                yield graph.symbol_resolver.to_declaration(symbol_id)

@@ -7,11 +7,11 @@ from typing import Final
 from pydantic import ValidationError
 
 from coderag.errors import AmbiguousNameError, CodeRAGError, IndexNotFoundError, UnknownNameError
-from coderag.schema.chunks import location_of
+from coderag.schema.chunks import format_location
 
-_MOST_CANDIDATES = 12
+_MAX_CANDIDATES = 12
 
-_AS_TOOLS: Final[Mapping[str, str]] = MappingProxyType(
+_TOOL_HINTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "Use --exact to search for literal text.": "Use mode exact to search for literal text.",
         "`coderag status` lists indexed and skipped files.": "coderag_status lists indexed and skipped files.",
@@ -20,21 +20,21 @@ _AS_TOOLS: Final[Mapping[str, str]] = MappingProxyType(
 """Hints that name options of the command line, as a model can follow them."""
 
 
-def told_error(error: CodeRAGError) -> str:
+def format_error(error: CodeRAGError) -> str:
     """Return the text of an error of CodeRAG."""
     lines = [f"{error}."]
     if isinstance(error, AmbiguousNameError) and error.candidates:
         lines.append("Call again with one of these names:")
         lines += [
-            f"- `{one.name}` ({one.kind}, {location_of(one.path, one.start_line, one.end_line)})"
-            for one in error.candidates[:_MOST_CANDIDATES]
+            f"- `{candidate.name}` ({candidate.kind}, {format_location(candidate.path, candidate.start_line, candidate.end_line)})"
+            for candidate in error.candidates[:_MAX_CANDIDATES]
         ]
-        more = len(error.candidates) - _MOST_CANDIDATES
-        lines += [f"- and {more} more"] if more > 0 else []
+        remaining = len(error.candidates) - _MAX_CANDIDATES
+        lines += [f"- and {remaining} more"] if remaining > 0 else []
     elif isinstance(error, IndexNotFoundError):
         lines.append("Call coderag_index, then ask again.")
     elif error.hint:
-        lines.append(_AS_TOOLS.get(error.hint, error.hint))
+        lines.append(_TOOL_HINTS.get(error.hint, error.hint))
     if isinstance(error, UnknownNameError) and not error.hint.startswith("Did you mean"):
         lines.append("coderag_search finds it by words, or with mode exact every place where it stands.")
     if error.retryable:
@@ -42,7 +42,7 @@ def told_error(error: CodeRAGError) -> str:
     return "\n".join(lines)
 
 
-def told_invalid(tool: str, error: ValidationError, parameters: Iterable[str] = ()) -> str:
+def format_invalid_arguments(tool: str, error: ValidationError, parameters: Iterable[str] = ()) -> str:
     """Return what is wrong with the arguments of a call, a line each.
 
     Args:
@@ -51,10 +51,10 @@ def told_invalid(tool: str, error: ValidationError, parameters: Iterable[str] = 
         parameters: What it takes, where it may have been given something else.
     """
     lines = [f"{tool} was not run: its arguments are not as its schema says."]
-    for fault in error.errors(include_url=False, include_input=False):
-        name = ".".join(str(part) for part in fault["loc"])
-        what = "there is no such parameter" if fault["type"] == "extra_forbidden" else fault["msg"]
-        lines.append(f"- {name}: {what}" if name else f"- {what.removeprefix('Value error, ')}")
-    if parameters and any(fault["type"] == "extra_forbidden" for fault in error.errors()):
+    for detail in error.errors(include_url=False, include_input=False):
+        name = ".".join(str(part) for part in detail["loc"])
+        message = "there is no such parameter" if detail["type"] == "extra_forbidden" else detail["msg"]
+        lines.append(f"- {name}: {message}" if name else f"- {message.removeprefix('Value error, ')}")
+    if parameters and any(detail["type"] == "extra_forbidden" for detail in error.errors()):
         lines.append(f"It takes: {', '.join(parameters)}.")
     return "\n".join(lines)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from coderag.workspace.following import views_of
-from coderag.workspace.jobs import ENDED
+from coderag.workspace.following import stream_views
+from coderag.workspace.jobs import ENDED_STATES
 
 if TYPE_CHECKING:
     from coderag.schema.indexing import IndexProgress
     from coderag.workspace.jobs import IndexJob, JobView
 
-_SPANS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
+_STAGE_PERCENTS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {"scan": (0, 5), "chunk": (5, 60), "embed": (60, 92), "commit": (92, 99)}
 )
 """Per cent of a run that each stage is, about, as of a first run with the embedded model."""
@@ -26,31 +26,31 @@ async def follow(job: "IndexJob", timeout_s: float, report: "Callable[[JobView],
     The job goes on if the caller is cancelled: others may wait for it.
     """
     with anyio.move_on_after(timeout_s):
-        async with aclosing(views_of(job)) as views:
+        async with aclosing(stream_views(job)) as views:
             async for view in views:
                 # The reply itself tells the end; clients take a notice beside it for a stray one.
-                if view.state not in ENDED:
+                if view.state not in ENDED_STATES:
                     await report(view)
     return job.view
 
 
-def percent_of(view: "JobView") -> int:
+def compute_percent(view: "JobView") -> int:
     """Return how far a job is, 0 to 100: about, and never less than before within a run."""
     if view.state == "done":
         return 100
     progress = view.progress
     if progress is None:
         return 0
-    start, end = _SPANS[progress.stage]
-    return start + int((end - start) * _share(progress))
+    start, end = _STAGE_PERCENTS[progress.stage]
+    return start + int((end - start) * _compute_stage_fraction(progress))
 
 
-def told(view: "JobView") -> str:
+def format_progress(view: "JobView") -> str:
     """Return how far a job is, in words."""
     if view.state == "queued":
         return f"indexing: waiting for its turn{f' ({view.error})' if view.error else ''}"
-    return f"indexing: {percent_of(view)} %"
+    return f"indexing: {compute_percent(view)} %"
 
 
-def _share(progress: "IndexProgress") -> float:
+def _compute_stage_fraction(progress: "IndexProgress") -> float:
     return min(1.0, progress.done / progress.total) if progress.total else 0.0

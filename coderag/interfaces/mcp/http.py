@@ -43,6 +43,6 @@ def make_http(
         allowed_origins=list(allowed_origins),
     )
     app = server.streamable_http_app(streamable_http_path="/mcp", transport_security=security)
-    old = server.sse_app(sse_path="/sse", message_path="/messages/", transport_security=security)
-    app.router.routes.extend(old.routes)
+    sse_app = server.sse_app(sse_path="/sse", message_path="/messages/", transport_security=security)
+    app.router.routes.extend(sse_app.routes)
     return app

@@ -29,12 +29,12 @@ from pydantic import ValidationError
 from coderag.errors import CodeRAGError
 from coderag.interfaces.mcp.framing import (
     INVALID_REQUEST,
-    MAX_LINE,
+    LINE_TOO_LONG_REPLY,
+    MAX_LINE_BYTES,
     PARSE_ERROR,
-    TOO_LONG,
     LineCutter,
-    error_line,
-    id_of,
+    encode_error,
+    get_message_id,
 )
 from coderag.interfaces.mcp.server import make_server
 
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 HELLO_VERSION: Final = 1
-MAX_HELLO: Final = 1 << 16
+MAX_HELLO_BYTES: Final = 1 << 16
 """Bytes of a hello, at most: who has not said it may be anybody."""
 
-HELLO_S: Final = 10.0
+HELLO_TIMEOUT_S: Final = 10.0
 """Seconds in which a client must say hello."""
 
-WARM_S: Final = 1.0
+WARM_DELAY_S: Final = 1.0
 """Seconds without a reply after which the repository of a session is opened all the same."""
 
-_CHUNK: Final = 1 << 16
+_READ_BYTES: Final = 1 << 16
 
 
 class HelloError(Exception):
@@ -91,26 +91,26 @@ async def serve_lines(
         writer: What it is sent.
         token: What its hello must carry; None lets everybody in.
     """
-    incoming = _Incoming(reader)
+    incoming = _LineReader(reader)
     try:
         with suppress(ConnectionError):
-            hello = await _welcome(incoming, writer, token)
+            hello = await _accept_client(incoming, writer, token)
             if hello is not None:
-                await _serve(workspace, hello, incoming, writer)
+                await _serve_session(workspace, hello, incoming, writer)
     finally:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
 
 
-async def _welcome(incoming: "_Incoming", writer: asyncio.StreamWriter, token: str | None) -> Hello | None:
+async def _accept_client(incoming: "_LineReader", writer: asyncio.StreamWriter, token: str | None) -> Hello | None:
     """Read the hello and answer it; None if the client is not let in."""
     hello: Hello | None = None
     answer: dict[str, object] = {"coderag": HELLO_VERSION, "ok": True}
     try:
-        async with asyncio.timeout(HELLO_S):
-            line = await incoming.first(MAX_HELLO)
-        hello = _read_hello(line, token)
+        async with asyncio.timeout(HELLO_TIMEOUT_S):
+            line = await incoming.read_first(MAX_HELLO_BYTES)
+        hello = _parse_hello(line, token)
     except (HelloError, TimeoutError) as error:
         answer |= {"ok": False, "error": str(error) or "no hello came"}
     writer.write(json.dumps(answer).encode("ascii") + b"\n")
@@ -118,16 +118,18 @@ async def _welcome(incoming: "_Incoming", writer: asyncio.StreamWriter, token: s
     return hello
 
 
-def _read_hello(line: bytes, token: str | None) -> Hello:
+def _parse_hello(line: bytes, token: str | None) -> Hello:
     try:
-        said = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or said.get("coderag") != HELLO_VERSION:
+        message = None
+    if not isinstance(message, dict) or message.get("coderag") != HELLO_VERSION:
         raise HelloError(f"the first line must be the hello of version {HELLO_VERSION}")
-    if token is not None and not hmac.compare_digest(str(said.get("token")).encode("utf-8", "replace"), token.encode()):
+    if token is not None and not hmac.compare_digest(
+        str(message.get("token")).encode("utf-8", "replace"), token.encode()
+    ):
         raise HelloError("the token is wrong")
-    root, tools = said.get("root"), said.get("tools", "all")
+    root, tools = message.get("root"), message.get("tools", "all")
     if not isinstance(root, str) or not Path(root).is_absolute():
         raise HelloError("'root' must be the absolute path of a folder")
     if tools not in ("all", "single"):
@@ -135,41 +137,44 @@ def _read_hello(line: bytes, token: str | None) -> Hello:
     return Hello(Path(root), tools)
 
 
-async def _serve(
-    workspace: "Workspace | Callable[[], Workspace]", hello: Hello, incoming: "_Incoming", writer: asyncio.StreamWriter
+async def _serve_session(
+    workspace: "Workspace | Callable[[], Workspace]",
+    hello: Hello,
+    incoming: "_LineReader",
+    writer: asyncio.StreamWriter,
 ) -> None:
     server = make_server(workspace, default_root=hello.root, profile=hello.tools).lowlevel
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
-    has_spoken = asyncio.Event()
+    has_replied = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(_read(incoming, to_server, writer))
-        tasks.create_task(_write(from_server, writer, has_spoken))
-        warming = tasks.create_task(_warm_soon(workspace, hello.root, has_spoken))
+        tasks.create_task(_read_messages(incoming, to_server, writer))
+        tasks.create_task(_write_messages(from_server, writer, has_replied))
+        warming = tasks.create_task(_warm_soon(workspace, hello.root, has_replied))
         await server.run(from_client, to_client, server.create_initialization_options())
         warming.cancel()
 
 
-async def _read(
-    incoming: "_Incoming", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
+async def _read_messages(
+    incoming: "_LineReader", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
 ) -> None:
     """Hand messages to the server until one of the two goes; answer what is no message."""
     # Not around the group of tasks: what they raise comes out of it as another class.
     with suppress(ConnectionError, anyio.BrokenResourceError):
-        await _hand_over(incoming, to_server, writer)
+        await _forward_messages(incoming, to_server, writer)
 
 
-async def _hand_over(
-    incoming: "_Incoming", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
+async def _forward_messages(
+    incoming: "_LineReader", to_server: MemoryObjectSendStream[SessionMessage | Exception], writer: asyncio.StreamWriter
 ) -> None:
     async with to_server:
         async for line in incoming:
-            answer = TOO_LONG
+            answer = LINE_TOO_LONG_REPLY
             if line is not None:
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValidationError:
-                    answer = _refusal(line)
+                    answer = _build_refusal(line)
                 else:
                     await to_server.send(SessionMessage(message))
                     continue
@@ -177,8 +182,8 @@ async def _hand_over(
             await writer.drain()
 
 
-async def _write(
-    from_server: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter, has_spoken: asyncio.Event
+async def _write_messages(
+    from_server: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter, has_replied: asyncio.Event
 ) -> None:
     """Send what the server says, until it has ended. A client that has gone is noticed by `_read`."""
     async with from_server:
@@ -187,42 +192,42 @@ async def _write(
             with suppress(ConnectionError):
                 writer.write(line.encode("utf-8", "replace") + b"\n")
                 await writer.drain()
-            has_spoken.set()
+            has_replied.set()
 
 
-async def _warm_soon(workspace: "Workspace | Callable[[], Workspace]", root: Path, has_spoken: asyncio.Event) -> None:
+async def _warm_soon(workspace: "Workspace | Callable[[], Workspace]", root: Path, has_replied: asyncio.Event) -> None:
     """Open the repository of the session when the first request has its reply, for this would only slow that down."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(WARM_S):
-            await has_spoken.wait()
+        async with asyncio.timeout(WARM_DELAY_S):
+            await has_replied.wait()
     # Not in the loop's threads: its end would wait for this.
-    threading.Thread(target=_warm, args=(workspace, root), name="mcp-warm", daemon=True).start()
+    threading.Thread(target=_warm_repository, args=(workspace, root), name="mcp-warm", daemon=True).start()
 
 
-def _refusal(line: bytes) -> bytes:
+def _build_refusal(line: bytes) -> bytes:
     """Return the reply to a line that is no message."""
     try:
         message: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return error_line(None, PARSE_ERROR, "The line is no JSON.")
-    request = id_of(message) if isinstance(message, dict) else None
-    return error_line(request, INVALID_REQUEST, "The line is no message of JSON-RPC 2.0, or a batch of them.")
+        return encode_error(None, PARSE_ERROR, "The line is no JSON.")
+    request = get_message_id(message) if isinstance(message, dict) else None
+    return encode_error(request, INVALID_REQUEST, "The line is no message of JSON-RPC 2.0, or a batch of them.")
 
 
-def _warm(workspace: "Workspace | Callable[[], Workspace]", root: Path) -> None:
+def _warm_repository(workspace: "Workspace | Callable[[], Workspace]", root: Path) -> None:
     """Open the repository of the session, so that the first question is answered soon; faults are told when it is asked."""
     try:
-        repository = (workspace() if callable(workspace) else workspace).repository(root)
-        with repository.using():
+        repository = (workspace() if callable(workspace) else workspace).open_repository(root)
+        with repository.keep_open():
             if repository.is_indexed:
                 repository.engine.definition("")
-                if _computes_here(repository.engine.settings):
+                if _is_search_local(repository.engine.settings):
                     repository.engine.search("main", top_k=1)
     except CodeRAGError as error:
         logger.debug("%s is not opened ahead: %s", root, error)
 
 
-def _computes_here(settings: "Settings") -> bool:
+def _is_search_local(settings: "Settings") -> bool:
     """Whether a search asks no model elsewhere, which could cost and which nobody wants to tell anything unasked."""
     return (settings.embedding.provider, settings.reranker.provider, settings.search.rewrite) == (
         "embedded",
@@ -231,18 +236,18 @@ def _computes_here(settings: "Settings") -> bool:
     )
 
 
-class _Incoming(AsyncIterator[bytes | None]):
+class _LineReader(AsyncIterator[bytes | None]):
     """The lines that a client sends; None stands for one that is too long. It ends when the client has gone."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
-        self._cutter = LineCutter(MAX_LINE)
+        self._cutter = LineCutter(MAX_LINE_BYTES)
         self._ready: list[bytes | None] = []
 
     async def __anext__(self) -> bytes | None:
         while not self._ready:
             try:
-                data = await self._reader.read(_CHUNK)
+                data = await self._reader.read(_READ_BYTES)
             except ConnectionError:
                 data = b""
             if not data:
@@ -250,17 +255,17 @@ class _Incoming(AsyncIterator[bytes | None]):
             self._ready.extend(self._cutter.cut(data))
         return self._ready.pop(0)
 
-    async def first(self, most_bytes: int) -> bytes:
+    async def read_first(self, max_bytes: int) -> bytes:
         """Return the first line; an empty one if it has not ended after so many bytes, or the client has gone before."""
-        begun = b""
-        while b"\n" not in begun and len(begun) <= most_bytes:
+        received = b""
+        while b"\n" not in received and len(received) <= max_bytes:
             try:
-                data = await self._reader.read(_CHUNK)
+                data = await self._reader.read(_READ_BYTES)
             except ConnectionError:
                 data = b""
             if not data:
                 return b""
-            begun += data
-        line, end, rest = begun.partition(b"\n")
+            received += data
+        line, end, rest = received.partition(b"\n")
         self._ready.extend(self._cutter.cut(rest))
-        return line if end and len(line) <= most_bytes else b""
+        return line if end and len(line) <= max_bytes else b""

@@ -30,43 +30,43 @@ if TYPE_CHECKING:
 
 REPOSITORIES_URI: Final = "coderag://repositories"
 
-_MOST_URIS = 256  # a client may subscribe to
+_MAX_URIS = 256  # a client may subscribe to
 
 
-def repository_uri(name: str, part: str) -> str:
+def build_repository_uri(name: str, part: str) -> str:
     """Return the address of a part of a repository, such as ``coderag://app/status``."""
     return f"coderag://{quote(name, safe='')}/{part}"
 
 
-class Notices(InMemorySubscriptionBus):
+class NotificationBus(InMemorySubscriptionBus):
     """Carries what happens in a workspace to the clients that asked for it. All but `attach` runs in the event loop."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._old: dict[ServerSession, set[str]] = {}
+        self._legacy_subscriptions: dict[ServerSession, set[str]] = {}
         """Clients of the protocol before 2026-07-28, by their connection, with what they subscribed to."""
-        self._listened: Counter[str] = Counter()
+        self._listened_uris: Counter[str] = Counter()
         """Resources that newer clients listen to."""
-        self._listening = ListenHandler(self)
-        self._names: dict[str, str] = {}
+        self._listen_handler = ListenHandler(self)
+        self._names_by_root: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._users = 0
+        self._connection_count = 0
         self._detach: Callable[[], None] | None = None
 
     @contextmanager
-    def wanted(self, rest: Callable[[], None]) -> Iterator[None]:
+    def hold_connection(self, on_idle: Callable[[], None]) -> Iterator[None]:
         """Go on while a connection is served; what the last one leaves behind is cleared away.
 
         Args:
             rest: Called when no connection is served any more.
         """
-        self._users += 1
+        self._connection_count += 1
         try:
             yield
         finally:
-            self._users -= 1
-            if not self._users:
-                rest()
+            self._connection_count -= 1
+            if not self._connection_count:
+                on_idle()
                 if self._detach:
                     self._detach()
                     self._detach = None
@@ -79,80 +79,84 @@ class Notices(InMemorySubscriptionBus):
             loop: Where clients are served.
         """
 
-        def happened(event: "RepositoryEvent") -> None:
+        def on_event(event: "RepositoryEvent") -> None:
             if event.kind in ("generation", "closed") and not loop.is_closed():
-                loop.call_soon_threadsafe(self._tell, event.kind, event.root)
+                loop.call_soon_threadsafe(self._dispatch_event, event.kind, event.root)
 
         if self._detach is None:
-            self._detach = workspace.listen(happened)
+            self._detach = workspace.listen(on_event)
 
-    def know(self, root: str, name: str) -> None:
+    def note_name(self, root: str, name: str) -> None:
         """Note what a repository is called; the first time, the list of repositories has changed."""
-        if self._names.get(root) != name:
-            self._names[root] = name
-            self._start(self._list_changed())
+        if self._names_by_root.get(root) != name:
+            self._names_by_root[root] = name
+            self._start_task(self._publish_list_change())
 
     def serve_subscriptions(self, server: Server[Any]) -> None:
         """Have a server take the subscriptions of both generations of the protocol."""
         server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
-        server.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
-        server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe)
-        server.add_notification_handler("notifications/initialized", NotificationParams, self._joined)
+        server.add_request_handler("resources/subscribe", SubscribeRequestParams, self._add_subscription)
+        server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self._remove_subscription)
+        server.add_notification_handler("notifications/initialized", NotificationParams, self._register_client)
 
     async def _listen(
         self, ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        uris = (params.notifications.resource_subscriptions or [])[:_MOST_URIS]
-        self._listened.update(uris)
+        uris = (params.notifications.resource_subscriptions or [])[:_MAX_URIS]
+        self._listened_uris.update(uris)
         try:
-            return await self._listening(ctx, params)
+            return await self._listen_handler(ctx, params)
         finally:
-            self._listened -= Counter(uris)
+            self._listened_uris -= Counter(uris)
 
-    async def _joined(self, ctx: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
-        self._connection(ctx)
+    async def _register_client(self, ctx: ServerRequestContext[Any, Any], _: NotificationParams) -> None:
+        self._get_subscriptions(ctx)
 
-    async def _subscribe(self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams) -> EmptyResult:
-        uris = self._connection(ctx)
-        if len(uris) < _MOST_URIS:
+    async def _add_subscription(
+        self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
+    ) -> EmptyResult:
+        uris = self._get_subscriptions(ctx)
+        if len(uris) < _MAX_URIS:
             uris.add(str(params.uri))
         return EmptyResult()
 
-    async def _unsubscribe(self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams) -> EmptyResult:
-        self._connection(ctx).discard(str(params.uri))
+    async def _remove_subscription(
+        self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
+    ) -> EmptyResult:
+        self._get_subscriptions(ctx).discard(str(params.uri))
         return EmptyResult()
 
-    def _connection(self, ctx: ServerRequestContext[Any, Any]) -> set[str]:
+    def _get_subscriptions(self, ctx: ServerRequestContext[Any, Any]) -> set[str]:
         """Return what the client of a request is subscribed to; it is forgotten when its connection ends."""
         connection = ctx.session._connection  # the session is made anew for each request (mcp 2.3)
         if "coderag_session" not in connection.state:
             connection.state["coderag_session"] = session = ctx.session
-            connection.exit_stack.callback(self._old.pop, session, None)
-            self._old[session] = set()
-        return self._old[connection.state["coderag_session"]]
+            connection.exit_stack.callback(self._legacy_subscriptions.pop, session, None)
+            self._legacy_subscriptions[session] = set()
+        return self._legacy_subscriptions[connection.state["coderag_session"]]
 
-    def _tell(self, kind: str, root: str) -> None:
+    def _dispatch_event(self, kind: str, root: str) -> None:
         if kind == "generation":
-            self._start(self._updated(root))
-        elif self._names.pop(root, None):
-            self._start(self._list_changed())
+            self._start_task(self._publish_update(root))
+        elif self._names_by_root.pop(root, None):
+            self._start_task(self._publish_list_change())
 
-    def _start(self, work: Any) -> None:  # noqa: ANN401  # a coroutine, whose type has three parts that say nothing
-        task = asyncio.get_running_loop().create_task(work)
+    def _start_task(self, coroutine: Any) -> None:  # noqa: ANN401  # a coroutine, whose type has three parts that say nothing
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)  # a loop keeps only weak references
         task.add_done_callback(self._tasks.discard)
 
-    async def _updated(self, root: str) -> None:
+    async def _publish_update(self, root: str) -> None:
         """Tell of every resource of a repository that somebody may hold, and of the list of repositories."""
-        prefix = repository_uri(self._names.get(root, root), "")
-        held = {*self._listened}.union(*self._old.values())
-        for uri in sorted(uri for uri in held if uri == REPOSITORIES_URI or uri.startswith(prefix)):
+        prefix = build_repository_uri(self._names_by_root.get(root, root), "")
+        watched_uris = {*self._listened_uris}.union(*self._legacy_subscriptions.values())
+        for uri in sorted(uri for uri in watched_uris if uri == REPOSITORIES_URI or uri.startswith(prefix)):
             await self.publish(ResourceUpdated(uri=uri))
-            for session, uris in list(self._old.items()):
+            for session, uris in list(self._legacy_subscriptions.items()):
                 if uri in uris:
                     await session.send_resource_updated(uri)
 
-    async def _list_changed(self) -> None:
+    async def _publish_list_change(self) -> None:
         await self.publish(ResourcesListChanged())
-        for session in list(self._old):
+        for session in list(self._legacy_subscriptions):
             await session.send_resource_list_changed()

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
-from coderag.interfaces.mcp.arguments import DEEPEST
+from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS
 
 _Hit = TypeVar("_Hit")
 
 
-def page_of(
+def fetch_page(
     first: Sequence[_Hit], search: Callable[[int], Sequence[_Hit]], key: Callable[[_Hit], Hashable], offset: int
 ) -> list[_Hit]:
     """Return the results from an offset on: the first page is as long as `first`, and so are the others.
@@ -24,10 +24,10 @@ def page_of(
     """
     if not offset:
         return list(first)
-    shown = {key(hit) for hit in first}
+    seen_keys = {key(hit) for hit in first}
     ordered = list(first)
-    for hit in search(DEEPEST):
-        if key(hit) not in shown:
-            shown.add(key(hit))
+    for hit in search(MAX_RANKED_RESULTS):
+        if key(hit) not in seen_keys:
+            seen_keys.add(key(hit))
             ordered.append(hit)
     return ordered[offset : offset + len(first)]

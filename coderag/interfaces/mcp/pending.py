@@ -3,19 +3,25 @@
 from functools import partial
 
 from coderag.errors import InvalidQueryError
-from coderag.interfaces.mcp.following import told
-from coderag.interfaces.mcp.places import hit_part
-from coderag.interfaces.mcp.replies import Part, Reply
-from coderag.interfaces.mcp.repositories import Opened
-from coderag.interfaces.mcp.tool import Call
+from coderag.interfaces.mcp.following import format_progress
+from coderag.interfaces.mcp.places import build_hit_part
+from coderag.interfaces.mcp.replies import McpReply, ReplyPart
+from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.tool import ToolRequest
 
-_MOST_RESULTS = 10
-_LINES = 8
+_MAX_RESULTS = 10
+_LINES_PER_RESULT = 8
 
 
-async def pending_reply(
-    call: Call, opened: Opened, query: str, *, top_k: int = _MOST_RESULTS, key: str = "results", **facts: str
-) -> Reply:
+async def build_pending_reply(
+    call: ToolRequest,
+    handle: RepositoryHandle,
+    query: str,
+    *,
+    top_k: int = _MAX_RESULTS,
+    key: str = "results",
+    **facts: str,
+) -> McpReply:
     """Return what a quick pass over the files finds by their words, and how far the index is.
 
     Args:
@@ -26,12 +32,12 @@ async def pending_reply(
         key: The list of the data that they are in.
         facts: Further data.
     """
-    assert opened.indexing is not None
-    state = told(opened.indexing)
-    parts = await call.run(partial(_previewed, opened, query, top_k, key))
-    return Reply(
-        facts={"repository": opened.name, "indexing": state, key: [], **facts},
-        intro=[f"{opened.name} is being indexed for the first time ({state})."],
+    assert handle.indexing_job is not None
+    state = format_progress(handle.indexing_job)
+    parts = await call.run(partial(_find_preview_parts, handle, query, top_k, key))
+    return McpReply(
+        facts={"repository": handle.name, "indexing": state, key: [], **facts},
+        intro=[f"{handle.name} is being indexed for the first time ({state})."],
         parts=parts,
         notes=[
             f"{'These are' if parts else 'Nothing yet:'} the results of a quick pass by words, without ranking and links. "
@@ -40,10 +46,13 @@ async def pending_reply(
     )
 
 
-def _previewed(opened: Opened, query: str, top_k: int, key: str) -> list[Part]:
-    cleaner = opened.cleaner()
+def _find_preview_parts(handle: RepositoryHandle, query: str, top_k: int, key: str) -> list[ReplyPart]:
+    cleaner = handle.make_cleaner()
     try:
-        hits = opened.repository.preview(query, top_k)
+        hits = handle.repository.find_preview_hits(query, top_k)
     except InvalidQueryError:  # such as a path: nothing in it is a word to search for
         return []
-    return [hit_part(hit, cleaner, lines=_LINES, number=number, key=key) for number, hit in enumerate(hits, 1)]
+    return [
+        build_hit_part(hit, cleaner, lines=_LINES_PER_RESULT, number=number, key=key)
+        for number, hit in enumerate(hits, 1)
+    ]

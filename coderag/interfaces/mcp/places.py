@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from coderag.interfaces._excerpt import excerpt
-from coderag.interfaces.mcp.cleaning import Cleaner, span
-from coderag.interfaces.mcp.replies import Part
-from coderag.schema.chunks import location_of
+from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
+from coderag.interfaces.mcp.replies import ReplyPart
+from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.search import SearchHit
 from coderag.schema.vocabulary import Evidence
@@ -22,32 +22,32 @@ _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-_MOST_NOT_INDEXED = 5
-_SURE: Final = 0.75
+_MAX_NOT_INDEXED = 5
+_MIN_SURE_CONFIDENCE: Final = 0.75
 """Confidence from which on a relation is told without it: a model reads numbers as doubts."""
 
 
-def verdict_facts(evidence: Evidence, confidence: float) -> dict[str, Any]:
+def to_verdict_fields(evidence: Evidence, confidence: float) -> dict[str, Any]:
     """Return how well results answer, as data."""
     return {"evidence": evidence, "confidence": round(float(confidence), 2)}
 
 
-def verdict_line(evidence: Evidence, confidence: float) -> str:
+def format_verdict(evidence: Evidence, confidence: float) -> str:
     """Return how well results answer, in words."""
     return f"evidence: {evidence} (confidence {confidence:.2f})"
 
 
-def advice(evidence: Evidence, not_indexed: Sequence[str], cleaner: Cleaner) -> list[str]:
+def suggest_next_steps(evidence: Evidence, not_indexed: Sequence[str], cleaner: Cleaner) -> list[str]:
     """Return what to do about a verdict; nothing if all is well."""
-    told = [_ADVICE[evidence]] if evidence in _ADVICE else []
+    notes = [_ADVICE[evidence]] if evidence in _ADVICE else []
     if not_indexed:
-        told.append(f"Not in the index: {'; '.join(map(cleaner.line, not_indexed[:_MOST_NOT_INDEXED]))}.")
-    return told
+        notes.append(f"Not in the index: {'; '.join(map(cleaner.clean_line, not_indexed[:_MAX_NOT_INDEXED]))}.")
+    return notes
 
 
-def hit_part(
+def build_hit_part(
     hit: SearchHit, cleaner: Cleaner, *, lines: int, number: int = 0, repository: str = "", key: str = "results"
-) -> Part:
+) -> ReplyPart:
     """Return a result with the first lines of its code.
 
     Args:
@@ -58,11 +58,11 @@ def hit_part(
         repository: Its name, where there are several.
         key: The list of the data.
     """
-    above, shown = excerpt(hit.text, hit.name, lines)
-    code = cleaner.code("\n".join(shown)).rstrip()
-    summary = cleaner.line(hit.summary)
-    name, signature = cleaner.line(hit.qualified_name), cleaner.line(hit.signature)
-    data = _without_empty(
+    lines_above, visible_lines = excerpt(hit.text, hit.name, lines)
+    code = cleaner.clean_code("\n".join(visible_lines)).rstrip()
+    summary = cleaner.clean_line(hit.summary)
+    name, signature = cleaner.clean_line(hit.qualified_name), cleaner.clean_line(hit.signature)
+    data = _drop_empty(
         repository=repository,
         path=str(hit.path),
         start_line=hit.start_line,
@@ -74,43 +74,43 @@ def hit_part(
         summary="" if summary in code else summary,
     )
     place = f"{repository}/{hit.location}" if repository else hit.location
-    head = f"{f'{number}. ' if number else ''}{cleaner.line(place)} {hit.kind} {span(name)}"
-    told = [
+    head = f"{f'{number}. ' if number else ''}{cleaner.clean_line(place)} {hit.kind} {format_code_span(name)}"
+    text_lines = [
         head if hit.role == "source" else f"{head} ({hit.role})",
-        *(f"   {data[said]}" for said in ("signature", "summary") if said in data),
-        *([f"   from line {hit.start_line + above}:"] if code and above else []),
+        *(f"   {data[field]}" for field in ("signature", "summary") if field in data),
+        *([f"   from line {hit.start_line + lines_above}:"] if code and lines_above else []),
     ]
-    return Part("\n".join(told), data, code, hit.language, key)
+    return ReplyPart("\n".join(text_lines), data, code, hit.language, key)
 
 
-def neighbour_part(neighbour: GraphNeighbour, relation: str, cleaner: Cleaner) -> Part:
+def build_neighbour_part(neighbour: GraphNeighbour, relation: str, cleaner: Cleaner) -> ReplyPart:
     """Return what is at the other end of a relation, with its place and the place of the evidence."""
-    is_unsure = neighbour.confidence < _SURE
-    data = _without_empty(
+    is_unsure = neighbour.confidence < _MIN_SURE_CONFIDENCE
+    data = _drop_empty(
         relation=relation,
         path=neighbour.path,
         start_line=neighbour.start_line,
         end_line=neighbour.end_line,
-        name=cleaner.line(neighbour.qualified_name),
+        name=cleaner.clean_line(neighbour.qualified_name),
         kind=neighbour.kind,
         evidence=f"{neighbour.evidence}:{neighbour.line}" if neighbour.evidence else "",
         confidence=round(float(neighbour.confidence), 2) if is_unsure else 0,
         depth=neighbour.depth if neighbour.depth > 1 else 0,
-        via=cleaner.line(neighbour.via) if neighbour.depth > 1 else "",
+        via=cleaner.clean_line(neighbour.via) if neighbour.depth > 1 else "",
     )
-    return Part(_neighbour_line(data, cleaner), data, key="neighbours", title=relation)
+    return ReplyPart(_format_neighbour(data, cleaner), data, key="neighbours", title=relation)
 
 
-def _neighbour_line(data: Mapping[str, Any], cleaner: Cleaner) -> str:
-    told = f"- {span(data['name'])} {data['kind']}"
+def _format_neighbour(data: Mapping[str, Any], cleaner: Cleaner) -> str:
+    text = f"- {format_code_span(data['name'])} {data['kind']}"
     if data["path"] and data["path"] != data["name"]:
-        told += f" — {cleaner.line(location_of(data['path'], data['start_line'], data['end_line']))}"
+        text += f" — {cleaner.clean_line(format_location(data['path'], data['start_line'], data['end_line']))}"
     if evidence := data.get("evidence", ""):
         path, _, line = evidence.rpartition(":")
-        told += f", at line {line}" if path == data["path"] else f", at {cleaner.line(evidence)}"
-    told += f", {data['depth']} steps, through {span(data['via'])}" if "via" in data else ""
-    return told + (f", confidence {data['confidence']}" if "confidence" in data else "")
+        text += f", at line {line}" if path == data["path"] else f", at {cleaner.clean_line(evidence)}"
+    text += f", {data['depth']} steps, through {format_code_span(data['via'])}" if "via" in data else ""
+    return text + (f", confidence {data['confidence']}" if "confidence" in data else "")
 
 
-def _without_empty(**values: Any) -> dict[str, Any]:  # noqa: ANN401  # of a record in JSON
+def _drop_empty(**values: Any) -> dict[str, Any]:  # noqa: ANN401  # of a record in JSON
     return {key: value for key, value in values.items() if value or key in ("path", "start_line", "end_line")}

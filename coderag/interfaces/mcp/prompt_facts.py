@@ -3,92 +3,110 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from coderag.interfaces.mcp.cleaning import Cleaner, fenced, span
-from coderag.interfaces.mcp.diffs import ChangedFile, changed_files
-from coderag.interfaces.mcp.missing import indexed_paths
-from coderag.interfaces.mcp.repositories import Opened
-from coderag.schema.chunks import location_of
+from coderag.interfaces.mcp.cleaning import Cleaner, fence_code, format_code_span
+from coderag.interfaces.mcp.diffs import ChangedFile, find_changed_files
+from coderag.interfaces.mcp.missing import list_indexed_paths
+from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 
 if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
     from coderag.schema.graph import GraphDeclaration
 
-_MOST_DECLARATIONS: Final = 30
-_MOST_NEIGHBOURS: Final = 8
-_MOST_TRACE_LINES: Final = 60
-_FILE: Final = "file"
+_MAX_DECLARATIONS: Final = 30
+_MAX_NEIGHBOURS: Final = 8
+_MAX_TRACE_LINES: Final = 60
+_FILE_KIND: Final = "file"
 
 
-def diff_facts(opened: Opened, base: str) -> str:
+def describe_diff(handle: RepositoryHandle, base: str) -> str:
     """Return what has changed since a revision, and what depends on it.
 
     Raises:
         InvalidQueryError: It is in no git repository, or git knows no such commit.
     """
-    cleaner, graph = opened.cleaner(), opened.engine.graph
-    changed = changed_files(opened.repository.root, graph, base)
-    if not changed:
-        return f"No indexed file of {opened.name} differs from {cleaner.line(base)}."
-    lines = [f"{len(changed)} indexed files differ from {cleaner.line(base)}:"]
-    lines += [_changed(file, cleaner) for file in changed]
-    declared = [one for file in changed for one in file.declarations if one.kind != _FILE]
-    for one in declared[:_MOST_DECLARATIONS]:
-        lines += ["", *_dependents(graph, one, cleaner)]
-    if more := len(declared) - _MOST_DECLARATIONS:
-        lines += [f"\nand {more} more changed declarations; coderag_symbol has the impact of each"] if more > 0 else []
+    cleaner, graph = handle.make_cleaner(), handle.engine.graph
+    changed_files = find_changed_files(handle.repository.root, graph, base)
+    if not changed_files:
+        return f"No indexed file of {handle.name} differs from {cleaner.clean_line(base)}."
+    lines = [f"{len(changed_files)} indexed files differ from {cleaner.clean_line(base)}:"]
+    lines += [_format_changed_file(file, cleaner) for file in changed_files]
+    declarations = [
+        declaration for file in changed_files for declaration in file.declarations if declaration.kind != _FILE_KIND
+    ]
+    for declaration in declarations[:_MAX_DECLARATIONS]:
+        lines += ["", *_format_dependents(graph, declaration, cleaner)]
+    if remaining := len(declarations) - _MAX_DECLARATIONS:
+        lines += (
+            [f"\nand {remaining} more changed declarations; coderag_symbol has the impact of each"]
+            if remaining > 0
+            else []
+        )
     return "\n".join(lines)
 
 
-def trace_facts(opened: Opened, report: str) -> str:
+def describe_trace(handle: RepositoryHandle, report: str) -> str:
     """Return the calls of a trace that are in this repository, innermost first, and the trace itself."""
     from coderag.question.stack_traces import read_traces  # noqa: PLC0415  # the engine is loaded on first use
 
-    cleaner, graph = opened.cleaner(), opened.engine.graph
+    cleaner, graph = handle.make_cleaner(), handle.engine.graph
     lines = report.splitlines()
-    paths = indexed_paths(graph)
-    told = [
-        f"- {cleaner.line(place)}: {one.kind} {span(cleaner.line(one.name))}"
+    paths = list_indexed_paths(graph)
+    call_lines = [
+        f"- {cleaner.clean_line(place)}: {declaration.kind} {format_code_span(cleaner.clean_line(declaration.name))}"
         for frame in read_traces(lines).frames
-        if (path := _path_in(frame.path, paths)) and (one := _around(graph, path, frame.line))
+        if (path := _match_path(frame.path, paths))
+        and (declaration := _find_enclosing_declaration(graph, path, frame.line))
         for place in [f"{path}:{frame.line}"]
     ]
-    trace = fenced(cleaner.code("\n".join(lines[-_MOST_TRACE_LINES:])))
-    calls = told or ["none: the trace names no file of this repository"]
+    trace = fence_code(cleaner.clean_code("\n".join(lines[-_MAX_TRACE_LINES:])))
+    calls = call_lines or ["none: the trace names no file of this repository"]
     return "\n".join(["The report:", trace, "", "Calls in this repository, innermost first:", *calls])
 
 
-def _changed(file: ChangedFile, cleaner: Cleaner) -> str:
+def _format_changed_file(file: ChangedFile, cleaner: Cleaner) -> str:
     ranges = ", ".join(f"{start}-{end}" if start != end else f"{start}" for start, end in file.lines[:12])
     more = f" and {len(file.lines) - 12} more" if len(file.lines) > 12 else ""
-    names = ", ".join(span(cleaner.line(one.qualified_name)) for one in file.declarations[:8] if one.kind != _FILE)
-    what = "new file" if file.is_new else f"lines {ranges}{more}"
-    return f"- {cleaner.line(file.path)}: {what}{f', in {names}' if names else ''}"
+    names = ", ".join(
+        format_code_span(cleaner.clean_line(declaration.qualified_name))
+        for declaration in file.declarations[:8]
+        if declaration.kind != _FILE_KIND
+    )
+    change = "new file" if file.is_new else f"lines {ranges}{more}"
+    return f"- {cleaner.clean_line(file.path)}: {change}{f', in {names}' if names else ''}"
 
 
-def _dependents(graph: "CodeGraph", one: "GraphDeclaration", cleaner: Cleaner) -> Iterator[str]:
+def _format_dependents(graph: "CodeGraph", declaration: "GraphDeclaration", cleaner: Cleaner) -> Iterator[str]:
     """Yield who calls and who tests a changed declaration."""
-    place = location_of(one.path, one.start_line, one.end_line)
-    yield f"## {one.kind} {span(cleaner.line(one.qualified_name))} — {cleaner.line(place)}"
-    known = graph.permissive
-    yield _listed("used by", known.users(one.name), cleaner)
-    yield _listed("overridden or implemented by", known.implementations(one.name), cleaner)
-    yield _listed("tested by", known.tests(one.name), cleaner)
+    place = format_location(declaration.path, declaration.start_line, declaration.end_line)
+    yield f"## {declaration.kind} {format_code_span(cleaner.clean_line(declaration.qualified_name))} — {cleaner.clean_line(place)}"
+    permissive_graph = graph.permissive
+    yield _format_neighbours("used by", permissive_graph.users(declaration.name), cleaner)
+    yield _format_neighbours(
+        "overridden or implemented by", permissive_graph.implementations(declaration.name), cleaner
+    )
+    yield _format_neighbours("tested by", permissive_graph.tests(declaration.name), cleaner)
 
 
-def _listed(title: str, found: Iterable[GraphNeighbour], cleaner: Cleaner) -> str:
-    known = list(found)
-    told = [f"{span(cleaner.line(one.qualified_name))} ({one.evidence}:{one.line})" for one in known[:_MOST_NEIGHBOURS]]
-    more = len(known) - len(told)
-    return f"{title}: {', '.join(told) or 'nothing known'}{f' and {more} more' if more else ''}"
+def _format_neighbours(title: str, neighbours: Iterable[GraphNeighbour], cleaner: Cleaner) -> str:
+    neighbour_list = list(neighbours)
+    entries = [
+        f"{format_code_span(cleaner.clean_line(neighbour.qualified_name))} ({neighbour.evidence}:{neighbour.line})"
+        for neighbour in neighbour_list[:_MAX_NEIGHBOURS]
+    ]
+    remaining = len(neighbour_list) - len(entries)
+    return f"{title}: {', '.join(entries) or 'nothing known'}{f' and {remaining} more' if remaining else ''}"
 
 
-def _path_in(written: str, paths: Iterable[str]) -> str:
+def _match_path(trace_path: str, paths: Iterable[str]) -> str:
     """Return the indexed file that a trace means: of those that end as it is written, the longest."""
-    whole = f"/{written}"
-    return max((path for path in paths if whole.endswith(f"/{path}") or path.endswith(whole)), key=len, default="")
+    anchored = f"/{trace_path}"
+    return max(
+        (path for path in paths if anchored.endswith(f"/{path}") or path.endswith(anchored)), key=len, default=""
+    )
 
 
-def _around(graph: "CodeGraph", path: str, line: int) -> "GraphDeclaration | None":
-    node = graph.symbols.find_innermost(path, line)
-    return None if node is None else graph.symbol_resolver.to_declaration(node)
+def _find_enclosing_declaration(graph: "CodeGraph", path: str, line: int) -> "GraphDeclaration | None":
+    symbol_id = graph.symbols.find_innermost(path, line)
+    return None if symbol_id is None else graph.symbol_resolver.to_declaration(symbol_id)

@@ -13,19 +13,19 @@ from pydantic import ValidationError
 
 from coderag.errors import CodeRAGError
 from coderag.interfaces.mcp.arguments import ContextArguments, DocsArguments, ExplainArguments
-from coderag.interfaces.mcp.errors import told_error, told_invalid
-from coderag.interfaces.mcp.following import told
-from coderag.interfaces.mcp.prompt_facts import diff_facts, trace_facts
-from coderag.interfaces.mcp.replies import DATA_NOTE, MOST_CHARACTERS
+from coderag.interfaces.mcp.errors import format_error, format_invalid_arguments
+from coderag.interfaces.mcp.following import format_progress
+from coderag.interfaces.mcp.prompt_facts import describe_diff, describe_trace
+from coderag.interfaces.mcp.replies import DATA_NOTE, MAX_REPLY_CHARS
 from coderag.interfaces.mcp.repositories import Repositories
-from coderag.interfaces.mcp.resources import mapped
-from coderag.interfaces.mcp.tool import Call
-from coderag.interfaces.mcp.tools.context import context
-from coderag.interfaces.mcp.tools.docs import docs
-from coderag.interfaces.mcp.tools.explain import explain
+from coderag.interfaces.mcp.resources import build_map
+from coderag.interfaces.mcp.tool import ToolRequest
+from coderag.interfaces.mcp.tools.context import run_context
+from coderag.interfaces.mcp.tools.docs import run_docs
+from coderag.interfaces.mcp.tools.explain import run_explain
 
 _FRESHNESS_S = 5.0
-_ABOUT_THE_WHOLE = "overview, purpose, architecture, getting started, how to build and test"
+_OVERVIEW_QUERY = "overview, purpose, architecture, getting started, how to build and test"
 
 
 def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
@@ -33,12 +33,12 @@ def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
 
     @server.prompt(title="Explain this module", description="What a file is for, how it works, how it fits in.")
     async def explain_module(path: str, ctx: Context[Any, Any], repository: str = "") -> str:
-        with _told_errors("explain_module"):
-            call = Call(repositories, ctx)
+        with _translate_errors("explain_module"):
+            call = ToolRequest(repositories, ctx)
             about = ExplainArguments(file_path=path, detail_level="detailed", max_tokens=3_000, repository=repository)
             code = ContextArguments(file_path=path, include_tests=True, max_tokens=4_000, repository=repository)
-            facts = [(await explain(call, about)).rendered()[0], (await context(call, code)).rendered()[0]]
-            return _message(
+            facts = [(await run_explain(call, about)).render()[0], (await run_context(call, code)).render()[0]]
+            return _build_message(
                 f"Explain `{path}` to a developer who is new to it: what it is for, its parts, how they work together, who "
                 "uses it, what to watch when changing it. Cite path:lines for each statement.",
                 *facts,
@@ -49,14 +49,14 @@ def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
         description="What the changes since a revision (default HEAD) may break: callers and tests of what they touch.",
     )
     async def impact_of_my_diff(ctx: Context[Any, Any], base: str = "HEAD", repository: str = "") -> str:
-        with _told_errors("impact_of_my_diff"):
-            call = Call(repositories, ctx)
-            opened = await call.open(repository)
-            if opened.indexing is not None:
-                return f"{opened.name} is not indexed yet ({told(opened.indexing)}). Ask for this prompt again in a moment."
-            await call.refresh(opened, _FRESHNESS_S)
-            facts = await call.run(partial(diff_facts, opened, base))
-            return _message(
+        with _translate_errors("impact_of_my_diff"):
+            call = ToolRequest(repositories, ctx)
+            handle = await call.open(repository)
+            if handle.indexing_job is not None:
+                return f"{handle.name} is not indexed yet ({format_progress(handle.indexing_job)}). Ask for this prompt again in a moment."
+            await call.refresh(handle, _FRESHNESS_S)
+            facts = await call.run(partial(describe_diff, handle, base))
+            return _build_message(
                 f"Review the changes since {base}. Say what they may break and why, which callers have to change, and which "
                 "tests to run or to write. Cite path:lines for each statement.",
                 facts,
@@ -66,49 +66,51 @@ def add_prompts(server: MCPServer[Any], repositories: Repositories) -> None:
         title="Onboard me", description="A tour of the project: purpose, structure, entry points, conventions."
     )
     async def onboard_me(ctx: Context[Any, Any], repository: str = "") -> str:
-        with _told_errors("onboard_me"):
-            call = Call(repositories, ctx)
-            opened = await call.open(repository)
-            if opened.indexing is not None:
-                return f"{opened.name} is not indexed yet ({told(opened.indexing)}). Ask for this prompt again in a moment."
-            documents = await docs(call, DocsArguments(query=_ABOUT_THE_WHOLE, max_tokens=2_500, repository=repository))
-            return _message(
+        with _translate_errors("onboard_me"):
+            call = ToolRequest(repositories, ctx)
+            handle = await call.open(repository)
+            if handle.indexing_job is not None:
+                return f"{handle.name} is not indexed yet ({format_progress(handle.indexing_job)}). Ask for this prompt again in a moment."
+            documents = await run_docs(
+                call, DocsArguments(query=_OVERVIEW_QUERY, max_tokens=2_500, repository=repository)
+            )
+            return _build_message(
                 "Introduce me to this project: what it is for, its main parts and how they depend on one another, where to "
                 "start reading, how to build and test it. Cite paths. Look up with the coderag tools what is not said here.",
-                await call.run(partial(mapped, opened)),
-                documents.rendered()[0],
+                await call.run(partial(build_map, handle)),
+                documents.render()[0],
             )
 
     @server.prompt(title="Find the bug", description="From a traceback or error report: where it comes from, and why.")
     async def find_the_bug(traceback: str, ctx: Context[Any, Any], repository: str = "") -> str:
-        with _told_errors("find_the_bug"):
-            call = Call(repositories, ctx)
+        with _translate_errors("find_the_bug"):
+            call = ToolRequest(repositories, ctx)
             code = ContextArguments(query=traceback, include_tests=True, max_tokens=5_000, repository=repository)
-            found = (await context(call, code)).rendered()[0]
-            opened = await call.open(repository)
-            frames = "" if opened.indexing else await call.run(partial(trace_facts, opened, traceback))
-            return _message(
+            evidence = (await run_context(call, code)).render()[0]
+            handle = await call.open(repository)
+            frames = "" if handle.indexing_job else await call.run(partial(describe_trace, handle, traceback))
+            return _build_message(
                 "Find the cause of this error. Follow the trace from the innermost call of this project outwards, say which "
                 "line is wrong and why, and propose the smallest fix. Cite path:lines for each statement.",
                 frames,
-                found,
+                evidence,
             )
 
 
-def _message(task: str, *facts: str) -> str:
+def _build_message(task: str, *facts: str) -> str:
     """Return a task with its facts, within the size of a reply."""
     text = "\n\n".join([task, f"Facts from the index of CodeRAG. {DATA_NOTE}", *filter(None, facts)])
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_REPLY_CHARS:
         return text
-    return f"{text[: text.rfind(chr(10), 0, MOST_CHARACTERS - 100)]}\n(cut; the coderag tools have the rest)"
+    return f"{text[: text.rfind(chr(10), 0, MAX_REPLY_CHARS - 100)]}\n(cut; the coderag tools have the rest)"
 
 
 @contextmanager
-def _told_errors(name: str) -> Iterator[None]:
+def _translate_errors(name: str) -> Iterator[None]:
     """Have errors told as what is wrong with the request."""
     try:
         yield
     except ValidationError as error:
-        raise MCPError(INVALID_PARAMS, told_invalid(name, error)) from error
+        raise MCPError(INVALID_PARAMS, format_invalid_arguments(name, error)) from error
     except CodeRAGError as error:
-        raise MCPError(INVALID_PARAMS, told_error(error)) from error
+        raise MCPError(INVALID_PARAMS, format_error(error)) from error

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from coderag.interfaces.mcp.cleaning import Cleaner, span
-from coderag.interfaces.mcp.places import neighbour_part
-from coderag.interfaces.mcp.replies import Part
-from coderag.schema.chunks import location_of
+from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
+from coderag.interfaces.mcp.places import build_neighbour_part
+from coderag.interfaces.mcp.replies import ReplyPart
+from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery, query_graph
 from coderag.schema.vocabulary import Kind
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from coderag.codegraph.graph import CodeGraph
     from coderag.schema.graph import GraphDeclaration
 
-_FILE: Final = "file"
-_DECLARED: Final[frozenset[str]] = frozenset(get_args(Kind))
+_FILE_KIND: Final = "file"
+_DECLARATION_KINDS: Final[frozenset[str]] = frozenset(get_args(Kind))
 
 
 @dataclass(slots=True)
-class Related:
+class RelatedParts:
     """Neighbours of a name.
 
     Attributes:
@@ -30,12 +30,12 @@ class Related:
         notes: What else there is to know.
     """
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[ReplyPart] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def related_to(
+def find_related_parts(
     graph: "CodeGraph",
     name: str,
     relations: Iterable[GraphQuery],
@@ -43,8 +43,8 @@ def related_to(
     *,
     depth: int = 1,
     limit: int,
-    more: str,
-) -> Related:
+    next_call: str,
+) -> RelatedParts:
     """Return what is related to a name.
 
     Args:
@@ -60,66 +60,73 @@ def related_to(
         UnknownNameError: Nothing has the name.
         AmbiguousNameError: Several declarations have it.
     """
-    told, empty, left_out = Related(), list[str](), list[str]()
+    related, empty, truncated = RelatedParts(), list[str](), list[str]()
     for relation in relations:
-        found = query_graph(graph, relation, name, depth)
-        if not found and (unsure := query_graph(graph, relation, name, depth, candidates=True)):
-            found = unsure
-            told.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
-        told.counts[relation] = len(found)
-        told.parts += [neighbour_part(one, relation, cleaner) for one in _inside_first(found)[:limit]]
-        if len(found) > limit:
-            left_out.append(_more(len(found) - limit, relation))
-        if not found:
+        neighbours = query_graph(graph, relation, name, depth)
+        if not neighbours and (unresolved := query_graph(graph, relation, name, depth, candidates=True)):
+            neighbours = unresolved
+            related.notes.append(f"{relation}: none is resolved; these are candidates by name, with their confidence.")
+        related.counts[relation] = len(neighbours)
+        related.parts += [
+            build_neighbour_part(neighbour, relation, cleaner) for neighbour in _sort_internal_first(neighbours)[:limit]
+        ]
+        if len(neighbours) > limit:
+            truncated.append(_format_remaining(len(neighbours) - limit, relation))
+        if not neighbours:
             empty.append(relation)
-    if left_out:
-        told.notes.append(f"Left out: {', '.join(left_out)}. Next: {more}.")
+    if truncated:
+        related.notes.append(f"Left out: {', '.join(truncated)}. Next: {next_call}.")
     if empty:
-        told.notes.append(f"None known: {', '.join(empty)}.")
-    return told
+        related.notes.append(f"None known: {', '.join(empty)}.")
+    return related
 
 
-def counted(counts: Mapping[str, int]) -> str:
+def format_counts(counts: Mapping[str, int]) -> str:
     """Return how many neighbours there are of each relation, in words; those without any are left to the notes."""
-    return ", ".join(_number(count, relation) for relation, count in counts.items() if count)
+    return ", ".join(_format_count(count, relation) for relation, count in counts.items() if count)
 
 
-def _number(count: int, relation: str) -> str:
+def _format_count(count: int, relation: str) -> str:
     if relation == "impact":
         return f"impact on {count}"
-    return f"{count} {_singular(relation) if count == 1 else relation}"
+    return f"{count} {_to_singular(relation) if count == 1 else relation}"
 
 
-def _more(count: int, relation: str) -> str:
-    return f"{count} more of impact" if relation == "impact" else _number(count, f"more {relation}")
+def _format_remaining(count: int, relation: str) -> str:
+    return f"{count} more of impact" if relation == "impact" else _format_count(count, f"more {relation}")
 
 
-def _singular(relation: str) -> str:
+def _to_singular(relation: str) -> str:
     return relation.removesuffix("es") if relation.endswith("sses") else relation.removesuffix("s")
 
 
-def _inside_first(found: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
+def _sort_internal_first(neighbours: Sequence[GraphNeighbour]) -> list[GraphNeighbour]:
     """Return neighbours with those outside the repository last."""
-    return sorted(found, key=lambda one: not one.path)
+    return sorted(neighbours, key=lambda neighbour: not neighbour.path)
 
 
-def declarations_of(graph: "CodeGraph", name: str) -> "list[GraphDeclaration]":
+def find_declarations(graph: "CodeGraph", name: str) -> "list[GraphDeclaration]":
     """Return what a name means: one declaration, or its overloads; or a file. Raises as `related_to`."""
-    nodes = graph.symbol_resolver.resolve(name, _DECLARED, {_FILE})
-    return [graph.symbol_resolver.to_declaration(node) for node in nodes]
+    symbol_ids = graph.symbol_resolver.resolve(name, _DECLARATION_KINDS, {_FILE_KIND})
+    return [graph.symbol_resolver.to_declaration(symbol_id) for symbol_id in symbol_ids]
 
 
-def definition_parts(
-    engine: "CodeRAG", declared: "Sequence[GraphDeclaration]", cleaner: Cleaner, budget: int
-) -> list[Part]:
+def build_definition_parts(
+    engine: "CodeRAG", declarations: "Sequence[GraphDeclaration]", cleaner: Cleaner, token_budget: int
+) -> list[ReplyPart]:
     """Return the code of declarations, elided where it is longer than a budget of tokens."""
-    known = [one for one in declared if one.path and one.kind != _FILE]
-    if not known:
+    readable = [declaration for declaration in declarations if declaration.path and declaration.kind != _FILE_KIND]
+    if not readable:
         return []
-    places = [location_of(one.path, one.start_line, one.end_line) for one in known]
-    names = {(one.path, one.start_line): (one.qualified_name, one.kind) for one in known}
+    places = [
+        format_location(declaration.path, declaration.start_line, declaration.end_line) for declaration in readable
+    ]
+    names = {
+        (declaration.path, declaration.start_line): (declaration.qualified_name, declaration.kind)
+        for declaration in readable
+    }
     parts = []
-    for section in engine.read(places, token_budget=budget).sections:
+    for section in engine.read(places, token_budget=token_budget).sections:
         for item in section.items:
             # A chunk of several small declarations is called like the first of them.
             name, kind = names.get((item.path, item.start_line), (item.name, item.kind))
@@ -127,12 +134,14 @@ def definition_parts(
                 "path": item.path,
                 "start_line": item.start_line,
                 "end_line": item.end_line,
-                "name": cleaner.line(name),
+                "name": cleaner.clean_line(name),
                 "kind": kind,
             }
             if item.detail != "full":
                 data["detail"] = item.detail
-            place = location_of(item.path, item.start_line, item.end_line)
-            text = f"{cleaner.line(place)} {kind} {span(data['name'])}"
-            parts.append(Part(text, data, cleaner.code(item.text), item.language, "definitions", "definition"))
+            place = format_location(item.path, item.start_line, item.end_line)
+            text = f"{cleaner.clean_line(place)} {kind} {format_code_span(data['name'])}"
+            parts.append(
+                ReplyPart(text, data, cleaner.clean_code(item.text), item.language, "definitions", "definition")
+            )
     return parts

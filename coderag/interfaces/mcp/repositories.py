@@ -16,7 +16,7 @@ from coderag.config.repository_root import find_root
 from coderag.errors import CodeRAGError, InvalidQueryError
 from coderag.interfaces.mcp.cleaning import Cleaner
 from coderag.interfaces.mcp.following import follow
-from coderag.interfaces.mcp.notices import Notices, repository_uri
+from coderag.interfaces.mcp.notices import NotificationBus, build_repository_uri
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from coderag.workspace.workspace import Workspace
 
 ROOT_HEADER: Final = "x-coderag-root"
-PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
+PROJECT_ENV_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
 """Set by agents for the servers that they start."""
 
 FIRST_WAIT_S: Final = 2.0
 """Seconds that a call waits for the first run of indexing before it answers with what is there."""
 
-_MOST_THREADS = 8
-_MOST_LISTED = 50
+_MAX_THREADS = 8
+_MAX_LISTED = 50
 
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class RepositoryHandle:
     """A repository that a call asks.
 
     Attributes:
@@ -46,7 +46,7 @@ class Opened:
     """
 
     repository: "OpenRepository"
-    indexing: "JobView | None" = None
+    indexing_job: "JobView | None" = None
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Opened:
         """Answers its questions."""
         return self.repository.engine
 
-    def cleaner(self) -> Cleaner:
+    def make_cleaner(self) -> Cleaner:
         """Return what prepares its texts for a model."""
         return Cleaner(redact=self.engine.settings.privacy.redact_secrets)
 
@@ -73,39 +73,42 @@ class Repositories:
     """
 
     def __init__(
-        self, workspace: "Workspace | Callable[[], Workspace]", default_root: Path | None, notices: Notices
+        self,
+        workspace: "Workspace | Callable[[], Workspace]",
+        default_root: Path | None,
+        notifications: NotificationBus,
     ) -> None:
-        self._make = workspace if callable(workspace) else None
-        self._made: Workspace | None = None if callable(workspace) else workspace
+        self._create_workspace = workspace if callable(workspace) else None
+        self._workspace: Workspace | None = None if callable(workspace) else workspace
         self._default_root = default_root
-        self._notices = notices
+        self._notifications = notifications
         # Not anyio's threads: those of cancelled requests would go on beside any number of new ones.
         self._threads: ThreadPoolExecutor | None = None
-        self._making = asyncio.Lock()
+        self._creation_lock = asyncio.Lock()
 
-    async def run(self, work: Callable[[], _Result]) -> _Result:
+    async def run(self, function: Callable[[], _Result]) -> _Result:
         """Return what a function does in one of a few threads. A caller that is cancelled does not wait for it."""
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="mcp")
+            self._threads = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="mcp")
         context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, work))
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, function))
 
-    def rest(self) -> None:
+    def release_threads(self) -> None:
         """Let the threads end; the next call starts others."""
         if self._threads is not None:
             self._threads.shutdown(wait=False)
             self._threads = None
 
-    async def workspace(self) -> "Workspace":
+    async def get_workspace(self) -> "Workspace":
         """Return the workspace, made on first use."""
-        async with self._making:
-            if self._made is None and self._make is not None:
-                self._made = await self.run(self._make)
-        assert self._made is not None
-        self._notices.attach(self._made, asyncio.get_running_loop())
-        return self._made
+        async with self._creation_lock:
+            if self._workspace is None and self._create_workspace is not None:
+                self._workspace = await self.run(self._create_workspace)
+        assert self._workspace is not None
+        self._notifications.attach(self._workspace, asyncio.get_running_loop())
+        return self._workspace
 
-    async def open(self, given: str, headers: Mapping[str, str] | None) -> "OpenRepository":
+    async def open(self, name: str, headers: Mapping[str, str] | None) -> "OpenRepository":
         """Return the repository that a call means.
 
         Args:
@@ -115,13 +118,15 @@ class Repositories:
         Raises:
             CodeRAGError: As `Workspace.repository`; or none is meant, and there is not just one.
         """
-        workspace = await self.workspace()
-        root = given.strip() or await self._root_of_session(workspace, headers)
-        repository = await self.run(partial(workspace.repository, root))
-        self._notices.know(str(repository.root), repository.name)
+        workspace = await self.get_workspace()
+        root = name.strip() or await self._find_session_root(workspace, headers)
+        repository = await self.run(partial(workspace.open_repository, root))
+        self._notifications.note_name(str(repository.root), repository.name)
         return repository
 
-    async def ready(self, repository: "OpenRepository", report: "Callable[[JobView], Awaitable[None]]") -> Opened:
+    async def prepare(
+        self, repository: "OpenRepository", report: "Callable[[JobView], Awaitable[None]]"
+    ) -> RepositoryHandle:
         """Return a repository that can be asked; without an index, one that is being indexed.
 
         The first call begins the run and waits for it for a moment.
@@ -130,45 +135,45 @@ class Repositories:
             CodeRAGError: The run has failed.
         """
         if await self.run(lambda: repository.is_indexed):
-            return Opened(repository)
+            return RepositoryHandle(repository)
         job = await self.run(repository.index)
         view = await follow(job, FIRST_WAIT_S, report)
         if view.state == "done":
-            return Opened(repository)
+            return RepositoryHandle(repository)
         if view.state in ("failed", "cancelled"):
             raise job.error or CodeRAGError(f"indexing {repository.name} was cancelled", hint="Call coderag_index.")
-        return Opened(repository, view)
+        return RepositoryHandle(repository, view)
 
-    async def listed(self) -> list[Resource]:
+    async def list_resources(self) -> list[Resource]:
         """Return a status and a map for each known repository, as resources."""
-        workspace = await self.workspace()
-        known = (await self.run(workspace.known))[:_MOST_LISTED]
+        workspace = await self.get_workspace()
+        entries = (await self.run(workspace.list_repositories))[:_MAX_LISTED]
         return [
             Resource(
-                uri=repository_uri(one.name, part),
-                name=f"{one.name}/{part}",
-                title=f"{title} of {one.name}",
+                uri=build_repository_uri(entry.name, part),
+                name=f"{entry.name}/{part}",
+                title=f"{title} of {entry.name}",
                 mime_type=mime_type,
             )
-            for one in known
+            for entry in entries
             for part, title, mime_type in (
                 ("status", "Index status", "application/json"),
                 ("map", "Map", "text/markdown"),
             )
         ]
 
-    async def _root_of_session(self, workspace: "Workspace", headers: Mapping[str, str] | None) -> str | Path:
-        if headers is not None and (named := headers.get(ROOT_HEADER, "").strip()):
-            return named
+    async def _find_session_root(self, workspace: "Workspace", headers: Mapping[str, str] | None) -> str | Path:
+        if headers is not None and (given_root := headers.get(ROOT_HEADER, "").strip()):
+            return given_root
         if self._default_root is not None:
             return self._default_root
         if headers is None:
-            named = os.environ.get(PROJECT_VARIABLE, "").strip()
-            return Path(named) if named else await self.run(partial(find_root, None))
-        known = await self.run(workspace.known)
-        if len(known) == 1:
-            return known[0].root
-        names = ", ".join(f"{one.name} ({one.root})" for one in known[:10]) or "none yet"
+            given_root = os.environ.get(PROJECT_ENV_VARIABLE, "").strip()
+            return Path(given_root) if given_root else await self.run(partial(find_root, None))
+        entries = await self.run(workspace.list_repositories)
+        if len(entries) == 1:
+            return entries[0].root
+        names = ", ".join(f"{entry.name} ({entry.root})" for entry in entries[:10]) or "none yet"
         raise InvalidQueryError(
             "this session has no repository of its own, and the call names none",
             hint=f"Give `repository`, a name or a folder. Known: {names}.",

@@ -12,23 +12,23 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from coderag.errors import CodeRAGError, InvalidQueryError, UnknownNameError
 from coderag.interfaces.mcp.arguments import SymbolArguments
-from coderag.interfaces.mcp.errors import told_error
-from coderag.interfaces.mcp.following import told
-from coderag.interfaces.mcp.maps import repository_map
-from coderag.interfaces.mcp.missing import as_place, refuse_path
+from coderag.interfaces.mcp.errors import format_error
+from coderag.interfaces.mcp.following import format_progress
+from coderag.interfaces.mcp.maps import build_repository_map
+from coderag.interfaces.mcp.missing import normalize_place, refuse_path
 from coderag.interfaces.mcp.notices import REPOSITORIES_URI
-from coderag.interfaces.mcp.replies import MOST_CHARACTERS
-from coderag.interfaces.mcp.repositories import Opened, Repositories
-from coderag.interfaces.mcp.tool import Call
-from coderag.interfaces.mcp.tools.explain import outline_lines
-from coderag.interfaces.mcp.tools.status import status_reply
-from coderag.interfaces.mcp.tools.symbol import symbol
+from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS
+from coderag.interfaces.mcp.repositories import Repositories, RepositoryHandle
+from coderag.interfaces.mcp.tool import ToolRequest
+from coderag.interfaces.mcp.tools.explain import format_outline
+from coderag.interfaces.mcp.tools.status import build_status_reply
+from coderag.interfaces.mcp.tools.symbol import run_symbol
 
 if TYPE_CHECKING:
     from coderag.workspace.results import KnownRepository
 
 _MARKDOWN, _JSON = "text/markdown", "application/json"
-_MOST_KNOWN = 100
+_MAX_REPOSITORIES = 100
 
 
 def add_resources(server: MCPServer[Any], repositories: Repositories) -> None:
@@ -38,80 +38,89 @@ def add_resources(server: MCPServer[Any], repositories: Repositories) -> None:
         REPOSITORIES_URI, name="repositories", title="Known repositories", mime_type=_JSON,
         description="The repositories that were indexed or opened on this machine, the last used first.",
     )  # fmt: skip
-    async def known_repositories() -> str:
-        workspace = await repositories.workspace()
-        return json.dumps([_known(one) for one in (await repositories.run(workspace.known))[:_MOST_KNOWN]], indent=1)
+    async def list_known_repositories() -> str:
+        workspace = await repositories.get_workspace()
+        return json.dumps(
+            [_to_record(entry) for entry in (await repositories.run(workspace.list_repositories))[:_MAX_REPOSITORIES]],
+            indent=1,
+        )
 
     @server.resource(
         "coderag://{repository}/status", name="status", title="Index status", mime_type=_JSON,
         description="What is indexed, whether it is fresh, how far a run is.",
     )  # fmt: skip
-    async def status_of(repository: str, ctx: Context[Any, Any]) -> str:
-        with _told_errors():
-            found = await Call(repositories, ctx).find(repository)
-            return json.dumps((await repositories.run(partial(status_reply, found))).facts, indent=1)
+    async def read_status(repository: str, ctx: Context[Any, Any]) -> str:
+        with _translate_errors():
+            open_repository = await ToolRequest(repositories, ctx).find(repository)
+            return json.dumps((await repositories.run(partial(build_status_reply, open_repository))).facts, indent=1)
 
     @server.resource(
         "coderag://{repository}/map", name="map", title="Repository map", mime_type=_MARKDOWN,
         description="Folders, and the most used files and declarations, in about 4,000 tokens.",
     )  # fmt: skip
-    async def map_of(repository: str, ctx: Context[Any, Any]) -> str:
-        with _told_errors():
-            opened = await Call(repositories, ctx).open(repository)
-            return _pending(opened) or await repositories.run(partial(mapped, opened))
+    async def read_map(repository: str, ctx: Context[Any, Any]) -> str:
+        with _translate_errors():
+            handle = await ToolRequest(repositories, ctx).open(repository)
+            return _format_pending(handle) or await repositories.run(partial(build_map, handle))
 
     @server.resource(
         "coderag://{repository}/outline/{+path}", name="outline", title="File outline", mime_type=_MARKDOWN,
         description="The declarations of a file, nested, with their lines.",
     )  # fmt: skip
-    async def outline_of(repository: str, path: str, ctx: Context[Any, Any]) -> str:
-        with _told_errors():
-            opened = await Call(repositories, ctx).open(repository)
-            return _pending(opened) or await repositories.run(partial(_outlined, opened, path))
+    async def read_outline(repository: str, path: str, ctx: Context[Any, Any]) -> str:
+        with _translate_errors():
+            handle = await ToolRequest(repositories, ctx).open(repository)
+            return _format_pending(handle) or await repositories.run(partial(_build_outline, handle, path))
 
     @server.resource(
         "coderag://{repository}/symbol/{name}", name="symbol", title="Symbol", mime_type=_MARKDOWN,
         description="A declaration with its code, callers, callees and tests.",
     )  # fmt: skip
-    async def symbol_of(repository: str, name: str, ctx: Context[Any, Any]) -> str:
-        with _told_errors():
-            reply = await symbol(Call(repositories, ctx), SymbolArguments(name=name, repository=repository))
-            return reply.rendered()[0]
+    async def read_symbol(repository: str, name: str, ctx: Context[Any, Any]) -> str:
+        with _translate_errors():
+            reply = await run_symbol(ToolRequest(repositories, ctx), SymbolArguments(name=name, repository=repository))
+            return reply.render()[0]
 
 
-def mapped(opened: Opened) -> str:
+def build_map(handle: RepositoryHandle) -> str:
     """Return the map of a repository."""
-    return repository_map(opened.engine.graph, opened.name, opened.cleaner())
+    return build_repository_map(handle.engine.graph, handle.name, handle.make_cleaner())
 
 
-def _outlined(opened: Opened, written: str) -> str:
-    cleaner, path = opened.cleaner(), as_place(opened.repository.root, written)
+def _build_outline(handle: RepositoryHandle, given_path: str) -> str:
+    cleaner, path = handle.make_cleaner(), normalize_place(handle.repository.root, given_path)
     try:
-        lines = outline_lines(opened.engine.graph, path, cleaner)
+        lines = format_outline(handle.engine.graph, path, cleaner)
     except UnknownNameError as error:
-        refuse_path(opened.engine, path, error)
-    shown = f"# Outline of {cleaner.line(path)}\n\n" + "\n".join(lines)
-    if len(shown) <= MOST_CHARACTERS:
-        return shown
-    return shown[: shown.rfind("\n", 0, MOST_CHARACTERS - 100)] + "\n(cut; coderag_explain has it by parts)"
+        refuse_path(handle.engine, path, error)
+    text = f"# Outline of {cleaner.clean_line(path)}\n\n" + "\n".join(lines)
+    if len(text) <= MAX_REPLY_CHARS:
+        return text
+    return text[: text.rfind("\n", 0, MAX_REPLY_CHARS - 100)] + "\n(cut; coderag_explain has it by parts)"
 
 
-def _pending(opened: Opened) -> str:
-    if opened.indexing is None:
+def _format_pending(handle: RepositoryHandle) -> str:
+    if handle.indexing_job is None:
         return ""
-    return f"{opened.name} is being indexed for the first time ({told(opened.indexing)}). Read this again in a moment."
+    return f"{handle.name} is being indexed for the first time ({format_progress(handle.indexing_job)}). Read this again in a moment."
 
 
-def _known(one: "KnownRepository") -> dict[str, Any]:
-    return {"name": one.name, "root": one.root, "used": one.used, "is_open": one.is_open, "is_indexed": one.is_indexed}
+def _to_record(entry: "KnownRepository") -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "root": entry.root,
+        "used": entry.used,
+        "is_open": entry.is_open,
+        "is_indexed": entry.is_indexed,
+    }
 
 
 @contextmanager
-def _told_errors() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Have errors of CodeRAG told as the SDK's resources are to tell them."""
     try:
         yield
     except InvalidQueryError as error:
-        raise ResourceNotFoundError(told_error(error)) from error
+        raise ResourceNotFoundError(format_error(error)) from error
     except CodeRAGError as error:
-        raise ResourceError(told_error(error)) from error
+        raise ResourceError(format_error(error)) from error

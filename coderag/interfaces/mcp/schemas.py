@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-_DEFINITIONS: Final = "#/$defs/"
-_LEFT_OUT: Final = frozenset({"title", "$defs"})
+_DEFINITION_PREFIX: Final = "#/$defs/"
+_DROPPED_KEYS: Final = frozenset({"title", "$defs"})
 
 
 def compact_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -14,16 +14,16 @@ def compact_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         schema: Without recursion.
     """
     definitions: Mapping[str, Any] = schema.get("$defs", {})
-    uses = str(schema).count
-    often = {name for name in definitions if uses(f"'{_DEFINITIONS}{name}'") > 1}
-    shortened = _Shortener({name: one for name, one in definitions.items() if name not in often})
-    short = shortened.of(schema)
-    if often:
-        short["$defs"] = {name: shortened.of(definitions[name]) for name in sorted(often)}
-    return short
+    count_uses = str(schema).count
+    shared = {name for name in definitions if count_uses(f"'{_DEFINITION_PREFIX}{name}'") > 1}
+    compactor = _SchemaCompactor({name: definition for name, definition in definitions.items() if name not in shared})
+    compacted = compactor.compact(schema)
+    if shared:
+        compacted["$defs"] = {name: compactor.compact(definitions[name]) for name in sorted(shared)}
+    return compacted
 
 
-class _Shortener:
+class _SchemaCompactor:
     """Shortens schemas.
 
     Args:
@@ -33,23 +33,23 @@ class _Shortener:
     def __init__(self, inline: Mapping[str, Any]) -> None:
         self._inline = inline
 
-    def of(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        name = schema.get("$ref", "").removeprefix(_DEFINITIONS)
+    def compact(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        name = schema.get("$ref", "").removeprefix(_DEFINITION_PREFIX)
         if name in self._inline:
-            beside = {key: value for key, value in schema.items() if key != "$ref"}
-            schema = {**self._inline[name], **beside}
-        short: dict[str, Any] = {}
+            siblings = {key: value for key, value in schema.items() if key != "$ref"}
+            schema = {**self._inline[name], **siblings}
+        compacted: dict[str, Any] = {}
         for key, value in schema.items():
-            if key in _LEFT_OUT or (key == "default" and value in ("", [], None)):
+            if key in _DROPPED_KEYS or (key == "default" and value in ("", [], None)):
                 continue
             if key == "description" and "properties" in schema:  # the docstring of a class, for who reads the source
                 continue
             if key == "properties":
-                short[key] = {name: self.of(one) for name, one in value.items()}
+                compacted[key] = {name: self.compact(item) for name, item in value.items()}
             elif isinstance(value, Mapping):
-                short[key] = self.of(value)
+                compacted[key] = self.compact(value)
             elif isinstance(value, list):
-                short[key] = [self.of(one) if isinstance(one, Mapping) else one for one in value]
+                compacted[key] = [self.compact(item) if isinstance(item, Mapping) else item for item in value]
             else:
-                short[key] = value
-        return short
+                compacted[key] = value
+        return compacted

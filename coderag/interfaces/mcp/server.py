@@ -14,7 +14,7 @@ from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult, Reso
 
 from coderag import __version__
 from coderag.interfaces.mcp.completion import add_completion
-from coderag.interfaces.mcp.notices import Notices
+from coderag.interfaces.mcp.notices import NotificationBus
 from coderag.interfaces.mcp.prompts import add_prompts
 from coderag.interfaces.mcp.repositories import Repositories
 from coderag.interfaces.mcp.resources import add_resources
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from coderag.workspace.workspace import Workspace
 
 Profile = Literal["all", "single"]
-"""What agents get: all tools, or the one tool ``search_codebase``."""
+"""What agents get: all tools, or the one tool ``run_search_codebase``."""
 
 _TOOLS: Final = {
     "all": (SEARCH, CONTEXT, EXPLAIN, SYMBOL, DOCS, BACKLOG, STATUS, INDEX),
@@ -51,10 +51,10 @@ class CodeRAGServer(MCPServer[None]):
         profile: What agents get.
     """
 
-    def __init__(self, repositories: Repositories, notices: Notices, profile: Profile) -> None:
+    def __init__(self, repositories: Repositories, notifications: NotificationBus, profile: Profile) -> None:
         @asynccontextmanager
-        async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
-            with notices.wanted(repositories.rest):
+        async def run_lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
+            with notifications.hold_connection(repositories.release_threads):
                 yield
 
         super().__init__(
@@ -65,13 +65,13 @@ class CodeRAGServer(MCPServer[None]):
             version=__version__,
             tools=[make_tool(tool, repositories) for tool in _TOOLS[profile]],
             log_level="WARNING",
-            lifespan=lifespan,
-            subscriptions=notices,
+            lifespan=run_lifespan,
+            subscriptions=notifications,
         )
         self._repositories = repositories
         # Transports make their options without arguments, and would not say that lists change (mcp 2.3).
-        told = partial(self.lowlevel.create_initialization_options, NotificationOptions(resources_changed=True))
-        self.lowlevel.create_initialization_options = told  # type: ignore[method-assign]
+        make_options = partial(self.lowlevel.create_initialization_options, NotificationOptions(resources_changed=True))
+        self.lowlevel.create_initialization_options = make_options  # type: ignore[method-assign]
 
     @property
     def lowlevel(self) -> Server[Any]:
@@ -80,7 +80,7 @@ class CodeRAGServer(MCPServer[None]):
 
     async def list_resources(self) -> list[Resource]:
         """Return the resources that a client may read without knowing a name: of each repository its status and map."""
-        return [*await super().list_resources(), *await self._repositories.listed()]
+        return [*await super().list_resources(), *await self._repositories.list_resources()]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -90,13 +90,15 @@ class CodeRAGServer(MCPServer[None]):
         Raises:
             MCPError: There is no such prompt, or its arguments are others; the SDK would call that a fault of the server.
         """
-        taken = {one.name: one.arguments or [] for one in await self.list_prompts()}
-        if name not in taken:
-            raise MCPError(INVALID_PARAMS, f"There is no prompt {name!r}. There are: {', '.join(taken)}.")
-        given = set(arguments or ())
-        if missing := [one.name for one in taken[name] if one.required and one.name not in given]:
+        prompt_arguments = {entry.name: entry.arguments or [] for entry in await self.list_prompts()}
+        if name not in prompt_arguments:
+            raise MCPError(INVALID_PARAMS, f"There is no prompt {name!r}. There are: {', '.join(prompt_arguments)}.")
+        given_names = set(arguments or ())
+        if missing := [
+            entry.name for entry in prompt_arguments[name] if entry.required and entry.name not in given_names
+        ]:
             raise MCPError(INVALID_PARAMS, f"{name} needs {', '.join(missing)}.")
-        if unknown := sorted(given - {one.name for one in taken[name]}):
+        if unknown := sorted(given_names - {entry.name for entry in prompt_arguments[name]}):
             raise MCPError(INVALID_PARAMS, f"{name} does not take {', '.join(unknown)}.")
         return await super().get_prompt(name, arguments, context)
 
@@ -119,10 +121,10 @@ def make_server(
             ``CLAUDE_PROJECT_DIR``, else the nearest index or git root from the current folder upwards.
         profile: What agents get.
     """
-    notices = Notices()
-    repositories = Repositories(workspace, default_root, notices)
-    server = CodeRAGServer(repositories, notices, profile)
-    notices.serve_subscriptions(server.lowlevel)
+    notifications = NotificationBus()
+    repositories = Repositories(workspace, default_root, notifications)
+    server = CodeRAGServer(repositories, notifications, profile)
+    notifications.serve_subscriptions(server.lowlevel)
     add_resources(server, repositories)
     add_prompts(server, repositories)
     add_completion(server, repositories)

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict  # pydantic wants this one before Python
 from coderag.schema.vocabulary import Evidence
 
 
-class Told(TypedDict):
+class ReplyBase(TypedDict):
     """What every reply has.
 
     Attributes:
@@ -21,7 +21,7 @@ class Told(TypedDict):
     notes: NotRequired[list[str]]
 
 
-class Place(TypedDict):
+class CodeLocation(TypedDict):
     """Lines of a file."""
 
     path: str
@@ -31,7 +31,7 @@ class Place(TypedDict):
     kind: NotRequired[str]
 
 
-class ShownPlace(Place):
+class CodePlace(CodeLocation):
     """A place with its code, or its first lines.
 
     Attributes:
@@ -46,16 +46,16 @@ class ShownPlace(Place):
     lines_cut: NotRequired[int]
 
 
-class Found(Told):
+class SearchResult(ReplyBase):
     """Reply of ``coderag_search`` and ``coderag_docs``."""
 
     evidence: NotRequired[Evidence]
     confidence: NotRequired[float]
     total: NotRequired[int]
-    results: list[ShownPlace]
+    results: list[CodePlace]
 
 
-class ContextPlace(Place):
+class ContextPlace(CodeLocation):
     """A piece of a context.
 
     Attributes:
@@ -76,8 +76,8 @@ class MapLine(TypedDict):
     line: str
 
 
-class Context(Told):
-    """Reply of ``coderag_context`` and ``search_codebase``."""
+class ContextResult(ReplyBase):
+    """Reply of ``coderag_context`` and ``run_search_codebase``."""
 
     evidence: NotRequired[Evidence]
     confidence: NotRequired[float]
@@ -88,7 +88,7 @@ class Context(Told):
     omitted: NotRequired[list[str]]
 
 
-class Neighbour(Place):
+class NeighbourPlace(CodeLocation):
     """What is at the other end of a relation."""
 
     relation: str
@@ -98,22 +98,22 @@ class Neighbour(Place):
     via: NotRequired[str]
 
 
-class Symbol(Told):
+class SymbolResult(ReplyBase):
     """Reply of ``coderag_symbol``: ``counts`` has the number of all neighbours by relation."""
 
     name: str
-    definitions: NotRequired[list[ShownPlace]]
-    neighbours: NotRequired[list[Neighbour]]
+    definitions: NotRequired[list[CodePlace]]
+    neighbours: NotRequired[list[NeighbourPlace]]
     counts: NotRequired[dict[str, int]]
 
 
-class OutlineLine(Place):
+class OutlineLine(CodeLocation):
     """A declaration of a file; depth 0 is in none."""
 
     depth: int
 
 
-class Explained(Told):
+class ExplainResult(ReplyBase):
     """Reply of ``coderag_explain``."""
 
     subject: str
@@ -122,13 +122,13 @@ class Explained(Told):
     role: NotRequired[str]
     summary: NotRequired[str]
     fits: NotRequired[str]
-    definitions: NotRequired[list[ShownPlace]]
+    definitions: NotRequired[list[CodePlace]]
     outline: NotRequired[list[OutlineLine]]
-    neighbours: NotRequired[list[Neighbour]]
+    neighbours: NotRequired[list[NeighbourPlace]]
     counts: NotRequired[dict[str, int]]
 
 
-class Backlog(Told):
+class BacklogResult(ReplyBase):
     """Reply of ``coderag_backlog``."""
 
     action: str
@@ -136,7 +136,7 @@ class Backlog(Told):
     items: list[dict[str, str]]
 
 
-class Job(TypedDict):
+class JobRecord(TypedDict):
     """A run of indexing."""
 
     id: str
@@ -147,7 +147,7 @@ class Job(TypedDict):
     hint: NotRequired[str]
 
 
-class Status(Told):
+class StatusResult(ReplyBase):
     """Reply of ``coderag_status``."""
 
     root: str
@@ -161,13 +161,13 @@ class Status(Told):
     changed: NotRequired[list[str]]
     failed: NotRequired[list[str]]
     restricted: NotRequired[list[str]]
-    job: NotRequired[Job]
+    job: NotRequired[JobRecord]
     repositories: NotRequired[list[str]]
 
 
-class Indexed(Told):
+class IndexResult(ReplyBase):
     """Reply of ``coderag_index``."""
 
-    job: Job
+    job: JobRecord
     counts: NotRequired[dict[str, int]]
     elapsed_s: NotRequired[float]

@@ -11,11 +11,11 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import TypeAdapter, ValidationError
 
 from coderag.errors import CodeRAGError
-from coderag.interfaces.mcp.arguments import Arguments
-from coderag.interfaces.mcp.errors import told_error, told_invalid
-from coderag.interfaces.mcp.following import follow, percent_of, told
-from coderag.interfaces.mcp.replies import Reply
-from coderag.interfaces.mcp.repositories import Opened, Repositories
+from coderag.interfaces.mcp.arguments import ToolArguments
+from coderag.interfaces.mcp.errors import format_error, format_invalid_arguments
+from coderag.interfaces.mcp.following import compute_percent, follow, format_progress
+from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.repositories import Repositories, RepositoryHandle
 from coderag.interfaces.mcp.schemas import compact_schema
 from coderag.workspace.jobs import JobView
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from coderag.workspace.repository import OpenRepository
 
 _Result = TypeVar("_Result")
-_Asked = TypeVar("_Asked", bound=Arguments)
+_ArgumentsT = TypeVar("_ArgumentsT", bound=ToolArguments)
 
 
-class Call:
+class ToolRequest:
     """One call of a tool.
 
     Args:
@@ -38,29 +38,29 @@ class Call:
         self.repositories = repositories
         self._ctx = ctx
 
-    async def open(self, given: str) -> Opened:
+    async def open(self, name: str) -> RepositoryHandle:
         """Return the repository of a call, indexed or being indexed. Raises as `Repositories.open` and ``ready``."""
-        return await self.repositories.ready(await self.find(given), self.report)
+        return await self.repositories.prepare(await self.find(name), self.report)
 
-    async def find(self, given: str) -> "OpenRepository":
+    async def find(self, name: str) -> "OpenRepository":
         """Return the repository of a call, whether it is indexed or not. Raises as `Repositories.open`."""
-        return await self.repositories.open(given, self._ctx.headers)
+        return await self.repositories.open(name, self._ctx.headers)
 
-    async def refresh(self, opened: Opened, timeout_s: float) -> None:
+    async def refresh(self, handle: RepositoryHandle, timeout_s: float) -> None:
         """Bring an index up to date, if that does not take longer."""
-        await follow(await self.run(opened.repository.index), timeout_s, self.report)
+        await follow(await self.run(handle.repository.index), timeout_s, self.report)
 
-    async def run(self, work: Callable[[], _Result]) -> _Result:
+    async def run(self, function: Callable[[], _Result]) -> _Result:
         """Return what a function does in a thread."""
-        return await self.repositories.run(work)
+        return await self.repositories.run(function)
 
     async def report(self, view: JobView) -> None:
         """Tell the client how far a job is, if it wants to know."""
-        await self._ctx.report_progress(percent_of(view), 100, told(view))
+        await self._ctx.report_progress(compute_percent(view), 100, format_progress(view))
 
 
 @dataclass(frozen=True, slots=True)
-class ToolDefinition(Generic[_Asked]):
+class ToolDefinition(Generic[_ArgumentsT]):
     """A tool.
 
     Attributes:
@@ -75,13 +75,13 @@ class ToolDefinition(Generic[_Asked]):
     name: str
     title: str
     description: str
-    arguments: type[_Asked]
+    arguments: type[_ArgumentsT]
     structure: Any
-    run: Callable[[Call, _Asked], Awaitable[Reply]]
+    run: Callable[[ToolRequest, _ArgumentsT], Awaitable[McpReply]]
     read_only: bool = True
 
 
-class _Unchecked(FuncMetadata):
+class _UncheckedMetadata(FuncMetadata):
     """Leaves the check of the arguments to the tool, whose errors are told in words for a model."""
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
@@ -96,13 +96,13 @@ def make_tool(tool: ToolDefinition[Any], repositories: Repositories) -> Tool:
 
     async def call(ctx: Context[Any, Any], given: dict[str, Any]) -> CallToolResult:
         try:
-            asked = tool.arguments.model_validate(given)
-            return (await tool.run(Call(repositories, ctx), asked)).result()
+            arguments = tool.arguments.model_validate(given)
+            return (await tool.run(ToolRequest(repositories, ctx), arguments)).to_call_result()
         except ValidationError as error:
-            told = told_invalid(tool.name, error, tool.arguments.model_fields)
+            message = format_invalid_arguments(tool.name, error, tool.arguments.model_fields)
         except CodeRAGError as error:
-            told = told_error(error)
-        return CallToolResult(content=[TextContent(text=told)], is_error=True)
+            message = format_error(error)
+        return CallToolResult(content=[TextContent(text=message)], is_error=True)
 
     structure = TypeAdapter(tool.structure)
     return Tool(
@@ -111,7 +111,7 @@ def make_tool(tool: ToolDefinition[Any], repositories: Repositories) -> Tool:
         title=tool.title,
         description=tool.description,
         parameters=compact_schema(tool.arguments.model_json_schema()),
-        fn_metadata=_Unchecked(
+        fn_metadata=_UncheckedMetadata(
             arg_model=tool.arguments,
             output_model=tool.structure,
             output_schema=compact_schema(structure.json_schema()),

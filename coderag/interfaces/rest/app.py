@@ -10,9 +10,9 @@ from fastapi import FastAPI
 
 from coderag import __version__
 from coderag.interfaces.rest import asking, graph, indexing, repositories, searching
-from coderag.interfaces.rest.description import DESCRIPTION, TAGS, TITLE, describe
+from coderag.interfaces.rest.description import DESCRIPTION, TAGS, TITLE, build_openapi
 from coderag.interfaces.rest.problems import install_handlers
-from coderag.interfaces.rest.work import Work
+from coderag.interfaces.rest.work import RequestRunner
 from coderag.workspace.workspace import Workspace
 
 PREFIX: Final = "/api/v1"
@@ -28,12 +28,12 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         workspace: The repositories; it says which folders may be opened.
         request_s: Seconds that one request may take; of a stream of events, that it may be silent.
     """
-    work = Work(workspace, request_s)
+    runner = RequestRunner(workspace, request_s)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        work.close()
+        runner.close()
 
     app = FastAPI(
         title=TITLE,
@@ -44,11 +44,11 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=attrgetter("name"),
-        lifespan=lifespan,
+        lifespan=run_lifespan,
     )
-    app.state.work = work
+    app.state.work = runner
     install_handlers(app)
-    for part in (searching, asking, graph, repositories, indexing):
-        app.include_router(part.router, prefix=PREFIX)
-    app.openapi = partial(describe, app)  # type: ignore[method-assign]  # as FastAPI documents it
+    for module in (searching, asking, graph, repositories, indexing):
+        app.include_router(module.router, prefix=PREFIX)
+    app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app

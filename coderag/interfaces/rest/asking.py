@@ -16,21 +16,21 @@ from coderag.interfaces.rest.event_stream import (
     EventFeed,
     EventStream,
     describe_events,
-    event_bytes,
+    encode_event,
     keep_alive,
-    unless_gone,
+    run_unless_gone,
 )
-from coderag.interfaces.rest.problems import Problem, internal_problem, problem_of
+from coderag.interfaces.rest.problems import Problem, build_internal_problem, to_problem
 from coderag.interfaces.rest.strict import StrictRoute
-from coderag.interfaces.rest.work import JSON_TYPE, Work, WorkOf, too_long
+from coderag.interfaces.rest.work import JSON_TYPE, RequestRunner, RunnerDependency, make_timeout_error
 from coderag.schema.answers import Answer, AnswerEvent
 
 router = APIRouter(route_class=StrictRoute, tags=["answers"])
 
-_CLIENT_GONE = 499
+_CLIENT_GONE_STATUS = 499
 """As of nginx; nobody sees it but the log."""
 
-_REPLIES: Final[dict[int | str, dict[str, Any]]] = {
+_ASK_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "The answer; with `Accept: text/event-stream` the events of its making: `stage` for each step; `draft`,"
         " the language model's words, not checked yet; `text`, the next part of the checked answer, which replaces the drafts"
@@ -42,61 +42,63 @@ _REPLIES: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.post("/ask", response_model=Answer, responses=_REPLIES, summary="Answer a question, with citations")
-async def ask(body: AskBody, request: Request, work: WorkOf) -> Response:
+@router.post("/ask", response_model=Answer, responses=_ASK_RESPONSES, summary="Answer a question, with citations")
+async def ask(body: AskBody, request: Request, runner: RunnerDependency) -> Response:
     """Answer a question; each claim is checked against the lines that it cites, as they are on disk.
 
     A language model writes the answer if the repository's settings name one. With `Accept: text/event-stream` the reply is a
     stream of events while the answer is written. A client that goes away ends the work.
     """
     if EVENT_TYPE in request.headers.get("accept", ""):
-        return await _streamed(body, work)
+        return await _stream_answer(body, runner)
     try:
-        answer = await unless_gone(request.receive, _answered(body, work), work.request_s)
+        answer = await run_unless_gone(request.receive, _answer(body, runner), runner.request_s)
     except TimeoutError as error:
-        raise too_long(work.request_s) from error
+        raise make_timeout_error(runner.request_s) from error
     except ClientGoneError:
-        return Response(status_code=_CLIENT_GONE)
-    return Response(await work.run(partial(json_bytes, answer)), media_type=JSON_TYPE)
+        return Response(status_code=_CLIENT_GONE_STATUS)
+    return Response(await runner.run(partial(json_bytes, answer)), media_type=JSON_TYPE)
 
 
-async def _answered(body: AskBody, work: Work) -> Answer:
-    async with work.turn_to_ask(body.root) as one:
-        return await one.engine.aask(body.query, token_budget=body.token_budget, filters=body.as_filters())
+async def _answer(body: AskBody, runner: RequestRunner) -> Answer:
+    async with runner.hold_answer_slot(body.root) as repository:
+        return await repository.engine.aask(body.query, token_budget=body.token_budget, filters=body.to_filters())
 
 
-async def _streamed(body: AskBody, work: Work) -> Response:
+async def _stream_answer(body: AskBody, runner: RequestRunner) -> Response:
     """Return the events of an answer. What fails before the first one is an error with a status, as without a stream."""
-    feed = EventFeed(_written(body, work))
+    feed = EventFeed(_generate_events(body, runner))
     try:
-        if not await feed.is_ready(work.request_s):
-            raise too_long(work.request_s)
+        if not await feed.is_ready(runner.request_s):
+            raise make_timeout_error(runner.request_s)
         first = feed.take()
     except BaseException:
         await feed.close()
         raise
-    return EventStream(_told(feed, first, work.request_s))
+    return EventStream(_encode_events(feed, first, runner.request_s))
 
 
-async def _written(body: AskBody, work: Work) -> AsyncGenerator[AnswerEvent]:
-    async with work.turn_to_ask(body.root) as one:
-        given = one.engine.astream(body.query, token_budget=body.token_budget, filters=body.as_filters())
-        async with aclosing(cast("AsyncGenerator[AnswerEvent]", given)) as events:
+async def _generate_events(body: AskBody, runner: RequestRunner) -> AsyncGenerator[AnswerEvent]:
+    async with runner.hold_answer_slot(body.root) as repository:
+        stream = repository.engine.astream(body.query, token_budget=body.token_budget, filters=body.to_filters())
+        async with aclosing(cast("AsyncGenerator[AnswerEvent]", stream)) as events:
             async for event in events:
                 yield event
 
 
-async def _told(feed: EventFeed[AnswerEvent], event: AnswerEvent | None, silence_s: float) -> AsyncGenerator[bytes]:
+async def _encode_events(
+    feed: EventFeed[AnswerEvent], event: AnswerEvent | None, silence_s: float
+) -> AsyncGenerator[bytes]:
     """Yield events as bytes; the stream ends with an error if nothing comes for too long."""
     try:
         while event is not None:
-            yield event_bytes(event.kind, json_bytes(event))
+            yield encode_event(event.kind, json_bytes(event))
             async for comment in keep_alive(feed, silence_s):
                 yield comment
             event = feed.take()
     except CodeRAGError as error:
-        yield event_bytes("error", json_bytes(problem_of(error)))
+        yield encode_event("error", json_bytes(to_problem(error)))
     except Exception as error:  # noqa: BLE001  # the status has been sent: this is the boundary of a stream
-        yield event_bytes("error", json_bytes(internal_problem(error)))
+        yield encode_event("error", json_bytes(build_internal_problem(error)))
     finally:
         await feed.close()

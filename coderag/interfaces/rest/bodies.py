@@ -4,68 +4,70 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from coderag.config.sections import LEAST_TOKENS, MOST_RESULTS, MOST_TOKENS
+from coderag.config.sections import MAX_RESULTS, MAX_TOKENS, MIN_TOKENS
 from coderag.question.question_text import MAX_QUERY_BYTES
 from coderag.retrieval.text_search.text_matches import DEFAULT_MAX_MATCHES, MAX_CONTEXT_LINES, MAX_COUNTED_MATCHES
 from coderag.schema.search import Filters
 from coderag.schema.vocabulary import ContextFormat, Kind, Role
 
-NO_NUL: Final = r"^[^\x00]*$"
-LONGEST_PATH: Final = 4_096
-LONGEST_NAME: Final = 1_000
-_MOST_VALUES: Final = 50
-_MOST_KEYS: Final = 20_000
-_MOST_STEPS: Final = 50
-_FEW_NEIGHBOURS: Final = 1_000
-SESSION: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$"
+NO_NUL_PATTERN: Final = r"^[^\x00]*$"
+MAX_PATH_CHARS: Final = 4_096
+MAX_NAME_CHARS: Final = 1_000
+_MAX_VALUES: Final = 50
+_MAX_KEYS: Final = 20_000
+_MAX_DEPTH: Final = 50
+_DEFAULT_LIMIT: Final = 1_000
+SESSION_PATTERN: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$"
 
 Root = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=LONGEST_PATH,
-        pattern=NO_NUL,
+        max_length=MAX_PATH_CHARS,
+        pattern=NO_NUL_PATTERN,
         description="The repository: the absolute path of its folder, or a name that `GET /api/v1/repositories` lists.",
     ),
 ]
-Question = Annotated[
+QueryText = Annotated[
     str,
     Field(
         min_length=1,
         max_length=MAX_QUERY_BYTES,
-        pattern=NO_NUL,
+        pattern=NO_NUL_PATTERN,
         description=f"A name, a question, a bug report or a snippet of code; {MAX_QUERY_BYTES:,} bytes at most.",
     ),
 ]
-Name = Annotated[
+SymbolName = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=LONGEST_NAME,
-        pattern=NO_NUL,
+        max_length=MAX_NAME_CHARS,
+        pattern=NO_NUL_PATTERN,
         description="A name (`login`), a qualified one (`Session.login`), `path::name`, `path:line`, or a file's path.",
     ),
 ]
-Word = Annotated[str, Field(min_length=1, max_length=100, pattern=NO_NUL)]
-PathPattern = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00*]*(\*\*?[^\x00*]*){0,4}$")]
-Place = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH, pattern=NO_NUL)]
-Key = Annotated[str, Field(max_length=200, pattern=NO_NUL)]
-Session = Annotated[
+FilterWord = Annotated[str, Field(min_length=1, max_length=100, pattern=NO_NUL_PATTERN)]
+PathPattern = Annotated[
+    str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=r"^[^\x00*]*(\*\*?[^\x00*]*){0,4}$")
+]
+PlaceText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=NO_NUL_PATTERN)]
+ShownKey = Annotated[str, Field(max_length=200, pattern=NO_NUL_PATTERN)]
+SessionName = Annotated[
     str,
     Field(
-        pattern=SESSION,
+        pattern=SESSION_PATTERN,
         max_length=64,
         description="A name under which is kept what was shown, so that the next context of that name leaves it out.",
     ),
 ]
 TopK = Annotated[
-    int | None, Field(ge=1, le=MOST_RESULTS, description="Results, at most; by default `search.top_k` of its settings.")
+    int | None, Field(ge=1, le=MAX_RESULTS, description="Results, at most; by default `search.top_k` of its settings.")
 ]
 Budget = Annotated[
     int | None,
     Field(
-        ge=LEAST_TOKENS,
-        le=MOST_TOKENS,
+        ge=MIN_TOKENS,
+        le=MAX_TOKENS,
         description="Size of the text, in tokens, at most; by default `search.token_budget` of its settings.",
     ),
 ]
@@ -75,32 +77,35 @@ Limit = Annotated[int, Field(ge=1, le=MAX_COUNTED_MATCHES, description="Results,
 Complexity = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """What any request says."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class FilterBody(Body):
+class FilterBody(RequestBody):
     """Which code may be a result. Empty means any; several values of one kind are alternatives."""
 
-    languages: list[Word] = Field([], max_length=_MOST_VALUES, description="Languages, such as `python`.")
-    kinds: list[Kind] = Field([], max_length=_MOST_VALUES, description="Of the code, or of a declaration in it.")
+    languages: list[FilterWord] = Field([], max_length=_MAX_VALUES, description="Languages, such as `python`.")
+    kinds: list[Kind] = Field([], max_length=_MAX_VALUES, description="Of the code, or of a declaration in it.")
     paths: list[PathPattern] = Field(
         [],
-        max_length=_MOST_VALUES,
+        max_length=_MAX_VALUES,
         description="Globs over the whole path (`*` within a folder, `**` across), with at most four stars each, or"
         " folders; what matches one that begins with `!` is left out.",
     )
-    roles: list[Role] = Field([], max_length=_MOST_VALUES, description="What the file is for.")
+    roles: list[Role] = Field([], max_length=_MAX_VALUES, description="What the file is for.")
     complexity: Complexity | Annotated[list[Complexity], Field(min_length=2, max_length=2)] = Field(
         0, description="Cyclomatic complexity: at least so much, or the least and the most."
     )
     changed_since: str = Field(
-        "", max_length=200, pattern=NO_NUL, description="A revision of git: only files that differ from it on disk."
+        "",
+        max_length=200,
+        pattern=NO_NUL_PATTERN,
+        description="A revision of git: only files that differ from it on disk.",
     )
 
-    def as_filters(self) -> Filters | None:
+    def to_filters(self) -> Filters | None:
         """Return what the engine takes; None if nothing is left out."""
         bounds = self.complexity
         filters = Filters(
@@ -114,20 +119,20 @@ class FilterBody(Body):
         return filters or None
 
 
-class RootBody(Body):
+class RootBody(RequestBody):
     """A request about a repository."""
 
     root: Root
 
 
-class FilteredBody(Body):
+class FilteredBody(RequestBody):
     """A request of which the results may be filtered."""
 
     filters: FilterBody | None = Field(None, description="Which code may be a result.")
 
-    def as_filters(self) -> Filters | None:
+    def to_filters(self) -> Filters | None:
         """Return the filters as the engine takes them; None if there are none."""
-        return self.filters.as_filters() if self.filters else None
+        return self.filters.to_filters() if self.filters else None
 
 
 class SearchBody(FilteredBody):
@@ -145,16 +150,16 @@ class SearchBody(FilteredBody):
         }
     )
 
-    query: Question
+    query: QueryText
     root: Root | None = None
     repositories: list[Root] | None = Field(
-        None, min_length=1, max_length=_MOST_VALUES, description="Several repositories, each as in `root`."
+        None, min_length=1, max_length=_MAX_VALUES, description="Several repositories, each as in `root`."
     )
     top_k: TopK = None
-    offset: int = Field(0, ge=0, lt=MOST_RESULTS, description="Results to pass over: `next_offset` of the page before.")
+    offset: int = Field(0, ge=0, lt=MAX_RESULTS, description="Results to pass over: `next_offset` of the page before.")
 
     @model_validator(mode="after")
-    def _has_one_place(self) -> "SearchBody":
+    def _require_one_scope(self) -> "SearchBody":
         if (self.root is None) == (self.repositories is None):
             raise ValueError("give one of root and repositories")
         return self
@@ -164,7 +169,10 @@ class TextBody(RootBody, FilteredBody):
     """A search for exact text or a regular expression."""
 
     text: str = Field(
-        min_length=1, max_length=MAX_QUERY_BYTES, pattern=NO_NUL, description="The text, of any lines; or the pattern."
+        min_length=1,
+        max_length=MAX_QUERY_BYTES,
+        pattern=NO_NUL_PATTERN,
+        description="The text, of any lines; or the pattern.",
     )
     regex: bool = Field(False, description="Whether it is a pattern, in the syntax of Python's `re` and `regex`.")
     ignore_case: bool = Field(False, description="Whether `a` is `A` as well.")
@@ -177,7 +185,7 @@ class TextBody(RootBody, FilteredBody):
 class ExplainBody(RootBody, FilteredBody):
     """A question whose results are to be explained."""
 
-    query: Question
+    query: QueryText
     top_k: TopK = None
     token_budget: Budget = None
 
@@ -185,20 +193,20 @@ class ExplainBody(RootBody, FilteredBody):
 class ContextBody(RootBody, FilteredBody):
     """A question whose code is wanted, packed into a token budget."""
 
-    query: Question
+    query: QueryText
     token_budget: Budget = None
     format: Format = "markdown"
-    session: Session | None = None
-    shown: list[Key] = Field(
-        [], max_length=_MOST_KEYS, description="`shown` of an earlier context: that code is left out."
+    session: SessionName | None = None
+    shown: list[ShownKey] = Field(
+        [], max_length=_MAX_KEYS, description="`shown` of an earlier context: that code is left out."
     )
 
 
 class ReadBody(RootBody):
     """Places whose lines are wanted."""
 
-    places: list[Place] = Field(
-        min_length=1, max_length=_MOST_VALUES, description="Each as `path`, `path:10` or `path:10-42`."
+    places: list[PlaceText] = Field(
+        min_length=1, max_length=_MAX_VALUES, description="Each as `path`, `path:10` or `path:10-42`."
     )
     token_budget: Budget = None
     format: Format = "markdown"
@@ -207,14 +215,14 @@ class ReadBody(RootBody):
 class AskBody(RootBody, FilteredBody):
     """A question that is to be answered."""
 
-    query: Question
+    query: QueryText
     token_budget: Budget = None
 
 
 class DefinitionBody(RootBody):
     """A name whose declaration is wanted."""
 
-    name: Name
+    name: SymbolName
 
 
 class IndexBody(RootBody):
@@ -226,22 +234,22 @@ class IndexBody(RootBody):
 class NeighboursBody(RootBody):
     """A question to the code graph about one declaration."""
 
-    name: Name
+    name: SymbolName
     depth: int | None = Field(
         None,
         ge=1,
-        le=_MOST_STEPS,
+        le=_MAX_DEPTH,
         description="Steps to follow; 1 by default, 3 of `impact`. Some questions have only one.",
     )
     candidates: Candidates = False
-    limit: Limit = _FEW_NEIGHBOURS
+    limit: Limit = _DEFAULT_LIMIT
 
 
 class PathBody(RootBody):
     """Two declarations between which a path is wanted."""
 
-    start: Name
-    end: Name
+    start: SymbolName
+    end: SymbolName
     candidates: Candidates = False
 
 
@@ -251,7 +259,7 @@ class CyclesBody(RootBody):
     level: Literal["files", "symbols"] = Field(
         "files", description="Files that import, or symbols that call one another."
     )
-    limit: Limit = _FEW_NEIGHBOURS
+    limit: Limit = _DEFAULT_LIMIT
 
 
 class HotspotsBody(RootBody):
@@ -264,4 +272,4 @@ class HotspotsBody(RootBody):
 class OutlineBody(RootBody):
     """The file or declaration whose declarations are wanted."""
 
-    path: Name
+    path: SymbolName

@@ -29,55 +29,55 @@ TAGS: Final = [
     {"name": "indexing", "description": "Runs of indexing."},
 ]
 
-_OF_REQUESTS: Final = (400, 401, 403, 404, 405, 413, 415, 422, 429, 500)
+_REQUEST_STATUSES: Final = (400, 401, 403, 404, 405, 413, 415, 422, 429, 500)
 """Statuses of what is refused before the engine sees it, or of a fault."""
 
-_TOKEN: Final = "token"  # noqa: S105  # name of a scheme
-_MODELS: Final = "#/components/schemas/{model}"
+_TOKEN_SCHEME: Final = "token"  # noqa: S105  # name of a scheme
+_MODEL_REF: Final = "#/components/schemas/{model}"
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
+def build_openapi(app: FastAPI) -> dict[str, Any]:
     """Return the description of an app, made once."""
     if app.openapi_schema is None:
-        described = get_openapi(
+        description = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
         )
-        parts = described["components"]
-        _complete_models(parts["schemas"])
-        parts["responses"] = _errors()
-        parts["securitySchemes"] = {
-            _TOKEN: {"type": "http", "scheme": "bearer", "description": "Token of the service."}
+        components = description["components"]
+        _complete_models(components["schemas"])
+        components["responses"] = _build_error_responses()
+        components["securitySchemes"] = {
+            _TOKEN_SCHEME: {"type": "http", "scheme": "bearer", "description": "Token of the service."}
         }
-        described["security"] = [{_TOKEN: []}, {}]
-        errors = {reply: {"$ref": f"#/components/responses/{reply}"} for reply in parts["responses"]}
-        for operations in described["paths"].values():
+        description["security"] = [{_TOKEN_SCHEME: []}, {}]
+        errors = {status: {"$ref": f"#/components/responses/{status}"} for status in components["responses"]}
+        for operations in description["paths"].values():
             for operation in operations.values():
                 operation["responses"].update(errors)
-        app.openapi_schema = described
+        app.openapi_schema = description
     return app.openapi_schema
 
 
 def _complete_models(schemas: dict[str, Any]) -> None:
     """Add the models that only errors and events have, and tell each field's meaning with the field."""
     for model in (Problem, AnswerEvent):
-        made = TypeAdapter(model).json_schema(mode="serialization", ref_template=_MODELS)
-        schemas.update({**made.pop("$defs", {}), model.__name__: made} | schemas)
+        model_schema = TypeAdapter(model).json_schema(mode="serialization", ref_template=_MODEL_REF)
+        schemas.update({**model_schema.pop("$defs", {}), model.__name__: model_schema} | schemas)
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     for schema in schemas.values():
-        _without_tuples(schema)
-        schema["description"], told = split_description(schema.get("description", ""))
-        for name, meaning in told.items():
+        _replace_tuples(schema)
+        schema["description"], meanings = split_description(schema.get("description", ""))
+        for name, meaning in meanings.items():
             schema["properties"].get(name, {}).setdefault("description", meaning)
 
 
-def _without_tuples(schema: dict[str, Any]) -> None:
+def _replace_tuples(schema: dict[str, Any]) -> None:
     """Describe tuples of one type as lists of a fixed size: what makes clients of descriptions knows no other."""
-    for part in schema.values():
-        if isinstance(part, dict):
-            _without_tuples(part)
-    places = schema.get("prefixItems", [])
-    if places and all(place == places[0] for place in places):
+    for value in schema.values():
+        if isinstance(value, dict):
+            _replace_tuples(value)
+    items = schema.get("prefixItems", [])
+    if items and all(item == items[0] for item in items):
         schema["items"] = schema.pop("prefixItems")[0]
 
 
@@ -93,19 +93,19 @@ def split_description(text: str) -> tuple[str, dict[str, str]]:
     return head, meanings
 
 
-def _errors() -> Mapping[str, Any]:
+def _build_error_responses() -> Mapping[str, Any]:
     """Return what is said of each status of an error."""
-    kinds: dict[int, list[str]] = {status: [] for status in _OF_REQUESTS}
+    error_names: dict[int, list[str]] = {status: [] for status in _REQUEST_STATUSES}
     for kind, row in ERROR_TABLE.items():
-        kinds.setdefault(row.status, []).append(kind.__name__)
-    content = {PROBLEM_TYPE: {"schema": {"$ref": _MODELS.format(model=Problem.__name__)}}}
+        error_names.setdefault(row.status, []).append(kind.__name__)
+    content = {PROBLEM_TYPE: {"schema": {"$ref": _MODEL_REF.format(model=Problem.__name__)}}}
     return {
-        str(status): {"description": _meaning(status, names), "content": content}
-        for status, names in sorted(kinds.items())
+        str(status): {"description": _describe_status(status, names), "content": content}
+        for status, names in sorted(error_names.items())
     }
 
 
-def _meaning(status: int, names: list[str]) -> str:
+def _describe_status(status: int, names: list[str]) -> str:
     phrase = HTTPStatus(status).phrase
     own = [name for name in names if name != CodeRAGError.__name__]
     return f"{phrase}: {', '.join(own)}" if own else phrase

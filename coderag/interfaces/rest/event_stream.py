@@ -10,11 +10,11 @@ from typing import Any, Final, Generic, TypeVar
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from coderag.interfaces.rest.work import too_long
+from coderag.interfaces.rest.work import make_timeout_error
 
 EVENT_TYPE: Final = "text/event-stream"
 
-_KEEP_ALIVE = b": keep-alive\n\n"
+_KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
 _KEEP_ALIVE_S = 15.0
 """After so long without an event a comment is sent, so that nothing on the way takes the connection for dead."""
 
@@ -26,7 +26,7 @@ class ClientGoneError(Exception):
     """Whoever asked has gone away. No fault."""
 
 
-def event_bytes(name: str, data: bytes) -> bytes:
+def encode_event(name: str, data: bytes) -> bytes:
     """Return an event with JSON, which has no line ends of its own."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
@@ -55,7 +55,9 @@ def describe_events(models: Mapping[str, str]) -> dict[str, Any]:
     return {EVENT_TYPE: {"schema": {"type": "object", "description": "Each event.", "oneOf": events}}}
 
 
-async def unless_gone(receive: Receive, run: Coroutine[Any, Any, _Result], timeout_s: float | None = None) -> _Result:
+async def run_unless_gone(
+    receive: Receive, coroutine: Coroutine[Any, Any, _Result], timeout_s: float | None = None
+) -> _Result:
     """Return what a run returns; it is ended if the client goes away, or when the time is over.
 
     Args:
@@ -67,16 +69,16 @@ async def unless_gone(receive: Receive, run: Coroutine[Any, Any, _Result], timeo
         ClientGoneError: The client went away.
         TimeoutError: It takes too long.
     """
-    running, watching = asyncio.create_task(run), asyncio.create_task(_gone(receive))
+    run_task, watch_task = asyncio.create_task(coroutine), asyncio.create_task(_wait_for_disconnect(receive))
     try:
-        await asyncio.wait({running, watching}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            return running.result()
-        raise ClientGoneError if watching.done() else TimeoutError
+        await asyncio.wait({run_task, watch_task}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if run_task.done():
+            return run_task.result()
+        raise ClientGoneError if watch_task.done() else TimeoutError
     finally:
-        running.cancel()
-        watching.cancel()
-        await asyncio.gather(running, watching, return_exceptions=True)
+        run_task.cancel()
+        watch_task.cancel()
+        await asyncio.gather(run_task, watch_task, return_exceptions=True)
 
 
 class EventFeed(Generic[_Event]):
@@ -89,44 +91,44 @@ class EventFeed(Generic[_Event]):
     """
 
     def __init__(self, events: AsyncGenerator[_Event]) -> None:
-        self._waiting: deque[_Event] = deque()
-        self._news = asyncio.Event()
-        self._run = asyncio.create_task(self._collect(events))
-        self._run.add_done_callback(lambda _: self._news.set())
+        self._queue: deque[_Event] = deque()
+        self._has_news = asyncio.Event()
+        self._task = asyncio.create_task(self._collect(events))
+        self._task.add_done_callback(lambda _: self._has_news.set())
 
     async def is_ready(self, timeout_s: float) -> bool:
         """Wait until there is an event, or the run has ended; return False if neither comes in time."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), timeout_s)
-        return self._news.is_set()
+            await asyncio.wait_for(self._has_news.wait(), timeout_s)
+        return self._has_news.is_set()
 
     def take(self) -> _Event | None:
         """Return the next event, once the feed is ready; None if the run has ended. Raises what the run raises."""
-        if not self._waiting:
-            self._run.result()
+        if not self._queue:
+            self._task.result()
             return None
-        event = self._waiting.popleft()
-        if not self._waiting and not self._run.done():
-            self._news.clear()
+        event = self._queue.popleft()
+        if not self._queue and not self._task.done():
+            self._has_news.clear()
         return event
 
     async def close(self) -> None:
         """End the run, and wait until it has cleaned up."""
-        self._run.cancel()
-        await asyncio.gather(self._run, return_exceptions=True)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
 
     async def _collect(self, events: AsyncGenerator[_Event]) -> None:
         async with aclosing(events) as steps:
             async for step in steps:
-                self._waiting.append(step)
-                self._news.set()
+                self._queue.append(step)
+                self._has_news.set()
 
 
 class EventStream(Response):
     """A reply of server-sent events, which ends early if its client goes away.
 
     Args:
-        events: Each as `event_bytes` returns it.
+        events: Each as `encode_event` returns it.
     """
 
     media_type = EVENT_TYPE
@@ -140,7 +142,7 @@ class EventStream(Response):
         """Send the events."""
         del scope
         with suppress(ClientGoneError, OSError):  # a send to nobody is an OSError
-            await unless_gone(receive, self._send(send))
+            await run_unless_gone(receive, self._send(send))
 
     async def _send(self, send: Send) -> None:
         async with aclosing(self._events) as events:
@@ -160,10 +162,10 @@ async def keep_alive(feed: EventFeed[Any], silence_s: float = math.inf) -> Async
     while not await feed.is_ready(wait_s):
         silent_s += wait_s
         if silent_s >= silence_s:
-            raise too_long(silence_s)
-        yield _KEEP_ALIVE
+            raise make_timeout_error(silence_s)
+        yield _KEEP_ALIVE_COMMENT
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

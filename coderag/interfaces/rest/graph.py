@@ -8,72 +8,72 @@ from fastapi import APIRouter, Path, Response
 from coderag.interfaces.rest.bodies import CyclesBody, HotspotsBody, NeighboursBody, OutlineBody, PathBody
 from coderag.interfaces.rest.replies import CyclesReply, HotspotsReply, NeighboursReply, OutlineReply
 from coderag.interfaces.rest.strict import StrictRoute
-from coderag.interfaces.rest.work import Work, WorkOf
+from coderag.interfaces.rest.work import RequestRunner, RunnerDependency
 from coderag.schema.graph_queries import GraphQuery, query_graph
 
 router = APIRouter(route_class=StrictRoute, tags=["graph"], prefix="/graph")
 
 
 @router.post("/path", response_model=NeighboursReply, summary="Find how one declaration leads to another")
-async def path(body: PathBody, work: WorkOf) -> Response:
+async def path(body: PathBody, runner: RunnerDependency) -> Response:
     """Return the steps of a shortest way from one declaration or file to another; no results if none is known."""
-    return await work.reply(partial(_path, work, body), is_long=True)
+    return await runner.reply(partial(_find_path, runner, body), is_long=True)
 
 
 @router.post("/cycles", response_model=CyclesReply, summary="Find what needs one another in circles")
-async def cycles(body: CyclesBody, work: WorkOf) -> Response:
+async def cycles(body: CyclesBody, runner: RunnerDependency) -> Response:
     """Return the groups of files that import, or of declarations that call, one another, the smallest first."""
-    return await work.reply(partial(_cycles, work, body), is_long=True)
+    return await runner.reply(partial(_find_cycles, runner, body), is_long=True)
 
 
 @router.post("/hotspots", response_model=HotspotsReply, summary="Find what much depends on")
-async def hotspots(body: HotspotsBody, work: WorkOf) -> Response:
+async def hotspots(body: HotspotsBody, runner: RunnerDependency) -> Response:
     """Return the declarations that much depends on, most central first."""
-    return await work.reply(partial(_hotspots, work, body), is_long=True)
+    return await runner.reply(partial(_find_hotspots, runner, body), is_long=True)
 
 
 @router.post("/outline", response_model=OutlineReply, summary="List the declarations of a file")
-async def outline(body: OutlineBody, work: WorkOf) -> Response:
+async def outline(body: OutlineBody, runner: RunnerDependency) -> Response:
     """Return what a file or declaration declares, nested, in order."""
-    return await work.reply(partial(_outline, work, body))
+    return await runner.reply(partial(_build_outline, runner, body))
 
 
 @router.post("/{question}", response_model=NeighboursReply, summary="Ask about one declaration")
 async def neighbours(
     question: Annotated[GraphQuery, Path(description="What is asked of the declaration.")],
     body: NeighboursBody,
-    work: WorkOf,
+    runner: RunnerDependency,
 ) -> Response:
     """Return what calls, imports, extends, overrides, tests, names or documents a declaration, or what it does so.
 
     `impact` is what may break when it changes. The nearest and surest come first.
     """
-    return await work.reply(partial(_neighbours, work, question, body), is_long=question == "impact")
+    return await runner.reply(partial(_find_neighbours, runner, question, body), is_long=question == "impact")
 
 
-def _neighbours(work: Work, question: GraphQuery, body: NeighboursBody) -> NeighboursReply:
-    with work.using(body.root) as one:
-        found = query_graph(one.engine.graph, question, body.name, body.depth, candidates=body.candidates)
-    return NeighboursReply(question, str(one.root), found[: body.limit], len(found))
+def _find_neighbours(runner: RequestRunner, question: GraphQuery, body: NeighboursBody) -> NeighboursReply:
+    with runner.hold_repository(body.root) as repository:
+        results = query_graph(repository.engine.graph, question, body.name, body.depth, candidates=body.candidates)
+    return NeighboursReply(question, str(repository.root), results[: body.limit], len(results))
 
 
-def _path(work: Work, body: PathBody) -> NeighboursReply:
-    with work.using(body.root) as one:
-        found = one.engine.graph.path(body.start, body.end, candidates=body.candidates)
-    return NeighboursReply("path", str(one.root), found, len(found))
+def _find_path(runner: RequestRunner, body: PathBody) -> NeighboursReply:
+    with runner.hold_repository(body.root) as repository:
+        results = repository.engine.graph.path(body.start, body.end, candidates=body.candidates)
+    return NeighboursReply("path", str(repository.root), results, len(results))
 
 
-def _cycles(work: Work, body: CyclesBody) -> CyclesReply:
-    with work.using(body.root) as one:
-        found = one.engine.graph.cycles(body.level)
-    return CyclesReply(body.level, str(one.root), found[: body.limit], len(found))
+def _find_cycles(runner: RequestRunner, body: CyclesBody) -> CyclesReply:
+    with runner.hold_repository(body.root) as repository:
+        results = repository.engine.graph.cycles(body.level)
+    return CyclesReply(body.level, str(repository.root), results[: body.limit], len(results))
 
 
-def _hotspots(work: Work, body: HotspotsBody) -> HotspotsReply:
-    with work.using(body.root) as one:
-        return HotspotsReply(str(one.root), one.engine.graph.hotspots(body.limit, body.kind))
+def _find_hotspots(runner: RequestRunner, body: HotspotsBody) -> HotspotsReply:
+    with runner.hold_repository(body.root) as repository:
+        return HotspotsReply(str(repository.root), repository.engine.graph.hotspots(body.limit, body.kind))
 
 
-def _outline(work: Work, body: OutlineBody) -> OutlineReply:
-    with work.using(body.root) as one:
-        return OutlineReply(body.path, str(one.root), one.engine.graph.outline(body.path))
+def _build_outline(runner: RequestRunner, body: OutlineBody) -> OutlineReply:
+    with runner.hold_repository(body.root) as repository:
+        return OutlineReply(body.path, str(repository.root), repository.engine.graph.outline(body.path))

@@ -22,8 +22,8 @@ PROBLEM_TYPE: Final = "application/problem+json"
 INVALID_REQUEST: Final = "InvalidRequestError"
 """Type of a request that is not as described; no class of `coderag.errors`."""
 
-_INTERNAL: Final = "InternalError"
-_MOST_FAULTS = 5
+_INTERNAL_ERROR: Final = "InternalError"
+_MAX_ERROR_DETAILS = 5
 _START_INDEXING = 'POST /api/v1/index with {"root": "..."} starts indexing; GET /api/v1/jobs/{id} tells how far it is.'
 
 _log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Problem:
     candidates: Sequence[GraphDeclaration] = ()
 
 
-def problem_of(error: CodeRAGError) -> Problem:
+def to_problem(error: CodeRAGError) -> Problem:
     """Return what to tell of an error."""
     row = row_for(error)
     return Problem(
@@ -70,65 +70,67 @@ def problem_of(error: CodeRAGError) -> Problem:
     )
 
 
-def internal_problem(error: Exception) -> Problem:
+def build_internal_problem(error: Exception) -> Problem:
     """Return what to tell of a fault, whose traceback goes to the log."""
     _log.error("a request failed inside", exc_info=error)
-    told = f"a fault in CodeRAG: {type(error).__name__}"
-    return Problem(_INTERNAL, HTTPStatus(500).phrase, 500, told, "The log of the server has the traceback.")
+    detail = f"a fault in CodeRAG: {type(error).__name__}"
+    return Problem(_INTERNAL_ERROR, HTTPStatus(500).phrase, 500, detail, "The log of the server has the traceback.")
 
 
-def reply_of(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+def to_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Return a problem as a reply."""
-    more = {"retry-after": "1"} if problem.retryable else {}
-    return Response(json_bytes(problem), problem.status, {**more, **(headers or {})}, PROBLEM_TYPE)
+    extra_headers = {"retry-after": "1"} if problem.retryable else {}
+    return Response(json_bytes(problem), problem.status, {**extra_headers, **(headers or {})}, PROBLEM_TYPE)
 
 
 def install_handlers(app: FastAPI) -> None:
     """Have every error of an app told as a problem."""
-    app.add_exception_handler(CodeRAGError, _expected)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(Exception, _internal)
+    app.add_exception_handler(CodeRAGError, _handle_expected)
+    app.add_exception_handler(RequestValidationError, _handle_invalid)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(Exception, _handle_internal)
 
 
-async def _expected(_: Request, error: Exception) -> Response:
+async def _handle_expected(_: Request, error: Exception) -> Response:
     assert isinstance(error, CodeRAGError)
-    return reply_of(problem_of(error))
+    return to_response(to_problem(error))
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _handle_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    faults = error.errors()
-    is_unknown = any(fault["type"] in ("extra_forbidden", "missing") for fault in faults)
-    taken = _fields_of(request) if is_unknown else []
-    told = "; ".join(map(_fault, faults[:_MOST_FAULTS]))
-    if len(faults) > _MOST_FAULTS:
-        told += f"; and {len(faults) - _MOST_FAULTS} more"
-    return reply_of(_request_problem(422, told, f"The body takes: {', '.join(taken)}." if taken else ""))
+    details = error.errors()
+    is_unknown = any(detail["type"] in ("extra_forbidden", "missing") for detail in details)
+    known_fields = _list_body_fields(request) if is_unknown else []
+    text = "; ".join(map(_format_detail, details[:_MAX_ERROR_DETAILS]))
+    if len(details) > _MAX_ERROR_DETAILS:
+        text += f"; and {len(details) - _MAX_ERROR_DETAILS} more"
+    return to_response(
+        _build_request_problem(422, text, f"The body takes: {', '.join(known_fields)}." if known_fields else "")
+    )
 
 
-def _fields_of(request: Request) -> list[str]:
+def _list_body_fields(request: Request) -> list[str]:
     """Return the fields that the body of a request may have."""
     route = request.scope.get("route")
     bodies = route.dependant.body_params if isinstance(route, APIRoute) else []
     return [name for body in bodies for name in getattr(body.field_info.annotation, "model_fields", {})]
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _handle_http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return reply_of(_request_problem(error.status_code, str(error.detail)), error.headers)
+    return to_response(_build_request_problem(error.status_code, str(error.detail)), error.headers)
 
 
-async def _internal(_: Request, error: Exception) -> Response:
-    return reply_of(internal_problem(error))
+async def _handle_internal(_: Request, error: Exception) -> Response:
+    return to_response(build_internal_problem(error))
 
 
-def _request_problem(status: int, detail: str, advice: str = "") -> Problem:
+def _build_request_problem(status: int, detail: str, advice: str = "") -> Problem:
     hint = f"{advice} GET /openapi.json describes every request.".lstrip()
     return Problem(INVALID_REQUEST, HTTPStatus(status).phrase, status, detail, hint)
 
 
-def _fault(fault: Mapping[str, Any]) -> str:
+def _format_detail(detail: Mapping[str, Any]) -> str:
     """Return one fault of a request, as ``body.top_k: Input should be ...``."""
-    place = ".".join(str(part)[:80] for part in fault["loc"])
-    return f"{place}: {fault['msg']}"
+    location = ".".join(str(part)[:80] for part in detail["loc"])
+    return f"{location}: {detail['msg']}"

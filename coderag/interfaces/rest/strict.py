@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-MOST_BODY_BYTES: Final = 4 << 20
+MAX_BODY_BYTES: Final = 4 << 20
 
 
 class StrictRequest(Request):
@@ -26,8 +26,8 @@ class StrictRequest(Request):
             chunks, size = [], 0
             async for chunk in self.stream():
                 size += len(chunk)
-                if size > MOST_BODY_BYTES:
-                    raise HTTPException(413, f"the body has more than {MOST_BODY_BYTES:,} bytes")
+                if size > MAX_BODY_BYTES:
+                    raise HTTPException(413, f"the body has more than {MAX_BODY_BYTES:,} bytes")
                 chunks.append(chunk)
             self._body = b"".join(chunks)
         return self._body
@@ -40,7 +40,10 @@ class StrictRequest(Request):
         """
         try:
             return json.loads(
-                (await self.body()).decode(), object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite
+                (await self.body()).decode(),
+                object_pairs_hook=_refuse_duplicates,
+                parse_constant=_refuse_constant,
+                parse_float=_parse_finite,
             )
         except RecursionError as error:
             raise HTTPException(400, "the body is nested too deeply") from error
@@ -72,18 +75,18 @@ def _is_json(content_type: str) -> bool:
     return main == "application" and (sub == "json" or sub.endswith("+json"))
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key is there twice")
-    return found
+    return mapping
 
 
-def _refuse(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise ValueError("a number is too large")

@@ -20,10 +20,10 @@ class Activity:
         self.total = 0
         """Requests since the start."""
         self._clock = clock
-        self._last = clock()
+        self._last_used = clock()
 
     @contextmanager
-    def request(self) -> Iterator[None]:
+    def count_request(self) -> Iterator[None]:
         """Count a request until the block ends."""
         self.requests += 1
         self.total += 1
@@ -31,23 +31,23 @@ class Activity:
             yield
         finally:
             self.requests -= 1
-            self._last = self._clock()
+            self._last_used = self._clock()
 
     @contextmanager
-    def session(self) -> Iterator[None]:
+    def count_session(self) -> Iterator[None]:
         """Count an agent's line until the block ends."""
         self.sessions += 1
         try:
             yield
         finally:
             self.sessions -= 1
-            self._last = self._clock()
+            self._last_used = self._clock()
 
-    def note(self) -> None:
+    def reset_idle(self) -> None:
         """Begin to count the idle time anew, as for work that is not a request."""
-        self._last = self._clock()
+        self._last_used = self._clock()
 
     @property
     def idle_s(self) -> float:
         """Seconds since anything was under way; 0 as long as something is."""
-        return 0.0 if self.requests or self.sessions else self._clock() - self._last
+        return 0.0 if self.requests or self.sessions else self._clock() - self._last_used

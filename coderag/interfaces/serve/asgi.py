@@ -20,18 +20,18 @@ from coderag import __version__
 from coderag.errors import CodeRAGError
 from coderag.interfaces.mcp.http import make_http
 from coderag.interfaces.rest.app import make_app
-from coderag.interfaces.rest.problems import problem_of, reply_of
+from coderag.interfaces.rest.problems import to_problem, to_response
 from coderag.interfaces.serve.activity import Activity
 from coderag.service.client import REPOSITORY_PATH, STATUS_PATH, STOP_PATH
-from coderag.service.environment import digest_of
+from coderag.service.environment import compute_digest
 from coderag.workspace.workspace import Workspace
 
 _MCP_PATHS: Final = ("/mcp", "/sse", "/messages")
-_OWN_PATHS: Final = "/service/"
+_SERVICE_PREFIX: Final = "/service/"
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServiceApp:
     """What answers requests.
 
     Attributes:
@@ -40,13 +40,13 @@ class Served:
     """
 
     app: ASGIApp
-    apps: tuple[Starlette, ...]
+    apps_with_lifespan: tuple[Starlette, ...]
 
     @asynccontextmanager
-    async def lifespan(self) -> AsyncIterator[None]:
+    async def run_lifespan(self) -> AsyncIterator[None]:
         """Run what lives as long as the service."""
         async with AsyncExitStack() as stack:
-            for app in self.apps:
+            for app in self.apps_with_lifespan:
                 await stack.enter_async_context(app.router.lifespan_context(app))
             yield
 
@@ -58,7 +58,7 @@ def compose(
     request_s: float,
     tools: Literal["all", "single"],
     stop: Callable[[], None],
-) -> Served:
+) -> ServiceApp:
     """Return what the service answers.
 
     Args:
@@ -70,60 +70,62 @@ def compose(
     """
     mcp = make_http(workspace, profile=tools, allowed_hosts=None)  # the guard knows more names than a list can
     rest = make_app(workspace, request_s=request_s)
-    own = Starlette(
+    service_routes = Starlette(
         routes=[
-            Route(STATUS_PATH, partial(_status, workspace, activity), methods=["GET"]),
-            Route(REPOSITORY_PATH, partial(_repository, workspace), methods=["POST"]),
-            Route(STOP_PATH, partial(_stop, stop), methods=["POST"]),
+            Route(STATUS_PATH, partial(_handle_status, workspace, activity), methods=["GET"]),
+            Route(REPOSITORY_PATH, partial(_handle_repository, workspace), methods=["POST"]),
+            Route(STOP_PATH, partial(_handle_stop, stop), methods=["POST"]),
         ]
     )
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        if any(path == one or path.startswith(f"{one}/") for one in _MCP_PATHS):
+        if any(path == prefix or path.startswith(f"{prefix}/") for prefix in _MCP_PATHS):
             await mcp(scope, receive, send)
-        elif path.startswith(_OWN_PATHS):
-            await own(scope, receive, send)
+        elif path.startswith(_SERVICE_PREFIX):
+            await service_routes(scope, receive, send)
         else:
             await rest(scope, receive, send)
 
-    return Served(app, (rest, mcp))
+    return ServiceApp(dispatch, (rest, mcp))
 
 
-async def _status(workspace: Workspace, activity: Activity, _: Request) -> Response:
-    known = await run_in_threadpool(workspace.known)
-    told: dict[str, Any] = {
+async def _handle_status(workspace: Workspace, activity: Activity, _: Request) -> Response:
+    entries = await run_in_threadpool(workspace.list_repositories)
+    status: dict[str, Any] = {
         "pid": os.getpid(),
         "version": __version__,
         "requests": activity.total,
         "under_way": activity.requests,
         "sessions": activity.sessions,
         "idle_s": round(activity.idle_s, 1),
-        "repositories": [one.root for one in known if one.is_open],
+        "repositories": [entry.root for entry in entries if entry.is_open],
     }
-    return JSONResponse(told)
+    return JSONResponse(status)
 
 
-async def _repository(workspace: Workspace, request: Request) -> Response:
+async def _handle_repository(workspace: Workspace, request: Request) -> Response:
     """Reply what a command must know of a repository to have it answered here as if it had opened it itself.
 
     That is what of its settings is not used, and whether the variables that they name have the same values here.
     """
     try:
-        asked = await request.json()
-        root, names = str(asked["root"]), [str(name) for name in asked["variables"]]
+        body = await request.json()
+        root, names = str(body["root"]), [str(name) for name in body["variables"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise HTTPException(HTTPStatus.BAD_REQUEST) from error
     if not all(name.isascii() and name.isidentifier() for name in names):  # others are no variables of settings
         raise HTTPException(HTTPStatus.BAD_REQUEST)
     try:
-        one = await run_in_threadpool(workspace.repository, root)
+        repository = await run_in_threadpool(workspace.open_repository, root)
     except CodeRAGError as error:
-        return reply_of(problem_of(error))
-    left_out = [{"key": one.key, "place": one.place} for one in one.engine.settings.restrictions]
-    return JSONResponse({"restrictions": left_out, "digest": digest_of(names)})
+        return to_response(to_problem(error))
+    restrictions = [
+        {"key": repository.key, "place": repository.place} for repository in repository.engine.settings.restrictions
+    ]
+    return JSONResponse({"restrictions": restrictions, "digest": compute_digest(names)})
 
 
-async def _stop(stop: Callable[[], None], _: Request) -> Response:
+async def _handle_stop(stop: Callable[[], None], _: Request) -> Response:
     stop()
     return JSONResponse({"stopping": True})

@@ -6,10 +6,10 @@ from typing import ClassVar, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MOST_CONNECTIONS: Final = 256
+MAX_CONNECTIONS: Final = 256
 """Open at once, of each address that is listened on: far below the files that a process may usually have open."""
 
-HEAD_S: Final = 10.0
+HEAD_TIMEOUT_S: Final = 10.0
 """Seconds in which a client must have sent the whole head of a request."""
 
 _log = logging.getLogger(__name__)
@@ -18,19 +18,19 @@ _log = logging.getLogger(__name__)
 class BoundedConnection(H11Protocol):
     """A connection that is closed if its client says nothing, or too slowly; anybody who reaches the address could."""
 
-    head_s: ClassVar[float] = HEAD_S
-    most_connections: ClassVar[int] = MOST_CONNECTIONS
+    head_timeout_s: ClassVar[float] = HEAD_TIMEOUT_S
+    max_connections: ClassVar[int] = MAX_CONNECTIONS
 
-    _patience: asyncio.TimerHandle | None = None
+    _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as of uvicorn
         """Begin to wait for a request."""
         super().connection_made(transport)
-        if len(self.connections) > self.most_connections:
+        if len(self.connections) > self.max_connections:
             _log.debug("a connection was refused: %s are open", len(self.connections) - 1)
             transport.close()
             return
-        self._wait()
+        self._start_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
@@ -43,17 +43,17 @@ class BoundedConnection(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
         else:
-            self._wait()
+            self._start_waiting()
 
-    def _wait(self) -> None:
-        if self._patience is None and not self.transport.is_closing():
-            self._patience = self.loop.call_later(self.head_s, self._give_up)
+    def _start_waiting(self) -> None:
+        if self._head_timer is None and not self.transport.is_closing():
+            self._head_timer = self.loop.call_later(self.head_timeout_s, self._give_up)
 
     def _stop_waiting(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def _give_up(self) -> None:
-        self._patience = None
+        self._head_timer = None
         self.transport.close()

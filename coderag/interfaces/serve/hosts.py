@@ -32,7 +32,7 @@ class KnownHosts:
 
     def is_host(self, value: str) -> bool:
         """Whether a ``Host`` names the service. Of one that listens on all addresses, any address does: it is no name."""
-        name = _name_of(value)
+        name = _parse_host_name(value)
         return name in self._names or (self._is_open and _is_address(name))
 
     def is_origin(self, value: str) -> bool:
@@ -44,7 +44,7 @@ class KnownHosts:
         return parts.scheme in ("http", "https") and self.is_host(parts.netloc)
 
 
-def _name_of(value: str) -> str:
+def _parse_host_name(value: str) -> str:
     try:
         return (urlsplit(f"//{value}").hostname or "") if "@" not in value else ""
     except ValueError:

@@ -4,11 +4,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-MOST_BYTES: Final = 1 << 20
-_KEPT: Final = 1 << 18
+MAX_LOG_BYTES: Final = 1 << 20
+_KEPT_BYTES: Final = 1 << 18
 
 
-def trim(path: Path, most_bytes: int = MOST_BYTES, kept: int = _KEPT) -> None:
+def trim_log(path: Path, max_bytes: int = MAX_LOG_BYTES, kept_bytes: int = _KEPT_BYTES) -> None:
     """Cut the beginning off a log that has become too large; its writers append, so they need not know.
 
     Args:
@@ -17,10 +17,10 @@ def trim(path: Path, most_bytes: int = MOST_BYTES, kept: int = _KEPT) -> None:
         kept: Size of what is left of its end.
     """
     with suppress(OSError):
-        if path.stat().st_size <= most_bytes:
+        if path.stat().st_size <= max_bytes:
             return
         with path.open("r+b") as file:
-            file.seek(-kept, 2)
+            file.seek(-kept_bytes, 2)
             end = file.read().partition(b"\n")[2]
             file.seek(0)
             file.write(end)

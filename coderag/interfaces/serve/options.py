@@ -10,10 +10,10 @@ from typing import Final, Literal
 
 from coderag.config.sections import ServiceSettings
 from coderag.errors import ConfigurationError
-from coderag.service.runtime_folder import write_private
+from coderag.service.runtime_folder import write_private_file
 
 HAS_UNIX_SOCKETS: Final = hasattr(socket, "AF_UNIX") and sys.platform != "win32"
-_LEAST_TOKEN: Final = 16
+_MIN_TOKEN_CHARS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def read_token(path: Path, fresh: str) -> str:
+def read_token(path: Path, new_token: str) -> str:
     """Return the token in a file, so that it stays the same from start to start.
 
     Args:
@@ -104,11 +104,11 @@ def read_token(path: Path, fresh: str) -> str:
             raise ConfigurationError(f"{path}: others may read this token", hint=f"chmod 600 {path}")
         token = path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
-        write_private(path, fresh.encode() + b"\n")
-        return fresh
+        write_private_file(path, new_token.encode() + b"\n")
+        return new_token
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: no token can be read: {error}", hint="Check --token-file.") from error
-    if len(token) < _LEAST_TOKEN or not token.isprintable() or " " in token:
-        told = f"{path}: holds no token of at least {_LEAST_TOKEN} letters and digits in one line"
-        raise ConfigurationError(told, hint="Remove the file: the next start makes a good one.")
+    if len(token) < _MIN_TOKEN_CHARS or not token.isprintable() or " " in token:
+        message = f"{path}: holds no token of at least {_MIN_TOKEN_CHARS} letters and digits in one line"
+        raise ConfigurationError(message, hint="Remove the file: the next start makes a good one.")
     return token

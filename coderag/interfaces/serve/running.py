@@ -20,32 +20,32 @@ from filelock import Timeout
 from coderag import __version__
 from coderag.app import load_query_graph
 from coderag.errors import ServiceError
-from coderag.interfaces.mcp.framing import MAX_LINE
+from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
 from coderag.interfaces.mcp.lines import serve_lines
 from coderag.interfaces.serve.activity import Activity
-from coderag.interfaces.serve.asgi import Served, compose
+from coderag.interfaces.serve.asgi import ServiceApp, compose
 from coderag.interfaces.serve.connections import BoundedConnection
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.limits import RateLimit
-from coderag.interfaces.serve.log_file import trim
+from coderag.interfaces.serve.log_file import trim_log
 from coderag.interfaces.serve.options import ServeOptions
-from coderag.interfaces.serve.security import Guard, GuardRules
-from coderag.interfaces.serve.sockets import LocalSocket, open_local, open_network
-from coderag.service.discovery import read_address, remove_address, remove_stale, runtime_directory, write_address
-from coderag.service.environment import fingerprint
+from coderag.interfaces.serve.security import GuardRules, RequestGuard
+from coderag.interfaces.serve.sockets import LocalSocket, open_local_socket, open_network_socket
+from coderag.service.discovery import ensure_runtime_folder, read_address, remove_address, remove_stale, write_address
+from coderag.service.environment import compute_fingerprint
 from coderag.service.service_address import ServiceAddress
-from coderag.service.starting import service_lock
-from coderag.system.process_memory import bound_heaps, give_back
-from coderag.workspace.jobs import ENDED
+from coderag.service.starting import make_service_lock
+from coderag.system.process_memory import limit_heaps, trim_heap
+from coderag.workspace.jobs import ENDED_STATES
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 
-_FINISH_S: Final = 20
+_GRACEFUL_SHUTDOWN_S: Final = 20
 """Seconds that requests under way have to finish when the service ends."""
 
-_CLOSE_S: Final = 10.0
+_CLOSE_TIMEOUT_S: Final = 10.0
 """Seconds that the workspace has to close; what hangs longer is left behind with the process."""
 
-_LOOK_S: Final = 5.0
+_CHECK_INTERVAL_S: Final = 5.0
 """Between two looks at whether the service is still used, at most."""
 
 _log = logging.getLogger(__name__)
@@ -93,8 +93,8 @@ def serve(
         ConfigurationError: The options cannot be used.
     """
     options.check()
-    bound_heaps()
-    lock = service_lock()
+    limit_heaps()
+    lock = make_service_lock()
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
@@ -121,7 +121,7 @@ class Service:
         self._token = token
         self._log_file = log
         self._activity = Activity()
-        self._lines: set[asyncio.Task[None]] = set()
+        self._session_tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, announce: Callable[[ServiceAddress], None]) -> None:
         """Serve. Raises as `serve`."""
@@ -131,28 +131,28 @@ class Service:
         sockets: _Sockets | None = None
         try:
             sockets = self._open_sockets()
-            async with self._signals(), self._served(workspace, sockets):
-                address = self._address(sockets)
+            async with self._handle_signals(), self._serve_sockets(workspace, sockets):
+                address = self._build_address(sockets)
                 write_address(address)
                 announce(address)
                 warming = asyncio.create_task(asyncio.to_thread(load_query_graph))
-                await self._wait(workspace, sockets, address)
+                await self._wait_for_stop(workspace, sockets, address)
                 warming.cancel()
                 remove_address(os.getpid())  # first, so that nobody comes any more
         finally:
             remove_address(os.getpid())
             if sockets is not None:
                 sockets.remove()
-            _leave_in_time()
+            _schedule_exit()
             await asyncio.to_thread(workspace.close)
 
     def _open_sockets(self) -> _Sockets:
-        folder, unix = runtime_directory(), self._options.unix_sockets
-        http = open_local(folder, "http.sock", unix=unix)
+        folder, unix = ensure_runtime_folder(), self._options.unix_sockets
+        http = open_local_socket(folder, "http.sock", unix=unix)
         try:
-            mcp = open_local(folder, "mcp.sock", unix=unix)
+            mcp = open_local_socket(folder, "mcp.sock", unix=unix)
             try:
-                network = open_network(self._options.host, self._options.port) if self._options.host else None
+                network = open_network_socket(self._options.host, self._options.port) if self._options.host else None
             except ServiceError:
                 mcp.remove()
                 raise
@@ -161,7 +161,7 @@ class Service:
             raise
         return _Sockets(http, mcp, network)
 
-    def _address(self, sockets: _Sockets) -> ServiceAddress:
+    def _build_address(self, sockets: _Sockets) -> ServiceAddress:
         is_unix = self._options.unix_sockets
         url = ""
         if sockets.network is not None:
@@ -174,31 +174,31 @@ class Service:
             mcp=sockets.mcp.address if is_unix else f"tcp:{sockets.mcp.address}",
             token=self._token,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
-            environment=fingerprint(),
+            environment=compute_fingerprint(),
             url=url,
             request_s=self._options.request_s,
         )
 
     @asynccontextmanager
-    async def _signals(self) -> AsyncIterator[None]:
+    async def _handle_signals(self) -> AsyncIterator[None]:
         """Have the usual signals end the service in good order."""
         loop = asyncio.get_running_loop()
         names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-        before = {one: signal.getsignal(one) for one in (getattr(signal, name) for name in names)}
-        for one in before:
+        previous_handlers = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+        for number in previous_handlers:
             # The loop's own handlers are not there on Windows.
-            signal.signal(one, lambda *_: loop.call_soon_threadsafe(self._stopping.set))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._stopping.set))
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in previous_handlers.items():
+                signal.signal(number, handler)
 
     @asynccontextmanager
-    async def _served(self, workspace: Workspace, sockets: _Sockets) -> AsyncIterator[None]:
+    async def _serve_sockets(self, workspace: Workspace, sockets: _Sockets) -> AsyncIterator[None]:
         """Serve on all sockets until the block ends; then finish what is under way."""
         hosts = KnownHosts(self._options.host)
-        served = compose(
+        app = compose(
             workspace,
             self._activity,
             request_s=self._options.request_s,
@@ -206,80 +206,80 @@ class Service:
             stop=self._stopping.set,
         )
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(served.lifespan())
-            servers = self._http_servers(served, hosts, sockets)
-            runs = [asyncio.create_task(server.serve(sockets=[one])) for server, one in servers]
-            stack.push_async_callback(_finish, [server for server, _ in servers], runs)
-            await stack.enter_async_context(self._line_server(workspace, sockets.mcp.socket))
+            await stack.enter_async_context(app.run_lifespan())
+            servers = self._build_http_servers(app, hosts, sockets)
+            tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
+            stack.push_async_callback(_finish_requests, [server for server, _ in servers], tasks)
+            await stack.enter_async_context(self._serve_mcp_sessions(workspace, sockets.mcp.socket))
             yield
             self._stopping.set()
 
-    def _http_servers(
-        self, served: Served, hosts: KnownHosts, sockets: _Sockets
+    def _build_http_servers(
+        self, app: ServiceApp, hosts: KnownHosts, sockets: _Sockets
     ) -> list[tuple[uvicorn.Server, socket.socket]]:
         options = self._options
         # The guard of TLS and of the network is the same: one rate, one count, one token.
         rules = GuardRules(self._token, hosts, options.request_s + 5)  # the app below tells it better, in time
-        guard = Guard(served.app, rules, RateLimit(options.requests_per_minute), self._activity, self._stopping)
-        servers: list[tuple[uvicorn.Server, socket.socket]] = [(_HttpServer(_config(guard)), sockets.http.socket)]
+        guard = RequestGuard(app.app, rules, RateLimit(options.requests_per_minute), self._activity, self._stopping)
+        servers: list[tuple[uvicorn.Server, socket.socket]] = [(_HttpServer(_make_config(guard)), sockets.http.socket)]
         if sockets.network is not None:
-            servers.append((_HttpServer(_config(guard, options.tls_cert, options.tls_key)), sockets.network))
+            servers.append((_HttpServer(_make_config(guard, options.tls_cert, options.tls_key)), sockets.network))
         return servers
 
     @asynccontextmanager
-    async def _line_server(self, workspace: Workspace, listening: socket.socket) -> AsyncIterator[None]:
+    async def _serve_mcp_sessions(self, workspace: Workspace, listener: socket.socket) -> AsyncIterator[None]:
         """Serve MCP line by line until the block ends; what agents ask then fails, and their side tries again."""
 
-        async def session(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def serve_session(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
-            self._lines.add(task)
+            self._session_tasks.add(task)
             try:
-                with self._activity.session():
+                with self._activity.count_session():
                     await serve_lines(workspace, reader, writer, token=self._token)
             finally:
-                self._lines.discard(task)
+                self._session_tasks.discard(task)
 
         start = asyncio.start_unix_server if self._options.unix_sockets else asyncio.start_server
-        server = await start(session, sock=listening, limit=MAX_LINE)
+        server = await start(serve_session, sock=listener, limit=MAX_LINE_BYTES)
         try:
             yield
         finally:
             server.close()
-            for task in list(self._lines):
+            for task in list(self._session_tasks):
                 task.cancel()
-            await asyncio.gather(*self._lines, return_exceptions=True)
+            await asyncio.gather(*self._session_tasks, return_exceptions=True)
 
-    async def _wait(self, workspace: Workspace, sockets: _Sockets, address: ServiceAddress) -> None:
+    async def _wait_for_stop(self, workspace: Workspace, sockets: _Sockets, address: ServiceAddress) -> None:
         """Return when the service is to end."""
         idle_s = self._options.idle_minutes * 60
-        look_s = min(_LOOK_S, idle_s / 4) if idle_s else _LOOK_S
+        interval_s = min(_CHECK_INTERVAL_S, idle_s / 4) if idle_s else _CHECK_INTERVAL_S
         while not self._stopping.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), look_s)
+                await asyncio.wait_for(self._stopping.wait(), interval_s)
             if self._log_file is not None:
-                trim(self._log_file)
-            if self._activity.idle_s <= look_s:
-                await asyncio.to_thread(give_back)
-            if not self._stopping.is_set() and not _stays_known(sockets, address):
+                trim_log(self._log_file)
+            if self._activity.idle_s <= interval_s:
+                await asyncio.to_thread(trim_heap)
+            if not self._stopping.is_set() and not _is_discoverable(sockets, address):
                 _log.warning("the files by which this service is found are gone or those of another one: it ends")
                 return
-            if any(job.view.state not in ENDED for job in workspace.jobs()):
-                self._activity.note()
+            if any(job.view.state not in ENDED_STATES for job in workspace.list_jobs()):
+                self._activity.reset_idle()
             elif idle_s and self._activity.idle_s >= idle_s:
                 _log.info("nobody has asked for %s minutes", self._options.idle_minutes)
                 return
 
 
-def _stays_known(sockets: _Sockets, address: ServiceAddress) -> bool:
+def _is_discoverable(sockets: _Sockets, address: ServiceAddress) -> bool:
     """Whether commands find this service; its file is written again if that alone is missing.
 
     The system removes a runtime directory when its user logs out, and then another service may be started beside this one.
     """
-    found = read_address()
-    if not sockets.are_reachable or (found is not None and found.pid != address.pid):
+    published = read_address()
+    if not sockets.are_reachable or (published is not None and published.pid != address.pid):
         return False
-    if found is None:
+    if published is None:
         with suppress(ServiceError):  # tried again
             write_address(address)
     return True
@@ -294,7 +294,7 @@ class _HttpServer(uvicorn.Server):
         yield
 
 
-def _config(app: Guard, cert: Path | None = None, key: Path | None = None) -> uvicorn.Config:
+def _make_config(app: RequestGuard, cert: Path | None = None, key: Path | None = None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=BoundedConnection,
@@ -304,21 +304,21 @@ def _config(app: Guard, cert: Path | None = None, key: Path | None = None) -> uv
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=_FINISH_S,
+        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_S,
         h11_max_incomplete_event_size=65_536,
         ssl_certfile=cert,
         ssl_keyfile=key,
     )
 
 
-async def _finish(servers: list[uvicorn.Server], runs: "list[asyncio.Task[None]]") -> None:
+async def _finish_requests(servers: list[uvicorn.Server], tasks: "list[asyncio.Task[None]]") -> None:
     for server in servers:
         server.should_exit = True
-    await asyncio.gather(*runs, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _leave_in_time() -> None:
+def _schedule_exit() -> None:
     """Have this process end even if a thread hangs: what was promised to be written is written at once, not at the end."""
-    timer = threading.Timer(_CLOSE_S, os._exit, (0,))
+    timer = threading.Timer(_CLOSE_TIMEOUT_S, os._exit, (0,))
     timer.daemon = True
     timer.start()

@@ -12,18 +12,18 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import CodeRAGError, ServiceBusyError, ServiceError
-from coderag.interfaces.rest.problems import INVALID_REQUEST, Problem, problem_of, reply_of
-from coderag.interfaces.rest.strict import MOST_BODY_BYTES
+from coderag.interfaces.rest.problems import INVALID_REQUEST, Problem, to_problem, to_response
+from coderag.interfaces.rest.strict import MAX_BODY_BYTES
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.hosts import KnownHosts
 from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.options import is_loopback
-from coderag.service.client import CHALLENGE_HEADER, HEALTH_PATH, PROOF_HEADER, proof
+from coderag.service.client import CHALLENGE_HEADER, HEALTH_PATH, PROOF_HEADER, compute_proof
 
-MOST_REQUESTS: Final = 128
+MAX_REQUESTS: Final = 128
 """Under way at once, streams included."""
 
-_LONGEST_CHALLENGE: Final = 128
+_MAX_CHALLENGE_CHARS: Final = 128
 _EVENT_TYPE: Final = b"text/event-stream"
 
 
@@ -42,8 +42,8 @@ class GuardRules:
     token: str
     hosts: KnownHosts
     request_s: float
-    most_requests: int = MOST_REQUESTS
-    most_body_bytes: int = MOST_BODY_BYTES
+    max_requests: int = MAX_REQUESTS
+    max_body_bytes: int = MAX_BODY_BYTES
 
 
 class RefusedError(Exception):
@@ -60,7 +60,7 @@ class RefusedError(Exception):
         self.headers = headers or {}
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware.
 
     Args:
@@ -86,78 +86,80 @@ class Guard:
             return  # a handshake of WebSockets is refused by saying nothing
         headers = Headers(scope=scope)
         try:
-            self._check_names(headers)
+            self._check_hosts(headers)
             if scope["path"] == HEALTH_PATH:
-                await self._health(scope, headers)(scope, receive, send)
+                await self._reply_to_health(scope, headers)(scope, receive, send)
                 return
             self._check_token(scope, headers)
             self._check_load(headers)
         except RefusedError as error:
-            await reply_of(error.problem, error.headers)(scope, receive, send)
+            await to_response(error.problem, error.headers)(scope, receive, send)
             return
-        with self._activity.request():
+        with self._activity.count_request():
             await self._serve(scope, receive, send)
 
-    def _check_names(self, headers: Headers) -> None:
+    def _check_hosts(self, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._rules.hosts.is_host(hosts[0]):
-            raise RefusedError(_problem(HTTPStatus.MISDIRECTED_REQUEST, "the service is not called by this Host"))
+            raise RefusedError(_build_problem(HTTPStatus.MISDIRECTED_REQUEST, "the service is not called by this Host"))
         origin = headers.get("origin")
         if origin is not None and not self._rules.hosts.is_origin(origin):
-            raise RefusedError(_problem(HTTPStatus.FORBIDDEN, "pages of other sites are not served"))
+            raise RefusedError(_build_problem(HTTPStatus.FORBIDDEN, "pages of other sites are not served"))
 
     def _check_rate(self, scope: Scope, *, is_known: bool) -> None:
         # Who has no token, such as another user of this machine, must not use up what those have who do.
-        wait_s = self._rate.take(f"{_client_of(scope)} {'with' if is_known else 'without'} token")
+        wait_s = self._rate.take(f"{_find_client(scope)} {'with' if is_known else 'without'} token")
         if wait_s:
-            raise _busy(ServiceBusyError("too many requests", hint="Ask less often."), wait_s)
+            raise _build_busy_refusal(ServiceBusyError("too many requests", hint="Ask less often."), wait_s)
 
     def _check_token(self, scope: Scope, headers: Headers) -> None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        is_right = hmac.compare_digest(token.strip().encode("latin-1", "replace"), self._rules.token.encode())
-        is_known = scheme.lower() == "bearer" and is_right
+        is_equal = hmac.compare_digest(token.strip().encode("latin-1", "replace"), self._rules.token.encode())
+        is_known = scheme.lower() == "bearer" and is_equal
         self._check_rate(scope, is_known=is_known)
         if not is_known:
             hint = "Send 'Authorization: Bearer TOKEN'; 'coderag serve --status --show-token' tells it."
-            problem = _problem(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", hint)
+            problem = _build_problem(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong", hint)
             raise RefusedError(problem, {"www-authenticate": "Bearer"})
 
     def _check_load(self, headers: Headers) -> None:
         if self._stopping.is_set():
-            raise _busy(_ending(), 1)
-        if self._activity.requests >= self._rules.most_requests:
-            raise _busy(ServiceBusyError("too much is asked at once", hint="Try again in a moment."), 1)
+            raise _build_busy_refusal(_make_ending_error(), 1)
+        if self._activity.requests >= self._rules.max_requests:
+            raise _build_busy_refusal(ServiceBusyError("too much is asked at once", hint="Try again in a moment."), 1)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._rules.most_body_bytes:
-            raise RefusedError(_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(self._rules.most_body_bytes)))
+        if not length.isdecimal() or int(length) > self._rules.max_body_bytes:
+            raise RefusedError(
+                _build_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _format_too_large(self._rules.max_body_bytes))
+            )
 
-    def _health(self, scope: Scope, headers: Headers) -> Response:
+    def _reply_to_health(self, scope: Scope, headers: Headers) -> Response:
         challenge = headers.get(CHALLENGE_HEADER, "")
-        is_asked = 0 < len(challenge) <= _LONGEST_CHALLENGE
+        has_challenge = 0 < len(challenge) <= _MAX_CHALLENGE_CHARS
         # From elsewhere nobody needs the proof, which a weak token could be guessed with at any speed.
-        answer = proof(self._rules.token, challenge) if is_asked and _is_of_this_machine(scope) else ""
-        return PlainTextResponse("ok\n", headers={PROOF_HEADER: answer} if answer else None)
+        proof_text = compute_proof(self._rules.token, challenge) if has_challenge and _is_local(scope) else ""
+        return PlainTextResponse("ok\n", headers={PROOF_HEADER: proof_text} if proof_text else None)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = _Exchange(scope, receive, send, self._rules.most_body_bytes)
-        ending = asyncio.create_task(self._end_stream(exchange, asyncio.current_task()))
+        exchange = _Exchange(scope, receive, send, self._rules.max_body_bytes)
+        end_task = asyncio.create_task(self._end_stream(exchange, asyncio.current_task()))
         try:
-            async with asyncio.timeout(self._rules.request_s) as exchange.limit:
+            async with asyncio.timeout(self._rules.request_s) as exchange.timeout:
                 await self._app(scope, exchange.receive, exchange.send)
         except TimeoutError:
-            told = f"the request takes longer than {self._rules.request_s:,.0f} s"
-            await exchange.refuse(problem_of(ServiceError(told, hint="Ask for less at once.")))
+            message = f"the request takes longer than {self._rules.request_s:,.0f} s"
+            await exchange.refuse(to_problem(ServiceError(message, hint="Ask for less at once.")))
         except HTTPException as error:  # of an app that does not turn it into a reply
-            await exchange.refuse(_problem(HTTPStatus(error.status_code), error.detail))
+            await exchange.refuse(_build_problem(HTTPStatus(error.status_code), error.detail))
         except asyncio.CancelledError:
             if exchange.was_ended:
-                await exchange.end()
+                await exchange.end_stream()
             elif self._stopping.is_set() and not exchange.has_begun:  # the time to finish is over
-                await exchange.refuse(problem_of(_ending()))
+                await exchange.refuse(to_problem(_make_ending_error()))
             else:
                 raise
         finally:
-            ending.cancel()
+            end_task.cancel()
 
     async def _end_stream(self, exchange: "_Exchange", task: "asyncio.Task[object] | None") -> None:
         """End a stream that waits for what may come, when the service ends. What somebody asked for is finished."""
@@ -177,14 +179,14 @@ class _Exchange:
         most_body_bytes: That the body may have.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, most_body_bytes: int) -> None:
-        self.limit: asyncio.Timeout | None = None
+    def __init__(self, scope: Scope, receive: Receive, send: Send, max_body_bytes: int) -> None:
+        self.timeout: asyncio.Timeout | None = None
         self.was_ended = False
         self._scope = scope
         self._receive = receive
         self._send = send
-        self._most = most_body_bytes
-        self._left = most_body_bytes
+        self._max_body_bytes = max_body_bytes
+        self._body_bytes_left = max_body_bytes
         self.has_begun = False
         self._is_stream = False
 
@@ -196,9 +198,9 @@ class _Exchange:
     async def receive(self) -> Message:
         """Return the next part of the request."""
         message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_large(self._most))
+        self._body_bytes_left -= len(message.get("body", b""))
+        if self._body_bytes_left < 0:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _format_too_large(self._max_body_bytes))
         return message
 
     async def send(self, message: Message) -> None:
@@ -206,31 +208,31 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.has_begun = True
             self._is_stream = _is_stream(message)
-            if self._is_stream and self.limit is not None:
-                self.limit.reschedule(None)
+            if self._is_stream and self.timeout is not None:
+                self.timeout.reschedule(None)
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
         """Reply with an error; if a reply has begun, it breaks off."""
         if self.has_begun:
             raise ConnectionAbortedError(problem.detail)
-        await reply_of(problem)(self._scope, self._receive, self._send)
+        await to_response(problem)(self._scope, self._receive, self._send)
 
-    async def end(self) -> None:
+    async def end_stream(self) -> None:
         """End a stream in good order."""
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _client_of(scope: Scope) -> str:
+def _find_client(scope: Scope) -> str:
     """Return the address of who asks; empty over a Unix socket."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
-def _is_of_this_machine(scope: Scope) -> bool:
-    client = _client_of(scope)
+def _is_local(scope: Scope) -> bool:
+    client = _find_client(scope)
     return not client or is_loopback(client)
 
 
@@ -240,17 +242,17 @@ def _is_stream(message: Message) -> bool:
     )
 
 
-def _problem(status: HTTPStatus, detail: str, hint: str = "") -> Problem:
+def _build_problem(status: HTTPStatus, detail: str, hint: str = "") -> Problem:
     return Problem(INVALID_REQUEST, status.phrase, status, detail, hint)
 
 
-def _busy(error: CodeRAGError, wait_s: float) -> RefusedError:
-    return RefusedError(problem_of(error), {"retry-after": str(max(1, round(wait_s)))})
+def _build_busy_refusal(error: CodeRAGError, wait_s: float) -> RefusedError:
+    return RefusedError(to_problem(error), {"retry-after": str(max(1, round(wait_s)))})
 
 
-def _ending() -> ServiceError:
+def _make_ending_error() -> ServiceError:
     return ServiceError("the service is ending", hint="Try again in a moment.")
 
 
-def _too_large(most: int) -> str:
-    return f"the body has more than {most:,} bytes"
+def _format_too_large(max_bytes: int) -> str:
+    return f"the body has more than {max_bytes:,} bytes"

@@ -12,7 +12,7 @@ from typing import Final
 from coderag.errors import ServiceError
 from coderag.service.discovery import SHORT_PREFIX, remove_socket
 
-_LONGEST_PATH: Final = 107 if sys.platform.startswith("linux") else 103
+_MAX_PATH_BYTES: Final = 107 if sys.platform.startswith("linux") else 103
 """Bytes of the path of a Unix socket."""
 
 _BACKLOG: Final = 512
@@ -29,13 +29,13 @@ class LocalSocket:
 
     socket: socket.socket
     address: str
-    file: tuple[int, int, int] | None = None
+    file_identity: tuple[int, int, int] | None = None
 
     @property
     def is_reachable(self) -> bool:
         """Whether its file is still where it was put: who cleans folders up may have removed it."""
         try:
-            return self.file is None or _file_at(self._path) == self.file
+            return self.file_identity is None or _identify_file(self._path) == self.file_identity
         except FileNotFoundError:
             return False
         except OSError:  # it cannot be known
@@ -45,7 +45,7 @@ class LocalSocket:
         """Close it, and remove what it left in the file system."""
         self.socket.close()
         with suppress(OSError):
-            if self.file is not None and _file_at(self._path) == self.file:
+            if self.file_identity is not None and _identify_file(self._path) == self.file_identity:
                 remove_socket(self._path)
 
     @property
@@ -53,7 +53,7 @@ class LocalSocket:
         return Path(self.address.removeprefix("unix:"))
 
 
-def open_local(folder: Path, name: str, *, unix: bool) -> LocalSocket:
+def open_local_socket(folder: Path, name: str, *, unix: bool) -> LocalSocket:
     """Open a socket for the programs of this user, which does not listen yet. Only who holds the start lock may do so.
 
     Args:
@@ -66,70 +66,70 @@ def open_local(folder: Path, name: str, *, unix: bool) -> LocalSocket:
     """
     try:
         if not unix:
-            opened = _tcp("127.0.0.1", 0)
-            return LocalSocket(opened, f"127.0.0.1:{opened.getsockname()[1]}")
+            bound = _open_tcp_socket("127.0.0.1", 0)
+            return LocalSocket(bound, f"127.0.0.1:{bound.getsockname()[1]}")
         path = folder / name
-        if len(os.fsencode(path)) > _LONGEST_PATH:
-            path = _short_folder() / name
+        if len(os.fsencode(path)) > _MAX_PATH_BYTES:
+            path = _make_short_folder() / name
         remove_socket(path)  # of a service that was killed before it had written where it is
-        opened = _unix(path)
+        bound = _bind_unix_socket(path)
     except OSError as error:
         raise ServiceError(f"the service's socket cannot be opened: {error}") from error
-    return LocalSocket(opened, f"unix:{path}", _file_at(path))
+    return LocalSocket(bound, f"unix:{path}", _identify_file(path))
 
 
-def open_network(host: str, port: int) -> socket.socket:
+def open_network_socket(host: str, port: int) -> socket.socket:
     """Open a socket on an address of the network.
 
     Raises:
         ServiceError: The address or the port cannot be had.
     """
     try:
-        return _tcp(host.strip("[]"), port)
+        return _open_tcp_socket(host.strip("[]"), port)
     except (OSError, OverflowError) as error:
         hint = "Choose another --port, or 0 for a free one; --host must be an address of this machine."
         raise ServiceError(f"{host}:{port} cannot be listened on: {error}", hint=hint) from error
 
 
-def _tcp(host: str, port: int) -> socket.socket:
+def _open_tcp_socket(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    opened = socket.socket(family, kind, protocol)
+    bound = socket.socket(family, kind, protocol)
     try:
         if sys.platform != "win32":  # there it would let two programs have one port
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(address)
-        opened.listen(_BACKLOG)
-        opened.setblocking(False)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(_BACKLOG)
+        bound.setblocking(False)
     except OSError:
-        opened.close()
+        bound.close()
         raise
-    return opened
+    return bound
 
 
-def _unix(path: Path) -> socket.socket:
-    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def _bind_unix_socket(path: Path) -> socket.socket:
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        opened.bind(os.fspath(path))  # nobody else may enter the folder, so no one connects before the next line
+        bound.bind(os.fspath(path))  # nobody else may enter the folder, so no one connects before the next line
         path.chmod(0o600)
-        opened.setblocking(False)
+        bound.setblocking(False)
     except OSError:
-        opened.close()
+        bound.close()
         raise
-    return opened
+    return bound
 
 
-def _file_at(path: Path) -> tuple[int, int, int]:
+def _identify_file(path: Path) -> tuple[int, int, int]:
     status = path.lstat()
     return status.st_dev, status.st_ino, status.st_mtime_ns  # numbers alone are given again
 
 
-def _short_folder() -> Path:
+def _make_short_folder() -> Path:
     """Return a new folder of this user whose path is short; the address file says where it is."""
-    for place in (None, "/tmp"):  # noqa: S108  # only a new folder in it, which is made for this user alone
-        folder = Path(tempfile.mkdtemp(prefix=SHORT_PREFIX, dir=place))
-        if len(os.fsencode(folder)) + len("/mcp.sock") + 1 <= _LONGEST_PATH:
+    for base in (None, "/tmp"):  # noqa: S108  # only a new folder in it, which is made for this user alone
+        folder = Path(tempfile.mkdtemp(prefix=SHORT_PREFIX, dir=base))
+        if len(os.fsencode(folder)) + len("/mcp.sock") + 1 <= _MAX_PATH_BYTES:
             return folder
         folder.rmdir()
     raise OSError("no folder has a path that is short enough for a socket")

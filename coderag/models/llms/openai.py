@@ -8,7 +8,7 @@ from llama_index.llms.openai_like import OpenAILike
 from openai import NOT_GIVEN, DefaultAsyncHttpxClient
 
 from coderag.config.sections import LLMSettings
-from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server
+from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server
 from coderag.errors import ConfigurationError
 from coderag.models.llms.base import Chunk, Finish, chat_messages
 from coderag.models.llms.remote import ChatRequest
@@ -32,7 +32,7 @@ async def ask(request: ChatRequest) -> AsyncGenerator[Chunk, None]:
 
 def _model(request: ChatRequest, client: DefaultAsyncHttpxClient) -> OpenAILike:
     remote, settings = request.remote, request.settings
-    own = is_same_server(remote.address, OWN_ADDRESSES["openai"])
+    own = is_same_server(remote.address, DEFAULT_ADDRESSES["openai"])
     try:
         return OpenAILike(
             model=remote.model,

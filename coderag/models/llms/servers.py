@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from coderag.config.sections import LLMSettings
-from coderag.config.server_addresses import OWN_ADDRESSES, is_same_server, is_this_machine, server_address
+from coderag.config.server_addresses import DEFAULT_ADDRESSES, is_same_server, is_this_machine, parse_server_address
 from coderag.errors import ConfigurationError
 from coderag.models.keys import remote_with_key
 from coderag.models.remote_errors import Remote
@@ -48,7 +48,7 @@ def address_of(settings: LLMSettings) -> str:
     Raises:
         ConfigurationError: It is none.
     """
-    return server_address(settings.base_url.strip() or OWN_ADDRESSES[settings.provider], "llm.base_url")
+    return parse_server_address(settings.base_url.strip() or DEFAULT_ADDRESSES[settings.provider], "llm.base_url")
 
 
 def remote_of(settings: LLMSettings, model: str) -> Remote:
@@ -102,7 +102,7 @@ def certificates() -> "ssl.SSLContext":
 
 
 def _only_needed(remote: Remote) -> "Callable[[httpx.Request], httpx.Request]":
-    own = is_same_server(remote.address, OWN_ADDRESSES[remote.provider])
+    own = is_same_server(remote.address, DEFAULT_ADDRESSES[remote.provider])
 
     def authorise(request: "httpx.Request") -> "httpx.Request":
         for name in [] if own else [name for name in request.headers if name.lower() not in _NEEDED_HEADERS]:

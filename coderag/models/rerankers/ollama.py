@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from coderag.config.sections import RerankerSettings
-from coderag.config.server_addresses import server_address
+from coderag.config.server_addresses import parse_server_address
 from coderag.models.llms.servers import OLLAMA_MODEL
 from coderag.models.protocols import RerankScores
 from coderag.models.providers import ollama_options
@@ -57,7 +57,7 @@ class OllamaReranker:
         self._remote = Remote(
             provider="ollama",
             model=model,
-            address=server_address(settings.base_url, "reranker.base_url"),
+            address=parse_server_address(settings.base_url, "reranker.base_url"),
             section="reranker",
             timeout_s=settings.budget_ms / 1e3,
         )

@@ -18,7 +18,7 @@ from coderag.retrieval.channels import find_symbols
 from coderag.retrieval.report_places import Places
 from coderag.retrieval.verdict.unindexed_files import find_unindexed_files
 from coderag.schema.query import Analysis, Candidate, Judgement
-from coderag.schema.vocabulary import RESOLVED, Evidence
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE, Evidence
 from coderag.stores.corpus import Corpus
 
 FEATURE_NAMES = ("words_in_files", "words_in_results", "likeness", "unknown_words", "smallness")
@@ -101,7 +101,7 @@ def judge(corpus: Corpus, analysis: Analysis, results: Sequence[Candidate], vect
 
 def _has_lookup_answer(analysis: Analysis, results: Sequence[Candidate]) -> bool:
     """Return whether the symbol table or the code graph has the answer."""
-    min_score = RESOLVED if analysis["intent"] in _GRAPH_INTENTS else _MIN_EXACT_SCORE
+    min_score = MIN_RESOLVED_CONFIDENCE if analysis["intent"] in _GRAPH_INTENTS else _MIN_EXACT_SCORE
     return any(result["channels"].get("lookup", 0.0) >= min_score for result in results)
 
 

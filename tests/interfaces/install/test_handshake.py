@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from coderag.config.trust import distrust
+from coderag.config.trust import revoke_trust
 from coderag.errors import ServiceError
 from coderag.interfaces.install.handshake import greet
 
@@ -71,7 +71,7 @@ def test_what_is_not_installed_cannot_be_checked(coderag) -> None:
 
 
 def test_a_command_that_a_strangers_project_names_is_not_started(coderag, tmp_path, tmp_path_factory) -> None:
-    distrust(tmp_path_factory.getbasetemp())
+    revoke_trust(tmp_path_factory.getbasetemp())
     started = tmp_path / "started"
     entry = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"]}
     (tmp_path / ".cursor").mkdir()

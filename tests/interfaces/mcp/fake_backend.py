@@ -42,7 +42,7 @@ class FakeBackends:
         thread.start()
         self._threads.append(thread)
         backend = Backend(near, "the fake", lambda: self.well[min(number, len(self.well) - 1)])
-        backend.greet(SessionOptions(Path("/work")))
+        backend.begin_session(SessionOptions(Path("/work")))
         return backend
 
     def kill(self, number: int) -> None:

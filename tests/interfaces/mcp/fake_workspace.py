@@ -9,7 +9,7 @@ from coderag.app import CodeRAG
 from coderag.errors import ForbiddenRootError, IngestionError
 from coderag.schema.indexing import IndexProgress, IndexReport
 from coderag.schema.search import SearchHits
-from coderag.workspace.jobs import ENDED, IndexJob
+from coderag.workspace.jobs import ENDED_STATES, IndexJob
 from coderag.workspace.results import (
     KnownRepository,
     RepositoryEvent,
@@ -40,25 +40,25 @@ class FakeRepository:
 
     def index(self, *, full=False):
         with self.lock:
-            if self.job is None or self.job.view.state in ENDED:
+            if self.job is None or self.job.view.state in ENDED_STATES:
                 self.started += 1
                 self.job = IndexJob(str(self.root), full=full, cancel=lambda: None)
                 self.on_index(self)
             return self.job
 
-    def preview(self, query, top_k):
+    def find_preview_hits(self, query, top_k):
         return self.previewed[:top_k]
 
     def progress(self, stage, done, total):
-        self.job.change({"state": "running", "progress": IndexProgress(stage, done, total)})
+        self.job.update({"state": "running", "progress": IndexProgress(stage, done, total)})
 
     def finish(self):
         self.is_indexed = True
-        self.job.change({"state": "done", "report": REPORT})
+        self.job.update({"state": "done", "report": REPORT})
 
     def fail(self, error):
         self.job.error = error
-        self.job.change({"state": "failed", "error": str(error), "hint": error.hint})
+        self.job.update({"state": "failed", "error": str(error), "hint": error.hint})
 
 
 class FakeWorkspace:
@@ -69,36 +69,38 @@ class FakeWorkspace:
         self.listeners = []
         self.closed = threading.Event()
 
-    def repository(self, root):
-        found = self.repositories.get(str(root)) or next(
-            (one for one in self.repositories.values() if one.name == str(root)), None
+    def open_repository(self, root):
+        repository = self.repositories.get(str(root)) or next(
+            (entry for entry in self.repositories.values() if entry.name == str(root)), None
         )
-        if found is None:
+        if repository is None:
             if not Path(root).is_dir():
                 raise IngestionError(f"{root} does not exist", hint="Name a folder.")
             raise ForbiddenRootError(f"{root} is outside the allowed folders", hint="Start with --allow-root.")
-        return found
+        return repository
 
-    def known(self):
+    def list_repositories(self):
         return [
-            KnownRepository(one.name, str(one.root), "2026-01-01", True, one.is_indexed)
-            for one in self.repositories.values()
+            KnownRepository(entry.name, str(entry.root), "2026-01-01", True, entry.is_indexed)
+            for entry in self.repositories.values()
         ]
 
     def search(self, query, repositories, *, top_k=None, filters=None):
         hits, verdicts = [], []
         for root in repositories:
-            one = self.repository(root)
-            found = one.engine.search(query, top_k=top_k, filters=filters)
-            hits += [RepositoryHit(one.name, str(one.root), hit) for hit in found]
-            verdicts.append(RepositoryVerdict(one.name, str(one.root), found.evidence, found.confidence))
-        hits.sort(key=lambda one: -one.hit.score)
+            repository = self.open_repository(root)
+            results = repository.engine.search(query, top_k=top_k, filters=filters)
+            hits += [RepositoryHit(repository.name, str(repository.root), hit) for hit in results]
+            verdicts.append(
+                RepositoryVerdict(repository.name, str(repository.root), results.evidence, results.confidence)
+            )
+        hits.sort(key=lambda repository: -repository.hit.score)
         return WorkspaceHits(hits, verdicts)
 
     def listen(self, listener):
         self.listeners.append(listener)
         return lambda: self.listeners.remove(listener)
 
-    def tell(self, kind, root):
+    def notify(self, kind, root):
         for listener in list(self.listeners):
             listener(RepositoryEvent(kind, str(root)))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coderag.interfaces.mcp.contexts import context_reply
-from coderag.interfaces.mcp.repositories import Opened
+from coderag.interfaces.mcp.contexts import build_context_reply
+from coderag.interfaces.mcp.repositories import RepositoryHandle
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection
 
 PLACE = ("shop/pricing.py", 1, 30, "`total_price` (function)")
@@ -12,7 +12,7 @@ PLACE = ("shop/pricing.py", 1, 30, "`total_price` (function)")
 def told(shop, section, text, **facts) -> str:
     item = ContextItem("1", *PLACE, text, 5, facts.pop("detail", "full"), "python", name="total_price", **facts)
     context = AssembledContext("", "general", "", [ContextSection(section, [item], 5)], 5, 100, [], "found")
-    return context_reply(Opened(shop), context, max_tokens=1_000).rendered()[0]
+    return build_context_reply(RepositoryHandle(shop), context, max_tokens=1_000).render()[0]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from coderag.errors import AmbiguousNameError, IndexNotFoundError, ModelUnavailableError
-from coderag.interfaces.mcp.errors import told_error
+from coderag.interfaces.mcp.errors import format_error
 from coderag.schema.graph import GraphDeclaration
 from tests.interfaces.mcp.conftest import connected, text_of
 
@@ -60,14 +60,14 @@ async def test_fault_is_logged_and_its_text_is_not_shown(shop, caplog, monkeypat
 
 def test_all_candidates_of_a_name_are_counted():
     many = [GraphDeclaration(f"a{number}.py::run", "run", "function", f"a{number}.py", 1, 2) for number in range(20)]
-    told = told_error(AmbiguousNameError("'run' is the name of 20 declarations", candidates=many))
+    told = format_error(AmbiguousNameError("'run' is the name of 20 declarations", candidates=many))
     assert "`a0.py::run` (function, a0.py:1-2)" in told
     assert "and 8 more" in told
 
 
 def test_missing_index_names_the_tool_that_makes_it():
-    assert "coderag_index" in told_error(IndexNotFoundError("nothing is indexed", hint="Run `coderag index`."))
+    assert "coderag_index" in format_error(IndexNotFoundError("nothing is indexed", hint="Run `coderag index`."))
 
 
 def test_error_that_may_pass_says_so():
-    assert "may work in a moment" in told_error(ModelUnavailableError("no answer", hint="Start it."))
+    assert "may work in a moment" in format_error(ModelUnavailableError("no answer", hint="Start it."))

@@ -8,7 +8,7 @@ import pytest
 
 from coderag.errors import ModelUnavailableError, StorageFullError
 from coderag.interfaces.mcp import repositories
-from coderag.interfaces.mcp.following import percent_of, told
+from coderag.interfaces.mcp.following import compute_percent, format_progress
 from coderag.schema.indexing import IndexProgress
 from coderag.workspace.jobs import JobView
 from tests.interfaces.mcp.conftest import connected, text_of
@@ -155,17 +155,17 @@ async def test_cancelled_call_leaves_job_and_server_as_they_are(new, era):
 
 def test_percent_rises_over_the_stages():
     def at(stage, done, total):
-        return percent_of(JobView("1", "/", False, "running", IndexProgress(stage, done, total)))
+        return compute_percent(JobView("1", "/", False, "running", IndexProgress(stage, done, total)))
 
     steps = [at("scan", 0, 0), at("chunk", 1, 2), at("chunk", 2, 2), at("embed", 1, 2), at("commit", 0, 1)]
     assert steps == sorted(steps)
-    assert steps[-1] < percent_of(JobView("1", "/", False, "done")) == 100
+    assert steps[-1] < compute_percent(JobView("1", "/", False, "done")) == 100
 
 
 def test_queued_job_waits_for_its_turn():
-    assert told(JobView("1", "/", False, "queued")) == "indexing: waiting for its turn"
+    assert format_progress(JobView("1", "/", False, "queued")) == "indexing: waiting for its turn"
     waiting = JobView("1", "/", False, "queued", error="another process writes the index")
-    assert told(waiting) == "indexing: waiting for its turn (another process writes the index)"
+    assert format_progress(waiting) == "indexing: waiting for its turn (another process writes the index)"
 
 
 async def test_search_that_hangs_can_be_cancelled_and_the_server_goes_on(shop, era, monkeypatch):

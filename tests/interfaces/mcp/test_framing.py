@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.interfaces.mcp.framing import LineCutter, id_of, parse
+from coderag.interfaces.mcp.framing import LineCutter, get_message_id, parse_message
 
 
 def lines_of(*parts: bytes, limit: int = 100) -> list[bytes | None]:
@@ -32,11 +32,11 @@ def test_a_longer_line_is_told_once_and_the_next_one_is_taken() -> None:
 
 @pytest.mark.parametrize("line", [b"{", b"[]", b"1", b'{"id": 1}', b"\xff\xfe", b"[" * 100_000, b"9" * 5000])
 def test_what_is_no_message_is_none(line) -> None:
-    assert parse(line) is None
+    assert parse_message(line) is None
 
 
 @pytest.mark.parametrize(
     ("given", "id_"), [(1, 1), ("a", "a"), (0, 0), (True, None), (None, None), ([1], None), (1.5, None)]
 )
 def test_an_id_is_a_number_or_a_text(given, id_) -> None:
-    assert id_of({"id": given}) == id_
+    assert get_message_id({"id": given}) == id_

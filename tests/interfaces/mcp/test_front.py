@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from coderag import __version__
-from coderag.interfaces.mcp.framing import MAX_LINE
-from coderag.interfaces.mcp.stdio.front import Front
+from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
+from coderag.interfaces.mcp.stdio.front import SessionProxy
 from coderag.interfaces.mcp.stdio.handshake import CAPABILITIES_KEY, PROTOCOL_KEY, Handshake
 from tests.interfaces.mcp.fake_backend import Client, FakeBackends
 
@@ -23,11 +23,11 @@ class Session:
     def __init__(self) -> None:
         self.client = Client()
         self.behind = FakeBackends()
-        self.front = Front(self.client.write, self.behind, Handshake("all"), look_s=0.02)
+        self.front = SessionProxy(self.client.write, self.behind, Handshake("all"), health_check_s=0.02)
 
     def say(self, method: str, request: Any = None, params: Any = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, "id": request, "params": params}
-        self.front.from_client(json.dumps({name: it for name, it in message.items() if it is not None}).encode())
+        self.front.handle_client_line(json.dumps({name: it for name, it in message.items() if it is not None}).encode())
 
     def ask(self, method: str, request: Any, params: Any = None) -> dict[str, Any]:
         self.say(method, request, params)
@@ -188,8 +188,8 @@ def test_listening_for_notices_does_not_keep_a_session_open(session) -> None:
 
 
 def test_a_line_that_is_too_long_is_refused(session) -> None:
-    session.front.from_client(None)
-    assert str(MAX_LINE) in session.client.next()["error"]["message"]
+    session.front.handle_client_line(None)
+    assert str(MAX_LINE_BYTES) in session.client.next()["error"]["message"]
 
 
 def test_a_server_that_is_connected_and_does_no_work_is_not_waited_for_for_ever(session) -> None:

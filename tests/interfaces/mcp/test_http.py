@@ -92,7 +92,7 @@ async def test_notices_come_over_http(shop):
     async with served(workspace=workspace) as address, Client(f"{address}/mcp") as client:
         await client.call_tool("coderag_status")
         async with client.listen(resource_subscriptions=[uri]) as events:
-            workspace.tell("generation", shop.root)
+            workspace.notify("generation", shop.root)
             with anyio.fail_after(DEADLINE_S):
                 async for event in events:
                     assert event.uri == uri

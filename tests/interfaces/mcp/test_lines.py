@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from coderag.errors import StoreError
-from coderag.interfaces.mcp.framing import MAX_LINE
-from coderag.interfaces.mcp.lines import MAX_HELLO, serve_lines
+from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
+from coderag.interfaces.mcp.lines import MAX_HELLO_BYTES, serve_lines
 from coderag.workspace.workspace import Workspace
 
 HELLO = {"coderag": 1, "root": "/work", "tools": "all"}
@@ -30,7 +30,7 @@ class Client:
 
     async def connect(self) -> None:
         near, far = socket.socketpair()
-        self._reader, self.writer = await asyncio.open_connection(sock=near, limit=MAX_LINE)
+        self._reader, self.writer = await asyncio.open_connection(sock=near, limit=MAX_LINE_BYTES)
         reader, writer = await asyncio.open_connection(sock=far)
         self.session = asyncio.create_task(serve_lines(self._workspace, reader, writer, token=self._token))
 
@@ -119,7 +119,7 @@ async def test_the_single_tool_is_given_where_it_is_asked_for(connect) -> None:
         (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]\n', -32600, None),
         (b'{"id": 7, "method": 3}\n', -32600, 7),
         (b'"x"\n', -32600, None),
-        pytest.param(b"x" * (MAX_LINE + 1) + b"\n", -32600, None, id="too long"),
+        pytest.param(b"x" * (MAX_LINE_BYTES + 1) + b"\n", -32600, None, id="too long"),
     ],
 )
 async def test_a_line_that_is_no_message_is_refused_and_the_session_goes_on(connect, line, code, request_id) -> None:
@@ -168,14 +168,14 @@ async def test_a_client_that_says_nonsense_and_goes_is_no_fault_of_the_server(co
 
 async def test_who_has_not_said_hello_cannot_have_megabytes_kept_for_him(connect) -> None:
     client = await connect(token="secret")
-    await client.send(b"x" * (MAX_HELLO + 1))  # and no end of the line
+    await client.send(b"x" * (MAX_HELLO_BYTES + 1))  # and no end of the line
     assert (await client.receive())["ok"] is False
     await client.ended()
 
 
 async def test_a_session_may_begin_with_a_long_message_right_behind_the_hello(connect) -> None:
     client = await connect()
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {"x": "y" * MAX_HELLO}}}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {"x": "y" * MAX_HELLO_BYTES}}}
     initialize = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
     await client.send(json.dumps(HELLO).encode() + b"\n" + json.dumps(initialize).encode() + b"\n", ping)
     replies = [await client.receive() for _ in range(3)]

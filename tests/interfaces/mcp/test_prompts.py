@@ -4,7 +4,7 @@ import pytest
 from mcp import MCPError
 
 from coderag.app import CodeRAG
-from coderag.interfaces.mcp.replies import MOST_CHARACTERS
+from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS
 from tests.interfaces.mcp.conftest import SHOP, connected, git, write_files
 from tests.interfaces.mcp.fake_workspace import FakeRepository
 
@@ -20,7 +20,7 @@ AttributeError: 'NoneType' object has no attribute 'apply'
 async def prompt(client, name, **arguments):
     (message,) = (await client.get_prompt(name, arguments)).messages
     assert message.role == "user"
-    assert len(message.content.text) <= MOST_CHARACTERS
+    assert len(message.content.text) <= MAX_REPLY_CHARS
     return message.content.text
 
 

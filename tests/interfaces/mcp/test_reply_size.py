@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coderag.interfaces.mcp.replies import MOST_CHARACTERS, Part, Reply
+from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply, ReplyPart
 from coderag.text.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected, text_of
 
@@ -33,8 +33,8 @@ async def test_replies_about_a_huge_repository_keep_the_limit(huge, name, argume
     async with connected(huge) as client:
         result = await client.call_tool(name, arguments)
     assert not result.is_error, text_of(result)
-    assert len(text_of(result)) <= MOST_CHARACTERS
-    assert len(json.dumps(result.structured_content, ensure_ascii=False)) <= MOST_CHARACTERS
+    assert len(text_of(result)) <= MAX_REPLY_CHARS
+    assert len(json.dumps(result.structured_content, ensure_ascii=False)) <= MAX_REPLY_CHARS
 
 
 async def test_single_tool_keeps_the_limit(huge):
@@ -42,7 +42,7 @@ async def test_single_tool_keeps_the_limit(huge):
         result = await client.call_tool(
             "search_codebase", {"query": "how is the target computed", "max_tokens": 24_000}
         )
-    assert len(text_of(result)) <= MOST_CHARACTERS
+    assert len(text_of(result)) <= MAX_REPLY_CHARS
 
 
 async def test_a_definition_that_is_not_shown_whole_says_so(huge):
@@ -76,7 +76,7 @@ async def test_what_is_left_out_is_said_with_the_call_that_fetches_it(huge):
 
 def test_first_result_that_is_too_large_is_cut_at_a_line():
     code = "\n".join(f"line {number} of the code" for number in range(5_000))
-    text, data = Reply(parts=[Part("a.py:1-5000", {"path": "a.py"}, code)]).rendered()
+    text, data = McpReply(parts=[ReplyPart("a.py:1-5000", {"path": "a.py"}, code)]).render()
     (only,) = data["results"]
     shown = only["code"].split("\n")
     assert code.startswith(only["code"])
@@ -85,12 +85,12 @@ def test_first_result_that_is_too_large_is_cut_at_a_line():
 
 
 def test_line_that_is_too_long_is_cut_within_itself():
-    text, data = Reply(parts=[Part("a.js:1", {"path": "a.js"}, "x" * 100_000)]).rendered()
+    text, data = McpReply(parts=[ReplyPart("a.js:1", {"path": "a.js"}, "x" * 100_000)]).render()
     assert 0 < len(data["results"][0]["code"]) < 1_000
-    assert len(text) < MOST_CHARACTERS
+    assert len(text) < MAX_REPLY_CHARS
 
 
 def test_notes_are_in_text_and_data():
-    text, data = Reply(intro=["hello"], notes=["Mind this."]).rendered()
+    text, data = McpReply(intro=["hello"], notes=["Mind this."]).render()
     assert data["notes"] == ["Mind this."]
     assert text == "hello\nMind this."

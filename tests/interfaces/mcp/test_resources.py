@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from coderag.interfaces.mcp.maps import MAP_TOKENS
+from coderag.interfaces.mcp.maps import DEFAULT_MAP_TOKENS
 from coderag.text.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected
 
@@ -70,7 +70,7 @@ async def test_missing_resource_is_told(shop, uri, told):
 async def test_map_of_a_huge_repository_has_its_size(huge):
     async with connected(huge) as client:
         text = (await read(client, "coderag://huge/map")).text
-    assert count_tokens(text) <= MAP_TOKENS
+    assert count_tokens(text) <= DEFAULT_MAP_TOKENS
     assert "big/target.py" in text
 
 
@@ -85,7 +85,7 @@ async def test_new_client_hears_of_a_new_index(shop):
     uri = "coderag://shop/outline/shop/cart.py"
     async with connected(shop) as client, client.listen(resource_subscriptions=[uri]) as events:
         await client.call_tool("coderag_status")
-        client.workspace.tell("generation", shop.root)
+        client.workspace.notify("generation", shop.root)
         with anyio.fail_after(DEADLINE_S):
             async for event in events:
                 assert event.uri == uri
@@ -105,12 +105,12 @@ async def test_old_client_hears_of_what_it_subscribed_to(shop):
     async with connected(shop, era="legacy", message_handler=listen) as client:
         await client.call_tool("coderag_status")
         await client.session.subscribe_resource("coderag://shop/map")
-        client.workspace.tell("edited", shop.root)
-        client.workspace.tell("generation", shop.root)
+        client.workspace.notify("edited", shop.root)
+        client.workspace.notify("generation", shop.root)
         with anyio.fail_after(DEADLINE_S):
             await arrived.wait()
         await client.session.unsubscribe_resource("coderag://shop/map")
-        client.workspace.tell("generation", shop.root)
+        client.workspace.notify("generation", shop.root)
         await client.call_tool("coderag_status")
     assert heard == ["coderag://shop/map"]
 

@@ -4,15 +4,15 @@ import pytest
 from mcp import Client
 
 from coderag.errors import InvalidQueryError
-from coderag.interfaces.mcp.notices import Notices
-from coderag.interfaces.mcp.repositories import PROJECT_VARIABLE, Repositories
+from coderag.interfaces.mcp.notices import NotificationBus
+from coderag.interfaces.mcp.repositories import PROJECT_ENV_VARIABLE, Repositories
 from coderag.interfaces.mcp.server import make_server
 from tests.interfaces.mcp.conftest import connected
 from tests.interfaces.mcp.fake_workspace import FakeWorkspace
 
 
 async def opened(*known, given="", default=None, headers=None):
-    repositories = Repositories(FakeWorkspace(*known), default, Notices())
+    repositories = Repositories(FakeWorkspace(*known), default, NotificationBus())
     return (await repositories.open(given, headers)).name
 
 
@@ -44,12 +44,12 @@ async def test_several_known_repositories_are_listed_over_http(shop, huge):
 
 
 async def test_agent_says_its_project_by_the_environment(shop, huge, monkeypatch):
-    monkeypatch.setenv(PROJECT_VARIABLE, str(huge.root))
+    monkeypatch.setenv(PROJECT_ENV_VARIABLE, str(huge.root))
     assert await opened(shop, huge) == "huge"
 
 
 async def test_else_the_git_root_above_the_current_folder_is_meant(shop, huge, monkeypatch):
-    monkeypatch.delenv(PROJECT_VARIABLE, raising=False)
+    monkeypatch.delenv(PROJECT_ENV_VARIABLE, raising=False)
     monkeypatch.chdir(shop.root / "shop")
     assert await opened(shop, huge) == "shop"
 

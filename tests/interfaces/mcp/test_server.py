@@ -111,7 +111,7 @@ async def test_pages_of_exact_matches_go_on_to_the_end(huge):
 
 
 def test_limits_are_those_of_the_settings():
-    assert (arguments.LEAST_TOKENS, arguments.DEEPEST) == (settings.LEAST_TOKENS, settings.MOST_RESULTS)
+    assert (arguments.MIN_TOKENS, arguments.MAX_RANKED_RESULTS) == (settings.MIN_TOKENS, settings.MAX_RESULTS)
 
 
 async def test_threads_end_with_the_last_client(shop):

@@ -45,7 +45,7 @@ def test_lines_of_an_unchanged_file_are_verified(repository):
     assert (citation.location, citation.reason, citation.moved_from) == ("a.py:8-9", "", None)
 
 
-def test_the_hash_is_that_of_the_cited_text(repository):
+def test_hash_is_that_of_the_cited_text(repository):
     assert repository.check(8, 9).hash == hashlib.sha256(b"def second():\n    return 2\n").hexdigest()
 
 
@@ -55,49 +55,49 @@ def test_lines_stay_verified_when_others_change(repository):
 
 
 @pytest.mark.parametrize("ending", ["", "\n", "\n\n"])
-def test_blank_lines_at_the_end_of_the_cited_text_do_not_matter(repository, ending):
+def test_trailing_blank_lines_are_ignored(repository, ending):
     repository.rewrite(TEXT.replace("return 1", "return one"))
     assert repository.check(8, 9, ending=ending).verified
 
 
-def test_an_edited_line_is_not_verified(repository):
+def test_edited_line_is_not_verified(repository):
     repository.rewrite(TEXT.replace("return 2", "return 3"))
     citation = repository.check(8, 9)
     assert not citation.verified
     assert "changed" in citation.reason
 
 
-def test_a_change_of_white_space_is_a_change(repository):
+def test_white_space_change_is_a_change(repository):
     repository.rewrite(TEXT.replace("    return 2", "\treturn 2"))
     assert not repository.check(8, 9).verified
 
 
-def test_lines_that_moved_are_cited_where_they_are_now(repository):
+def test_moved_lines_are_cited_at_their_new_location(repository):
     repository.rewrite('"""New first lines."""\n\n' + TEXT)
     citation = repository.check(8, 9)
     assert citation.verified
     assert (citation.start_line, citation.end_line, citation.moved_from) == (10, 11, 8)
 
 
-def test_lines_that_moved_to_two_places_are_not_verified(repository):
+def test_lines_in_two_places_are_not_verified(repository):
     repository.rewrite("def second():\n    return 2\n\n\n" * 2 + "x = 1\n" * 8)
     assert not repository.check(8, 9).verified
 
 
-def test_a_single_line_that_moved_is_found_if_it_is_telling(repository):
+def test_single_moved_line_needs_distinctive_text(repository):
     repository.rewrite("x = 1\n" + TEXT)
     assert not repository.check(9, 9).verified
     assert repository.check(8, 8).moved_from == 8
 
 
-def test_a_file_that_is_gone_is_not_verified(repository):
+def test_deleted_file_is_not_verified(repository):
     repository.file.unlink()
     citation = repository.check(8, 9)
     assert not citation.verified
     assert "gone" in citation.reason
 
 
-def test_a_file_that_became_a_folder_is_not_verified(repository):
+def test_file_turned_folder_is_not_verified(repository):
     repository.file.unlink()
     repository.file.mkdir()
     citation = repository.check(8, 9)
@@ -105,12 +105,12 @@ def test_a_file_that_became_a_folder_is_not_verified(repository):
     assert "cannot be read" in citation.reason
 
 
-def test_a_file_that_is_now_empty_is_not_verified(repository):
+def test_emptied_file_is_not_verified(repository):
     repository.rewrite("")
     assert not repository.check(8, 9).verified
 
 
-def test_a_file_that_was_never_indexed_is_not_verified(repository):
+def test_unindexed_file_is_not_verified(repository):
     citation = repository.check(8, 9, path="other.py")
     assert not citation.verified
     assert "not in the index" in citation.reason
@@ -120,7 +120,7 @@ ENCODED = "# prüfen — müßig\n\n\ndef größe():\n    # Straße über Brück
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-16"])
-def test_a_file_in_another_encoding_is_compared_in_that_encoding(tmp_path, encoding):
+def test_file_in_another_encoding_is_decoded(tmp_path, encoding):
     repository = Repository(tmp_path, ENCODED.encode(encoding))
     repository.rewrite("# new\n" + ENCODED, encoding)
     citation = repository.check(4, 6)
@@ -130,7 +130,7 @@ def test_a_file_in_another_encoding_is_compared_in_that_encoding(tmp_path, encod
     assert not repository.check(4, 6).verified
 
 
-def test_single_lines_in_another_encoding_are_compared_too(tmp_path):
+def test_single_lines_in_another_encoding_are_decoded(tmp_path):
     lines = [line.encode() for line in ENCODED.split("\n")]
     lines[4] = "    # Straße über Brücke".encode("cp1252")
     repository = Repository(tmp_path, b"\n".join(lines))
@@ -145,7 +145,7 @@ def test_windows_line_ends_are_part_of_the_lines(tmp_path):
     assert repository.check(8, 9).moved_from == 8
 
 
-def test_a_file_is_read_once_for_all_its_citations(repository):
+def test_file_is_read_once_for_all_citations(repository):
     checker = CitationChecker(repository.root, [repository.record])
     cited = CitedLines("a.py", 8, 9, "def second():\n    return 2\n")
     first = checker.check(cited)
@@ -157,7 +157,7 @@ LINE = st.sampled_from(["a = 1", "b = 2", "    return 3", "", "}"])
 
 
 @given(st.lists(LINE, min_size=2, max_size=12), st.lists(LINE, max_size=6), st.data())
-def test_what_is_verified_is_really_there(tmp_path_factory, before, added, data):
+def test_verified_lines_exist_on_disk(tmp_path_factory, before, added, data):
     repository = Repository(tmp_path_factory.mktemp("r"), "\n".join(before).encode())
     start = data.draw(st.integers(1, len(before)))
     end = data.draw(st.integers(start, len(before)))
@@ -170,7 +170,7 @@ def test_what_is_verified_is_really_there(tmp_path_factory, before, added, data)
         assert [*now[citation.start_line - 1 :], ""][: len(cited)] == cited
 
 
-def test_lines_of_a_notebook_are_found_where_they_moved(tmp_path):
+def test_moved_notebook_lines_are_found(tmp_path):
     def notebook(*sources):
         cells = [{"cell_type": "code", "outputs": ["1"], "source": source} for source in sources]
         return json.dumps({"cells": cells, "metadata": {}}, indent=1).encode()

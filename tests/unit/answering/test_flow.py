@@ -26,14 +26,14 @@ def drawn(context, query):
     return draw_mermaid(context, state, pieces)
 
 
-def test_a_flow_between_two_names_is_told_call_by_call(shop):
+def test_flow_between_two_names_lists_each_call(shop):
     text = extracted(shop, "how does check_out reach check_card").text
     assert text.startswith("`check_out` (`shop/checkout.py:4`) leads to `check_card` (`shop/cart.py:31`) in 3 calls.")
     assert "1. `check_out` calls `Cart.pay` in `shop/checkout.py:9`: `return cart.pay(card)`" in text
     assert "3. `charge` calls `check_card` in `shop/cart.py:27`: `check_card(card)`" in text
 
 
-def test_every_edge_of_the_diagram_is_a_step_that_cites_the_line_of_its_call(shop):
+def test_every_diagram_edge_is_a_cited_step(shop):
     draft = extracted(shop, "what happens when items are sold")
     edges = EDGE.findall(draft.text)
     steps = re.findall(r"^(\d+)\. `.*? in `[^`]+:(\d+)`", draft.text, re.MULTILINE)
@@ -44,46 +44,46 @@ def test_every_edge_of_the_diagram_is_a_step_that_cites_the_line_of_its_call(sho
             assert match[1].rpartition(".")[2] in claim.cited_lines[0].text
 
 
-def test_the_diagram_of_generated_answers_is_the_same(shop):
+def test_generated_answers_use_the_same_diagram(shop):
     query = "how does check_out reach check_card"
     assert f"```mermaid\n{drawn(shop, query)}\n```" in extracted(shop, query).text
 
 
-def test_calls_that_lead_the_other_way_are_told_so(shop):
+def test_reversed_flow_is_labelled(shop):
     draft = extracted(shop, "how does round_up reach check_out")
     assert draft.text.startswith("The calls lead the other way: `check_out`")
     assert draft.missing == ["No known call leads from `round_up` to `check_out`."]
 
 
-def test_two_that_only_a_third_leads_to_meet_there(shop):
+def test_common_caller_joins_two_ends(shop):
     draft = extracted(shop, "how does check_card reach round_up")
     assert "Neither of the two leads to the other by known calls. `Cart.pay`" in draft.text
     assert draft.missing
 
 
-def test_ends_that_nothing_connects_are_said_to_be_apart(shop):
+def test_unconnected_ends_are_reported(shop):
     draft = extracted(shop, "how does unused_rate get to charge")
     assert "No known calls lead from `unused_rate` to `charge`." in draft.text
     assert draft.missing
 
 
-def test_ends_may_be_named_in_words(shop):
+def test_ends_can_be_described_in_words(shop):
     assert "`check_out` (`shop/checkout.py:4`) leads to `check_card`" in _flow(
         shop, "flow from check out to check card"
     )
 
 
-def test_a_flow_is_the_same_each_time(shop):
+def test_flow_is_deterministic(shop):
     query = "what happens when items are sold"
     assert drawn(shop, query) == drawn(make_context(FILES), query)
 
 
-def test_an_unresolved_call_is_no_edge(shop):
+def test_unresolved_call_is_not_an_edge(shop):
     text = _flow(shop, "what happens when items are sold")
     assert "stray" not in text.partition("```mermaid")[2]
 
 
-def test_a_call_that_may_run_an_override_is_dashed():
+def test_possible_override_is_dashed():
     source = (
         "class Base:\n    def run(self):\n        pass\n\n\nclass Child(Base):\n    def run(self):\n        finish()\n\n\n"
         "def finish():\n    pass\n\n\ndef start(base: Base):\n    base.run()\n"
@@ -99,7 +99,7 @@ def test_code_without_calls_is_explained_instead():
     assert "`request`" in text
 
 
-def test_a_diagram_has_a_dozen_nodes_however_much_is_called():
+def test_diagram_size_is_bounded():
     helpers = "".join(
         f"def step_{number}():\n    step_{number + 1}()\n    other_{number}()\n\n\n" for number in range(40)
     )
@@ -130,7 +130,7 @@ def _flow(context, query):
     return extracted(context, query).text
 
 
-def test_a_way_with_a_step_that_is_no_call_is_no_flow(shop):
+def test_path_with_a_non_call_step_is_not_a_flow(shop):
     index = Index(shop)
     way = index.graph.path("check_out", "check_card")
     assert len(_to_steps(index, way)) == len(way) > 1

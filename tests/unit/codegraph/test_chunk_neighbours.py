@@ -49,53 +49,54 @@ def neighbours(corpus):
     return ChunkNeighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["math"]))))
 
 
-def around(corpus, neighbours, row, relevance=None):
+def find_neighbours(corpus, neighbours, row, relevance=None):
     row = row_named(corpus, row) if isinstance(row, str) else row
     best_rows = corpus.file_starts if relevance is None else corpus.find_best_rows(relevance)
     return {
-        (relation, corpus.get_value("qualified_name", near)) for near, relation, _, _ in neighbours.find(row, best_rows)
+        (relation, corpus.get_value("qualified_name", neighbour_row))
+        for neighbour_row, relation, _, _ in neighbours.find(row, best_rows)
     }
 
 
 def test_method_has_its_class_and_siblings_as_neighbours(corpus, neighbours):
-    found = around(corpus, neighbours, "Cart.second")
-    assert ("contained_by", "Cart") in found
-    assert {name for relation, name in found if relation == "sibling"} == {"Cart.first", "Cart.third"}
-    first = around(corpus, neighbours, "Cart.first")
+    rows = find_neighbours(corpus, neighbours, "Cart.second")
+    assert ("contained_by", "Cart") in rows
+    assert {name for relation, name in rows if relation == "sibling"} == {"Cart.first", "Cart.third"}
+    first = find_neighbours(corpus, neighbours, "Cart.first")
     assert {name for relation, name in first if relation == "sibling"} == {"Cart.second"}
 
 
 def test_class_contains_its_members(corpus, neighbours):
-    found = around(corpus, neighbours, "Cart")
-    assert {name for relation, name in found if relation == "contains"} == {"Cart.first", "Cart.second", "Cart.third"}
+    rows = find_neighbours(corpus, neighbours, "Cart")
+    assert {name for relation, name in rows if relation == "contains"} == {"Cart.first", "Cart.second", "Cart.third"}
 
 
 def test_callees_are_neighbours(corpus, neighbours):
-    assert ("callee", "round_up") in around(corpus, neighbours, "Cart.second")
-    assert ("callee", "Cart.first") in around(corpus, neighbours, "Cart.third")
+    assert ("callee", "round_up") in find_neighbours(corpus, neighbours, "Cart.second")
+    assert ("callee", "Cart.first") in find_neighbours(corpus, neighbours, "Cart.third")
 
 
 def test_neighbour_has_confidence_and_evidence_line(corpus, neighbours):
-    near = {
+    evidence = {
         (relation, row): rest
         for row, relation, *rest in neighbours.find(row_named(corpus, "Cart.third"), corpus.file_starts)
     }
-    assert near["callee", row_named(corpus, "Cart.first")] == [0.95, 68]
-    assert near["contained_by", row_named(corpus, "Cart")] == [1.0, 0]
+    assert evidence["callee", row_named(corpus, "Cart.first")] == [0.95, 68]
+    assert evidence["contained_by", row_named(corpus, "Cart")] == [1.0, 0]
 
 
 def test_callers_and_tests_are_neighbours(corpus, neighbours):
-    found = around(corpus, neighbours, "round_up")
-    assert {("caller", "Cart.second"), ("test_for", "test_it"), ("caller", "main")} <= found
-    assert ("caller", "test_it") not in found
+    rows = find_neighbours(corpus, neighbours, "round_up")
+    assert {("caller", "Cart.second"), ("test_for", "test_it"), ("caller", "main")} <= rows
+    assert ("caller", "test_it") not in rows
 
 
 def test_only_the_calling_chunk_of_a_function_neighbours_the_callee(corpus, neighbours):
     parts = [row for row, name in enumerate(corpus.get_column("qualified_name")) if name == "main"]
     assert len(parts) > 1
-    assert ("callee", "round_up") in around(corpus, neighbours, parts[-1])
-    assert ("callee", "round_up") not in around(corpus, neighbours, parts[0])
-    assert ("contained_by", "main") in around(corpus, neighbours, parts[-1])
+    assert ("callee", "round_up") in find_neighbours(corpus, neighbours, parts[-1])
+    assert ("callee", "round_up") not in find_neighbours(corpus, neighbours, parts[0])
+    assert ("contained_by", "main") in find_neighbours(corpus, neighbours, parts[-1])
     calling = [
         row for row, relation, *_ in neighbours.find(row_named(corpus, "round_up"), corpus.file_starts) if row in parts
     ]
@@ -103,9 +104,9 @@ def test_only_the_calling_chunk_of_a_function_neighbours_the_callee(corpus, neig
 
 
 def test_bases_and_derived_types_are_neighbours(corpus, neighbours):
-    assert ("derived", "GiftCart") in around(corpus, neighbours, "Cart")
-    assert ("base", "Cart") in around(corpus, neighbours, "GiftCart")
-    assert ("derived", "GiftCart") in around(corpus, neighbours, "Cart.first")
+    assert ("derived", "GiftCart") in find_neighbours(corpus, neighbours, "Cart")
+    assert ("base", "Cart") in find_neighbours(corpus, neighbours, "GiftCart")
+    assert ("derived", "GiftCart") in find_neighbours(corpus, neighbours, "Cart.first")
 
 
 def test_candidate_edges_give_no_neighbour(corpus, neighbours):
@@ -115,20 +116,22 @@ def test_candidate_edges_give_no_neighbour(corpus, neighbours):
 
 def test_imported_file_is_represented_by_its_best_chunk(corpus, neighbours):
     exchange = row_named(corpus, "exchange")
-    found = around(corpus, neighbours, "Cart.first", np.arange(corpus.n_chunks) == exchange)
-    assert ("imports", "exchange") in found
+    rows = find_neighbours(corpus, neighbours, "Cart.first", np.arange(corpus.n_chunks) == exchange)
+    assert ("imports", "exchange") in rows
 
 
 def test_importing_files_are_neighbours(corpus, neighbours):
-    importing = {name for relation, name in around(corpus, neighbours, "exchange") if relation == "imported_by"}
+    importing = {
+        name for relation, name in find_neighbours(corpus, neighbours, "exchange") if relation == "imported_by"
+    }
     assert len(importing) == 2
 
 
 def test_neighbours_are_unique_and_exclude_the_chunk(corpus, neighbours):
     for row in range(corpus.n_chunks):
-        near = [(other, relation) for other, relation, *_ in neighbours.find(row, corpus.file_starts)]
-        assert row not in {other for other, _ in near}
-        assert len(near) == len(set(near))
+        pairs = [(other, relation) for other, relation, *_ in neighbours.find(row, corpus.file_starts)]
+        assert row not in {other for other, _ in pairs}
+        assert len(pairs) == len(set(pairs))
 
 
 def test_hub_has_bounded_neighbours():
@@ -136,9 +139,9 @@ def test_hub_has_bounded_neighbours():
     corpus = make_corpus({"a.py": f"def hub(x):\n    return x\n\n{users}"})
     edges = [(f"use_{number}", "calls", "hub", 6 + 4 * number, 0.5 + number / 200) for number in range(60)]
     neighbours = ChunkNeighbours(corpus, CodeGraph(SymbolGraph(tables_of(corpus, edges))))
-    found = list(neighbours.find(row_named(corpus, "hub"), corpus.file_starts))
-    assert len(found) == 8
-    assert corpus.get_value("qualified_name", found[0][0]) == "use_59"
+    rows = list(neighbours.find(row_named(corpus, "hub"), corpus.file_starts))
+    assert len(rows) == 8
+    assert corpus.get_value("qualified_name", rows[0][0]) == "use_59"
 
 
 def test_empty_graph_has_no_neighbours(corpus):

@@ -181,7 +181,7 @@ _FAMILIES = {
 }  # fmt: skip
 
 
-def _steps(family: Mapping[str, list[str]]) -> st.SearchStrategy[list[tuple[str, str | None]]]:
+def _draw_steps(family: Mapping[str, list[str]]) -> st.SearchStrategy[list[tuple[str, str | None]]]:
     """Return how a program comes to be: files that are written, removed, moved to where another one may be."""
     paths = sorted(family)
     write = st.sampled_from([(path, text) for path in paths for text in family[path]])
@@ -190,7 +190,7 @@ def _steps(family: Mapping[str, list[str]]) -> st.SearchStrategy[list[tuple[str,
     return st.lists(write | write | write | remove | move, min_size=1, max_size=6)
 
 
-def _after(program: Program, path: str, change: str | None) -> Program:
+def _apply_change(program: Program, path: str, change: str | None) -> Program:
     after = dict(program)
     if change is None:
         after.pop(path, None)
@@ -202,18 +202,18 @@ def _after(program: Program, path: str, change: str | None) -> Program:
     return after
 
 
-def _whole(family: Mapping[str, list[str]]) -> Program:
+def _build_program(family: Mapping[str, list[str]]) -> Program:
     return {path: texts[0] for path, texts in family.items()}
 
 
 @pytest.mark.parametrize("language", sorted(_FAMILIES))
 def test_each_single_change_equals_a_full_build(language: str) -> None:
     family = _FAMILIES[language]
-    before = _whole(family)
+    before = _build_program(family)
     last = build(before)
     changes = [(path, text) for path, texts in family.items() for text in (*texts[1:], None)]
     for path, change in changes:
-        after = _after(before, path, change)
+        after = _apply_change(before, path, change)
         changed = build(after, last, before)
         assert_same_graph(changed, build(after))
         assert_same_graph(build(before, changed, after), last)
@@ -225,10 +225,10 @@ def test_each_single_change_equals_a_full_build(language: str) -> None:
 @given(data=st.data())
 def test_any_sequence_of_changes_equals_a_full_build(language: str, data: st.DataObject) -> None:
     family = _FAMILIES[language]
-    program: Program = data.draw(st.sampled_from([{}, _whole(family)]), label="at first")
+    program: Program = data.draw(st.sampled_from([{}, _build_program(family)]), label="at first")
     graph = build(program)
-    for path, change in data.draw(_steps(family), label="changes"):
-        after = _after(program, path, change)
+    for path, change in data.draw(_draw_steps(family), label="changes"):
+        after = _apply_change(program, path, change)
         graph = build(after, graph, program)
         program = after
         assert_same_graph(graph, build(program))
@@ -237,14 +237,14 @@ def test_any_sequence_of_changes_equals_a_full_build(language: str, data: st.Dat
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
-def _edited(data: st.DataObject, text: str, words: list[str]) -> str:
+def _edit(data: st.DataObject, text: str, words: list[str]) -> str:
     """Return a text with a word replaced, once or everywhere, or with a line moved, repeated or removed."""
     lines, inside = text.splitlines(keepends=True), sorted(set(_IDENTIFIER.findall(text)))
     how = data.draw(st.sampled_from(["one", "all", "move", "repeat", "remove"]), label="how")
     if how in ("one", "all") and inside:
         old, new = data.draw(st.sampled_from(inside), label="old"), data.draw(st.sampled_from(words), label="new")
-        found = list(re.finditer(rf"\b{old}\b", text))
-        wanted = found if how == "all" else [data.draw(st.sampled_from(found), label="place")]
+        words_found = list(re.finditer(rf"\b{old}\b", text))
+        wanted = words_found if how == "all" else [data.draw(st.sampled_from(words_found), label="place")]
         for place in reversed(wanted):
             text = text[: place.start()] + new + text[place.end() :]
         return text
@@ -266,13 +266,13 @@ def test_any_sequence_of_edits_equals_a_full_build(language: str, data: st.DataO
     program = {path: data.draw(st.sampled_from(texts), label=path) for path, texts in family.items()}
     graph = build(program)
     for path in data.draw(st.lists(st.sampled_from(sorted(program)), min_size=1, max_size=5), label="edited"):
-        after = {**program, path: _edited(data, program[path], [*words, "fresh"])}
+        after = {**program, path: _edit(data, program[path], [*words, "fresh"])}
         graph = build(after, graph, program)
         program = after
         assert_same_graph(graph, build(program))
 
 
-def _facts_of(graph: GraphTables) -> list[dict[str, object]]:
+def _normalize_facts(graph: GraphTables) -> list[dict[str, object]]:
     return graph.facts.to_pylist()  # type: ignore[no-any-return]
 
 
@@ -283,11 +283,11 @@ def test_overlong_query_chains_resolve_independently_of_order() -> None:
         for n in range(length)
     }
     program[f"m{length:02}.py"] = f"class End:\n    def go(self): pass\ndef f{length}(): return End()\n"
-    whole = build(program)
-    assert any(edge.target.endswith("End.go") and edge.confidence > 0.01 for edge in edges_of(whole))
+    full = build(program)
+    assert any(edge.target.endswith("End.go") and edge.confidence > 0.01 for edge in edges_of(full))
     for n in (0, 15, 30, 45, 59):
         changed = {**program, f"m{n:02}.py": program[f"m{n:02}.py"] + "# x\n"}
-        assert_same_graph(build(changed, whole, program), build(changed))
+        assert_same_graph(build(changed, full, program), build(changed))
 
 
 def test_parallel_edges_have_a_deterministic_order() -> None:
@@ -300,16 +300,16 @@ def test_parallel_edges_have_a_deterministic_order() -> None:
     assert_same_graph(build(after, build(before), before), anew)
 
 
-def _called_lines(graph: GraphTables) -> list[int]:
+def _list_called_lines(graph: GraphTables) -> list[int]:
     starts = [node["start_line"] for node in graph.nodes.to_pylist()]
     return [starts[edge["target"]] for edge in graph.edges.to_pylist() if edge["relation"] == "calls"]
 
 
 def test_exported_declaration_depends_on_preceding_code() -> None:
-    one, other, exported = "function f() {\n}\n", "function f() {\n}\n", "export { f as g };\n"
-    before = {"a.js": one + exported + other, "b.js": "import { g } from './a';\nfunction use() { g(); }\n"}
-    after = {**before, "a.js": one + other + exported}
-    assert _called_lines(build(before)) != _called_lines(build(after))
+    edge, other, exported = "function f() {\n}\n", "function f() {\n}\n", "export { f as g };\n"
+    before = {"a.js": edge + exported + other, "b.js": "import { g } from './a';\nfunction use() { g(); }\n"}
+    after = {**before, "a.js": edge + other + exported}
+    assert _list_called_lines(build(before)) != _list_called_lines(build(after))
     assert_same_graph(build(after, build(before), before), build(after))
 
 
@@ -370,11 +370,11 @@ def test_only_possible_users_of_a_changed_name_are_relinked(
     linked: list[list[str]] = []
     link_files = building.link_files
 
-    def noted(program: Any, files: Sequence[int], **arguments: Any) -> Any:
+    def record_files(program: Any, files: Sequence[int], **arguments: Any) -> Any:
         linked.append([program.rows[file].path for file in files])
         return link_files(program, files, **arguments)
 
-    monkeypatch.setattr(building, "link_files", noted)
+    monkeypatch.setattr(building, "link_files", record_files)
     last, after = build(before), {**before, path: text}
     assert_same_graph(build(after, last, before), build(after))
     assert linked[1] == wanted
@@ -431,11 +431,11 @@ def test_unindexed_files_have_no_nodes() -> None:
 
 
 def test_linking_all_again_gives_the_same() -> None:
-    program = _whole(_PYTHON)
+    program = _build_program(_PYTHON)
     graph = build(program)
     records = [
         FileRecord(row["path"], "indexed", language=row["language"], role=row["role"], lines=row["lines"])
-        for row in _facts_of(graph)
+        for row in _normalize_facts(graph)
     ]
     assert_same_graph(CodeGraphBuilder().build(graph, records, {}, relink=True), graph)
 

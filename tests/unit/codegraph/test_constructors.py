@@ -1,4 +1,4 @@
-"""Which methods of a type a call of the type runs."""
+"""Constructors by language."""
 
 import pytest
 
@@ -29,8 +29,8 @@ def test_constructor_name_depends_on_the_language(path: str, text: str, construc
     symbols = SymbolGraph(build({path: text}))
     graph = CodeGraph(symbols)
     types = [node for node in range(symbols.n_nodes) if symbols.names[node].as_py() == "A"]
-    found = [one for node in types for one in graph.declaration_groups.find_constructors(node)]
-    assert [symbols.qualified_names[node].as_py() for node in found] == constructors
+    constructor_nodes = [child for node in types for child in graph.declaration_groups.find_constructors(node)]
+    assert [symbols.qualified_names[node].as_py() for node in constructor_nodes] == constructors
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,12 @@ NASTY = ['"', "\\", "#quot;", "&amp;", "<br/>", "<b>", "`x`", "__init__", "$$x$$
 names = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=8)), max_size=4).map("".join)
 
 
-def neighbour(name: str, relation: GraphRelation = "caller", **changes: object) -> GraphNeighbour:
-    one = GraphNeighbour(relation, f"src/{name}.py", 7, 5, 9, name, "function", "import", 0.9, via="login")
-    return replace(one, **changes)  # type: ignore[arg-type]
+def build_neighbour(name: str, relation: GraphRelation = "caller", **changes: object) -> GraphNeighbour:
+    base = GraphNeighbour(relation, f"src/{name}.py", 7, 5, 9, name, "function", "import", 0.9, via="login")
+    return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def drawn(drawing: Drawing) -> set[tuple[str, str, str]]:
+def list_edges(drawing: Drawing) -> set[tuple[str, str, str]]:
     """Return the arrows by the first lines of their ends, without kinds."""
 
     def name(place: int) -> str:
@@ -44,7 +44,7 @@ def drawn(drawing: Drawing) -> set[tuple[str, str, str]]:
     return {(name(edge.source), edge.label, name(edge.target)) for edge in drawing.edges}
 
 
-def visible(text: str) -> str:
+def decode_label(text: str) -> str:
     """Return a text as a label shows it: cut, and what cannot be printed spelt out."""
     cut = text if len(text) <= 100 else text[:97] + "..."
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in cut)
@@ -60,7 +60,7 @@ def read_mermaid(text: str) -> tuple[list[list[str]], list[tuple[str, ...]]]:
             assert int(node[1]) == len(nodes)
             parts = node[2].split("<br/>")
             assert not any(character in "<>" for part in parts for character in part)
-            nodes.append([re.sub(r"#(\d+);", lambda found: chr(int(found[1])), part) for part in parts])
+            nodes.append([re.sub(r"#(\d+);", lambda match: chr(int(match[1])), part) for part in parts])
             assert not any("\\n" in part or "$$" in part for part in nodes[-1])
         elif edge := re.fullmatch(r'    n(\d+) (-->|-\.->)(?:\|"([\w ]*)"\|)? n(\d+)', line):
             edges.append((edge[1], edge[2], edge[3] or "", edge[4]))
@@ -77,8 +77,8 @@ def read_dot(text: str) -> list[list[str]]:
     for line in lines[2:]:
         string = r'"((?:[^"\\]|\\.)*)"'
         if node := re.fullmatch(rf"    n\d+ \[label={string}(?:, penwidth=3)?\];", line):
-            shown = re.sub(r"\\(.)", lambda found: "\0" if found[1] == "n" else found[1], node[1])
-            labels.append([html.unescape(part) for part in shown.split("\0")])
+            label = re.sub(r"\\(.)", lambda match: "\0" if match[1] == "n" else match[1], node[1])
+            labels.append([html.unescape(part) for part in label.split("\0")])
         else:
             assert re.fullmatch(rf"    n\d+ -> n\d+ \[label={string}(?:, style=dashed)?\];", line), line
     return labels
@@ -89,7 +89,7 @@ def test_names_render_verbatim_without_breaking_the_diagram(lines: list[str]) ->
     drawing = Drawing(
         [DrawnNode(tuple(lines), is_marked=True), DrawnNode(("b",))], [DrawnEdge(0, 1, "calls", is_resolved=False)]
     )
-    expected = [[visible(line) for line in lines], ["b"]]
+    expected = [[decode_label(line) for line in lines], ["b"]]
     nodes, edges = read_mermaid(to_mermaid(drawing))
     assert [[line.replace("\u200b", "") for line in label] for label in nodes] == expected
     assert edges == [("0", "-.->", "calls", "1")]
@@ -102,7 +102,7 @@ def test_long_names_are_truncated() -> None:
 
 
 def test_resolved_edges_are_solid_and_candidates_dashed() -> None:
-    drawing = draw_neighbours("login", [neighbour("a"), neighbour("b", confidence=0.3)])
+    drawing = draw_neighbours("login", [build_neighbour("a"), build_neighbour("b", confidence=0.3)])
     assert [edge.is_resolved for edge in drawing.edges] == [True, False]
     assert to_dot(drawing).count("style=dashed") == 1
     assert to_mermaid(drawing).count("-.->") == 1
@@ -124,22 +124,22 @@ def test_resolved_edges_are_solid_and_candidates_dashed() -> None:
     ],
 )
 def test_arrows_follow_the_edge_direction(relation: GraphRelation, arrow: tuple[str, str, str]) -> None:
-    assert drawn(draw_neighbours("login", [neighbour("a", relation)])) == {arrow}
+    assert list_edges(draw_neighbours("login", [build_neighbour("a", relation)])) == {arrow}
 
 
 @pytest.mark.parametrize("relation", get_args(GraphRelation))
 def test_every_relation_is_drawable(relation: GraphRelation) -> None:
-    [(source, label, target)] = drawn(draw_neighbours("login", [neighbour("a", relation)]))
+    [(source, label, target)] = list_edges(draw_neighbours("login", [build_neighbour("a", relation)]))
     assert label
     assert (source == "login") == is_outgoing(relation) == (target == "a")
 
 
 def test_indirect_neighbours_connect_to_their_predecessor() -> None:
-    far = neighbour("far", depth=2, via="b")
-    aside = neighbour("aside", depth=2, via="Base.b")  # a method that b overrides
-    found = [neighbour("a"), neighbour("b"), far, aside]
-    assert find_predecessors(found) == [None, None, 1, None]
-    assert drawn(draw_neighbours("login", found)) == {
+    far = build_neighbour("far", depth=2, via="b")
+    aside = build_neighbour("aside", depth=2, via="Base.b")  # a method that b overrides
+    neighbours = [build_neighbour("a"), build_neighbour("b"), far, aside]
+    assert find_predecessors(neighbours) == [None, None, 1, None]
+    assert list_edges(draw_neighbours("login", neighbours)) == {
         ("a", "calls", "login"),
         ("b", "calls", "login"),
         ("far", "calls", "b"),
@@ -148,7 +148,9 @@ def test_indirect_neighbours_connect_to_their_predecessor() -> None:
 
 
 def test_subject_is_marked_under_its_qualified_name() -> None:
-    drawing = draw_neighbours("login", [neighbour("a", via="Session.login"), neighbour("b", depth=2, via="other")])
+    drawing = draw_neighbours(
+        "login", [build_neighbour("a", via="Session.login"), build_neighbour("b", depth=2, via="other")]
+    )
     assert [node.lines[0] for node in drawing.nodes if node.is_marked] == ["Session.login"]
 
 
@@ -157,7 +159,7 @@ def test_without_neighbours_only_the_subject_is_drawn() -> None:
 
 
 def test_drawing_counts_omitted_nodes() -> None:
-    drawing = draw_neighbours("login", [neighbour(f"f{number}") for number in range(DEFAULT_MAX_NODES + 5)])
+    drawing = draw_neighbours("login", [build_neighbour(f"f{number}") for number in range(DEFAULT_MAX_NODES + 5)])
     assert (len(drawing.nodes), drawing.n_omitted) == (DEFAULT_MAX_NODES + 1, 5)
     assert read_mermaid(to_mermaid(drawing))[0][-1] == ["... and 5 more"]
     assert read_dot(to_dot(drawing))[-1] == ["... and 5 more"]
@@ -166,7 +168,7 @@ def test_drawing_counts_omitted_nodes() -> None:
 def imports(*paths: str) -> GraphCycle:
     """Return a cycle of files that import one another in turn."""
     steps = [
-        neighbour(after, "imports", path=after, kind="file", via=before)
+        build_neighbour(after, "imports", path=after, kind="file", via=before)
         for before, after in zip(paths, (*paths[1:], paths[0]), strict=True)
     ]
     return GraphCycle(sorted(paths), steps)
@@ -175,7 +177,7 @@ def imports(*paths: str) -> GraphCycle:
 def test_cycle_is_drawn_as_a_ring() -> None:
     drawing = draw_cycles([imports("a.py", "b.py", "c.py")])
     assert len(drawing.nodes) == 3
-    assert drawn(drawing) == {
+    assert list_edges(drawing) == {
         ("a.py", "imports", "b.py"),
         ("b.py", "imports", "c.py"),
         ("c.py", "imports", "a.py"),
@@ -186,7 +188,7 @@ def test_limit_counts_cycles_not_boxes() -> None:
     cycles = [imports("a", "b", "c", "d"), imports("x", "y"), imports("v", "w")]
     drawing = draw_cycles(cycles, limit=2)
     assert len(drawing.nodes) == 6
-    assert {("d", "imports", "a"), ("y", "imports", "x")} <= drawn(drawing)
+    assert {("d", "imports", "a"), ("y", "imports", "x")} <= list_edges(drawing)
     assert drawing.n_omitted == 1
 
 
@@ -200,11 +202,11 @@ def test_without_limit_whole_cycles_fill_the_drawing() -> None:
 def test_outline_omits_the_deepest_declarations_first() -> None:
     method = OutlineEntry("close", "A.close", "method", 2, 3)
     outline = [OutlineEntry("A", "A", "class", 1, 9, [method, method]), OutlineEntry("b", "b", "function", 11, 12)]
-    assert drawn(draw_outline("a.py", outline)) == {
+    assert list_edges(draw_outline("a.py", outline)) == {
         ("a.py", "", "A"),
         ("a.py", "", "b"),
         ("A", "", "close"),
     }
     cut = draw_outline("a.py", outline, limit=2)
-    assert drawn(cut) == {("a.py", "", "A"), ("a.py", "", "b")}
+    assert list_edges(cut) == {("a.py", "", "A"), ("a.py", "", "b")}
     assert cut.n_omitted == 2

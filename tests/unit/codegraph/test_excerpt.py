@@ -8,19 +8,19 @@ from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import shop_graph
 
 
-def _lines(*shown: CodeSpan) -> list[str]:
-    return format_excerpt(SymbolGraph(shop_graph()), shown)
+def _format_lines(*spans: CodeSpan) -> list[str]:
+    return format_excerpt(SymbolGraph(shop_graph()), spans)
 
 
 def test_line_lists_relations_with_locations() -> None:
-    assert _lines(("shop/item.py", "Item.cost", 6, 9)) == [
+    assert _format_lines(("shop/item.py", "Item.cost", 6, 9)) == [
         "`Item.cost` (shop/item.py:6) — called by `Cart.total` (shop/cart.py:4); calls `price`:11; "
         "overridden by `Gift.cost` (shop/gift.py:2)"
     ]
 
 
 def test_tests_types_and_users_are_listed_without_packages() -> None:
-    [total, item] = _lines(("shop/cart.py", "Cart.total", 4, 9), ("shop/item.py", "Item", 5, 9))
+    [total, item] = _format_lines(("shop/cart.py", "Cart.total", 4, 9), ("shop/item.py", "Item", 5, 9))
     assert total == (
         "`Cart.total` (shop/cart.py:4) — called by `main`:11; calls `Item.cost` (shop/item.py:6); "
         "tested by `test_total` (tests/test_cart.py:1)"
@@ -41,7 +41,7 @@ def test_tests_types_and_users_are_listed_without_packages() -> None:
     ],
 )
 def test_declaration_without_relations_has_no_line(place: CodeSpan) -> None:
-    assert _lines(place) == []
+    assert _format_lines(place) == []
 
 
 @pytest.mark.parametrize(
@@ -55,23 +55,23 @@ def test_declaration_without_relations_has_no_line(place: CodeSpan) -> None:
     ],
 )
 def test_span_resolves_by_name_or_lines(place: CodeSpan, name: str) -> None:
-    found = [line.split("`")[1] for line in _lines(place)]
-    assert found == ([name] if place != ("shop/cart.py", "", 2, 9) else [])  # ``Cart.add`` only uses a type
+    lines = [line.split("`")[1] for line in _format_lines(place)]
+    assert lines == ([name] if place != ("shop/cart.py", "", 2, 9) else [])  # ``Cart.add`` only uses a type
 
 
 def test_declarations_are_listed_once_in_order() -> None:
-    shown = [("shop/item.py", "price", 11, 12), ("shop/cart.py", "main", 11, 12), ("shop/item.py", "price", 12, 12)]
-    assert [line.split("`")[1] for line in _lines(*shown)] == ["price", "main"]
+    spans = [("shop/item.py", "price", 11, 12), ("shop/cart.py", "main", 11, 12), ("shop/item.py", "price", 12, 12)]
+    assert [line.split("`")[1] for line in _format_lines(*spans)] == ["price", "main"]
 
 
-def _star(n_callers: int, names: list[str], **centrality: float) -> SymbolGraph:
+def _build_star(n_callers: int, names: list[str], **centrality: float) -> SymbolGraph:
     files = {f"m{n}.py": [(names[n % len(names)] + str(n), "function", 1, 2)] for n in range(n_callers)}
     edges = [(f"m{n}.py::{names[n % len(names)]}{n}", "calls", "core", 2) for n in range(n_callers)]
     return SymbolGraph(make_tables({**files, "z.py": [("core", "function", 1, 2)]}, edges, (), centrality))
 
 
 def test_listed_then_central_names_come_first_and_the_rest_is_counted() -> None:
-    graph = _star(9, ["f"], f7=0.9, f5=0.5)
+    graph = _build_star(9, ["f"], f7=0.9, f5=0.5)
     [line] = [
         line for line in format_excerpt(graph, [("z.py", "core", 1, 2), ("m8.py", "gone", 9, 9)]) if "core" in line[:7]
     ]
@@ -83,7 +83,7 @@ def test_listed_then_central_names_come_first_and_the_rest_is_counted() -> None:
 
 
 def test_hub_has_one_short_line() -> None:
-    [line] = format_excerpt(_star(400, ["f"]), [("z.py", "core", 1, 2)])
+    [line] = format_excerpt(_build_star(400, ["f"]), [("z.py", "core", 1, 2)])
     assert len(line) < 300
 
 

@@ -5,7 +5,7 @@ import pytest
 from coderag.codegraph.graph import CodeGraph
 from coderag.codegraph.symbol_graph import SymbolGraph
 from coderag.errors import AmbiguousNameError, InvalidQueryError, UnknownNameError
-from coderag.schema.vocabulary import RESOLVED
+from coderag.schema.vocabulary import MIN_RESOLVED_CONFIDENCE
 from coderag.stores.graph_tables import build_empty_graph
 from tests.support.graph_tables import make_tables
 from tests.support.programs import build
@@ -61,15 +61,15 @@ def graph():
     )
 
 
-def make(files, edges=(), externals=()):
+def build_graph(files, edges=(), externals=()):
     return CodeGraph(SymbolGraph(make_tables(files, edges, externals)))
 
 
-def names(neighbours):
+def list_names(neighbours):
     return [neighbour.qualified_name for neighbour in neighbours]
 
 
-def depths(neighbours):
+def list_depths(neighbours):
     return {neighbour.qualified_name: neighbour.depth for neighbour in neighbours}
 
 
@@ -106,129 +106,143 @@ def test_callee_evidence_is_in_the_calling_file(graph):
 
 
 def test_indirect_callers_have_greater_depth(graph):
-    found = graph.callers("round_up", depth=3)
-    assert depths(found) == {"Cart.total": 1, "Cart.checkout": 2, "GiftCart.total": 2, "report": 2, "serve": 3}
-    assert {one.qualified_name: one.via for one in found}["serve"] == "Cart.checkout"
+    neighbours = graph.callers("round_up", depth=3)
+    assert list_depths(neighbours) == {
+        "Cart.total": 1,
+        "Cart.checkout": 2,
+        "GiftCart.total": 2,
+        "report": 2,
+        "serve": 3,
+    }
+    assert {neighbour.qualified_name: neighbour.via for neighbour in neighbours}["serve"] == "Cart.checkout"
 
 
 def test_callers_of_a_class_instantiate_it(graph):
-    assert names(graph.callers("Cart")) == ["serve"]
+    assert list_names(graph.callers("Cart")) == ["serve"]
 
 
 def test_callers_of_a_constructor_instantiate_its_class(graph):
-    assert names(graph.callers("Cart.__init__")) == ["serve"]
+    assert list_names(graph.callers("Cart.__init__")) == ["serve"]
 
 
 def test_callers_of_an_overridden_method_have_lower_confidence(graph):
-    found = {one.qualified_name: (one.confidence, one.via) for one in graph.callers("Cart.total")}
-    assert found["Cart.checkout"] == (0.97, "Cart.total")
-    assert found["report"] == (0.6, "Basket.total")
-    assert names(graph.callers("Cart.total"))[-1] == "report"
+    neighbours = {
+        neighbour.qualified_name: (neighbour.confidence, neighbour.via) for neighbour in graph.callers("Cart.total")
+    }
+    assert neighbours["Cart.checkout"] == (0.97, "Cart.total")
+    assert neighbours["report"] == (0.6, "Basket.total")
+    assert list_names(graph.callers("Cart.total"))[-1] == "report"
 
 
 def test_callers_of_a_file_include_those_of_its_declarations(graph):
-    assert set(names(graph.callers("shop/money.py"))) == {"Cart.total", "Cart.checkout.pay"}
+    assert set(list_names(graph.callers("shop/money.py"))) == {"Cart.total", "Cart.checkout.pay"}
 
 
 def test_recursive_function_calls_itself(graph):
-    for found in (graph.callers("again"), graph.callees("again")):
-        assert [(one.qualified_name, one.line, one.depth) for one in found] == [("again", 12, 1)]
+    for neighbours in (graph.callers("again"), graph.callees("again")):
+        assert [(neighbour.qualified_name, neighbour.line, neighbour.depth) for neighbour in neighbours] == [
+            ("again", 12, 1)
+        ]
 
 
 def test_first_recursive_call_is_the_evidence():
     calls = [("again", "calls", "again", line) for line in (3, 5)]
-    [found] = make({"a.py": [("again", "function", 1, 6)]}, calls).callers("again")
-    assert found.line == 3
+    [caller] = build_graph({"a.py": [("again", "function", 1, 6)]}, calls).callers("again")
+    assert caller.line == 3
 
 
 def test_candidates_are_opt_in_with_lower_confidence(graph):
-    found = graph.callers("round_up", candidates=True)
-    assert names(found) == ["Cart.total", "again"]
-    assert found[1].confidence < RESOLVED
+    neighbours = graph.callers("round_up", candidates=True)
+    assert list_names(neighbours) == ["Cart.total", "again"]
+    assert neighbours[1].confidence < MIN_RESOLVED_CONFIDENCE
 
 
 def test_callees_of_a_class_include_those_of_its_members(graph):
-    assert set(names(graph.callees("Cart"))) == {"round_up", "exchange"}
+    assert set(list_names(graph.callees("Cart"))) == {"round_up", "exchange"}
 
 
 def test_callees_of_a_function_include_those_of_inner_functions(graph):
-    assert set(names(graph.callees("Cart.checkout"))) == {"Cart.total", "exchange"}
+    assert set(list_names(graph.callees("Cart.checkout"))) == {"Cart.total", "exchange"}
 
 
 def test_callees_continue_in_constructors():
     files = {
         "a.py": [("A", "class", 1, 3), ("A.__init__", "method", 2, 3), ("f", "function", 5, 6), ("g", "function", 8, 9)]
     }
-    graph = make(files, [("f", "instantiates", "A", 6), ("A.__init__", "calls", "g", 3)])
-    assert depths(graph.callees("f", depth=2)) == {"A": 1, "g": 2}
+    graph = build_graph(files, [("f", "instantiates", "A", 6), ("A.__init__", "calls", "g", 3)])
+    assert list_depths(graph.callees("f", depth=2)) == {"A": 1, "g": 2}
 
 
 def test_references_exclude_calls(graph):
-    assert [(one.qualified_name, one.relation, one.line) for one in graph.references("Basket")] == [
-        ("report", "user", 8)
-    ]
+    assert [
+        (neighbour.qualified_name, neighbour.relation, neighbour.line) for neighbour in graph.references("Basket")
+    ] == [("report", "user", 8)]
 
 
 # Imports
 
 
 def test_imports_of_a_file_are_files_declarations_and_packages(graph):
-    assert set(names(graph.imports("shop/cart.py"))) == {"Basket", "round_up", "requests"}
-    assert set(names(graph.imports("Cart.total"))) == {"Basket", "round_up", "requests"}
+    assert set(list_names(graph.imports("shop/cart.py"))) == {"Basket", "round_up", "requests"}
+    assert set(list_names(graph.imports("Cart.total"))) == {"Basket", "round_up", "requests"}
 
 
 def test_imports_inside_a_function_belong_to_the_file(graph):
-    assert set(names(graph.imports("shop/desk.py"))) == {"shop/cart.py", "exchange"}
+    assert set(list_names(graph.imports("shop/desk.py"))) == {"shop/cart.py", "exchange"}
 
 
 def test_transitive_imports_follow_imported_files(graph):
-    found = depths(graph.imports("shop/desk.py", depth=2))
-    assert found == {"shop/cart.py": 1, "exchange": 1, "Basket": 2, "round_up": 2, "requests": 2}
+    neighbours = list_depths(graph.imports("shop/desk.py", depth=2))
+    assert neighbours == {"shop/cart.py": 1, "exchange": 1, "Basket": 2, "round_up": 2, "requests": 2}
 
 
 def test_importers_are_files_even_for_local_imports(graph):
-    found = {one.path: (one.line, one.kind) for one in graph.importers("exchange")}
-    assert found == {"shop/desk.py": (4, "file")}
+    neighbours = {neighbour.path: (neighbour.line, neighbour.kind) for neighbour in graph.importers("exchange")}
+    assert neighbours == {"shop/desk.py": (4, "file")}
 
 
 @pytest.mark.parametrize("name", ["shop/money.py", "shop.money", "money"])
 def test_importers_of_a_module_include_importers_of_its_members(graph, name):
-    assert [one.path for one in graph.importers(name)] == ["shop/cart.py", "shop/desk.py"]
+    assert [neighbour.path for neighbour in graph.importers(name)] == ["shop/cart.py", "shop/desk.py"]
 
 
 def test_importers_of_a_folder_import_its_files(graph):
-    assert [one.path for one in graph.importers("shop/")] == ["tests/test_cart.py"]
+    assert [neighbour.path for neighbour in graph.importers("shop/")] == ["tests/test_cart.py"]
 
 
 def test_importers_of_a_package(graph):
-    assert [one.path for one in graph.importers("requests")] == ["shop/cart.py"]
+    assert [neighbour.path for neighbour in graph.importers("requests")] == ["shop/cart.py"]
 
 
 def test_importers_of_a_member_are_those_of_its_type(graph):
-    assert [(one.path, one.confidence) for one in graph.importers("Cart.total")] == [("tests/test_cart.py", 0.97)]
+    assert [(neighbour.path, neighbour.confidence) for neighbour in graph.importers("Cart.total")] == [
+        ("tests/test_cart.py", 0.97)
+    ]
 
 
 def test_importers_fall_back_to_the_file_with_lower_confidence(graph):
-    assert [(one.path, one.confidence) for one in graph.importers("GiftCart")] == [("shop/desk.py", 0.6)]
+    assert [(neighbour.path, neighbour.confidence) for neighbour in graph.importers("GiftCart")] == [
+        ("shop/desk.py", 0.6)
+    ]
 
 
 def test_importers_of_importers(graph):
-    found = {one.path: one.depth for one in graph.importers("shop/base.py", depth=2)}
-    assert found == {"shop/cart.py": 1, "shop/desk.py": 2, "tests/test_cart.py": 2}
+    neighbours = {neighbour.path: neighbour.depth for neighbour in graph.importers("shop/base.py", depth=2)}
+    assert neighbours == {"shop/cart.py": 1, "shop/desk.py": 2, "tests/test_cart.py": 2}
 
 
 # Types
 
 
 def test_hierarchy_queries_respect_depth(graph):
-    assert depths(graph.bases("GiftCart", depth=5)) == {"Cart": 1, "Basket": 2}
-    assert depths(graph.subclasses("Basket")) == {"Cart": 1}
-    assert depths(graph.subclasses("Basket", depth=5)) == {"Cart": 1, "GiftCart": 2}
+    assert list_depths(graph.bases("GiftCart", depth=5)) == {"Cart": 1, "Basket": 2}
+    assert list_depths(graph.subclasses("Basket")) == {"Cart": 1}
+    assert list_depths(graph.subclasses("Basket", depth=5)) == {"Cart": 1, "GiftCart": 2}
 
 
 def test_overrides_and_overridden_methods(graph):
-    assert depths(graph.overrides("Basket.total", depth=2)) == {"Cart.total": 1, "GiftCart.total": 2}
-    assert names(graph.overridden("Cart.total")) == ["Basket.total"]
+    assert list_depths(graph.overrides("Basket.total", depth=2)) == {"Cart.total": 1, "GiftCart.total": 2}
+    assert list_names(graph.overridden("Cart.total")) == ["Basket.total"]
 
 
 def test_implementations_exclude_interfaces():
@@ -241,30 +255,32 @@ def test_implementations_exclude_interfaces():
         ]
     }
     edges = [("Solid", "inherits", "Shape"), ("Cube", "implements", "Solid"), ("Dot", "implements", "Shape")]
-    graph = make(files, edges)
-    assert names(graph.implementations("Shape")) == ["Dot"]
-    assert depths(graph.implementations("Shape", depth=2)) == {"Dot": 1, "Cube": 2}
-    assert depths(graph.subclasses("Shape")) == {"Solid": 1, "Dot": 1}
-    assert {one.relation for one in graph.implementations("Shape", depth=2)} == {"implementation"}
+    graph = build_graph(files, edges)
+    assert list_names(graph.implementations("Shape")) == ["Dot"]
+    assert list_depths(graph.implementations("Shape", depth=2)) == {"Dot": 1, "Cube": 2}
+    assert list_depths(graph.subclasses("Shape")) == {"Solid": 1, "Dot": 1}
+    assert {neighbour.relation for neighbour in graph.implementations("Shape", depth=2)} == {"implementation"}
 
 
 def test_implementations_of_a_method_are_its_overrides(graph):
-    assert names(graph.implementations("Basket.total")) == ["Cart.total"]
+    assert list_names(graph.implementations("Basket.total")) == ["Cart.total"]
 
 
 # Tests, documents, impact
 
 
 def test_tests_of_a_declaration(graph):
-    assert [(one.qualified_name, one.relation) for one in graph.tests("Cart.total")] == [("test_total", "test_for")]
+    assert [(neighbour.qualified_name, neighbour.relation) for neighbour in graph.tests("Cart.total")] == [
+        ("test_total", "test_for")
+    ]
 
 
 def test_tests_of_a_class_include_those_of_its_members(graph):
-    assert names(graph.tests("Cart")) == ["test_total"]
+    assert list_names(graph.tests("Cart")) == ["test_total"]
 
 
 def test_tests_fall_back_to_indirect_callers(graph):
-    assert depths(graph.tests("Cart.checkout")) == {"test_serve": 2}
+    assert list_depths(graph.tests("Cart.checkout")) == {"test_serve": 2}
     assert graph.tests("report") == []
 
 
@@ -272,30 +288,34 @@ def test_tests_fall_back_to_references():
     files = {"a.py": [("Codec", "class", 1, 2)], "b.py": [("use", "function", 1, 2)]}
     tests = {"tests/test_a.py": [("test_roundtrip", "function", 3, 4)]}
     edges = [("test_roundtrip", "references", "Codec", 4, 0.97, "import"), ("use", "references", "Codec", 2)]
-    found = make({**files, **tests}, edges).tests("Codec")
-    assert [(one.qualified_name, one.relation, one.line) for one in found] == [("test_roundtrip", "test_for", 4)]
+    neighbours = build_graph({**files, **tests}, edges).tests("Codec")
+    assert [(neighbour.qualified_name, neighbour.relation, neighbour.line) for neighbour in neighbours] == [
+        ("test_roundtrip", "test_for", 4)
+    ]
 
 
 def test_documents_that_name_a_declaration(graph):
-    assert [(one.path, one.line, one.relation) for one in graph.documents("Cart")] == [
+    assert [(neighbour.path, neighbour.line, neighbour.relation) for neighbour in graph.documents("Cart")] == [
         ("docs/guide.md", 12, "documentation")
     ]
 
 
 def test_impact_includes_all_dependents(graph):
-    found = graph.impact("round_up")
-    assert depths(found) == {
+    neighbours = graph.impact("round_up")
+    assert list_depths(neighbours) == {
         "Cart.total": 1, "Cart.checkout": 2, "GiftCart.total": 2, "test_total": 2, "report": 2, "serve": 3,
     }  # fmt: skip
 
 
 def test_impact_of_a_type_includes_its_members(graph):
-    assert {"GiftCart", "serve", "GiftCart.total", "report", "test_total"} <= set(names(graph.impact("Cart", depth=1)))
+    assert {"GiftCart", "serve", "GiftCart.total", "report", "test_total"} <= set(
+        list_names(graph.impact("Cart", depth=1))
+    )
 
 
 def test_impact_lists_importing_files_without_listed_declarations(graph):
-    assert "shop/cart.py" not in names(graph.impact("round_up"))
-    assert "tests/test_cart.py" not in names(graph.impact("serve"))
+    assert "shop/cart.py" not in list_names(graph.impact("round_up"))
+    assert "tests/test_cart.py" not in list_names(graph.impact("serve"))
 
 
 def test_impact_of_a_method_excludes_sibling_overrides():
@@ -310,14 +330,16 @@ def test_impact_of_a_method_excludes_sibling_overrides():
         ("One.run", "overrides", "Base.run"), ("Two.run", "overrides", "Base.run"), ("Deep.run", "overrides", "One.run"),
         ("use", "calls", "Base.run"), ("only_two", "calls", "Two.run"),
     ]  # fmt: skip
-    graph = make(files, edges)
-    assert set(names(graph.impact("One.run"))) == {"use", "Deep.run"}
-    assert set(names(graph.impact("Base.run"))) == {"use", "One.run", "Two.run", "Deep.run", "only_two"}
+    graph = build_graph(files, edges)
+    assert set(list_names(graph.impact("One.run"))) == {"use", "Deep.run"}
+    assert set(list_names(graph.impact("Base.run"))) == {"use", "One.run", "Two.run", "Deep.run", "only_two"}
 
 
 def test_impact_terminates_on_cycles():
     files = {"a.py": [("ping", "function", 1, 2), ("pong", "function", 4, 5)]}
-    assert names(make(files, [("ping", "calls", "pong"), ("pong", "calls", "ping")]).impact("ping")) == ["pong"]
+    assert list_names(build_graph(files, [("ping", "calls", "pong"), ("pong", "calls", "ping")]).impact("ping")) == [
+        "pong"
+    ]
 
 
 # The whole
@@ -353,14 +375,14 @@ def test_constructor_call_does_not_dispatch():
         ("B.__init__", "overrides", "A.__init__", 6),
         ("B.__init__", "calls", "g", 7),
     ]
-    graph = make(files, edges)
+    graph = build_graph(files, edges)
     assert graph.path("f", "g") == []
     assert graph.callers("B.__init__") == []
 
 
 def test_path_between_files_can_use_imports(graph):
     assert [step.relation for step in graph.path("tests/test_cart.py", "shop/base.py")] == ["imports", "base"]
-    imports = make({"a.py": [], "b.py": []}, [("a.py", "imports", "b.py", 3)]).path("a.py", "b.py")
+    imports = build_graph({"a.py": [], "b.py": []}, [("a.py", "imports", "b.py", 3)]).path("a.py", "b.py")
     assert [(step.path, step.relation, step.line) for step in imports] == [("b.py", "imports", 3)]
 
 
@@ -372,7 +394,7 @@ def test_unconnected_declarations_have_no_path(graph):
 def test_file_cycles_have_a_closed_path_with_evidence():
     files = {"a.py": [("f", "function", 1, 2)], "b.py": [("g", "function", 1, 2)], "c.py": []}
     edges = [("a.py", "imports", "b.py", 4), ("b.py", "imports", "f", 7), ("c.py", "imports", "a.py", 1)]
-    (cycle,) = make(files, edges).cycles()
+    (cycle,) = build_graph(files, edges).cycles()
     assert cycle.members == ["a.py", "b.py"]
     assert [(step.via, step.path, step.evidence, step.line) for step in cycle.steps] == [
         ("a.py", "b.py", "a.py", 4),
@@ -383,21 +405,24 @@ def test_file_cycles_have_a_closed_path_with_evidence():
 def test_declaration_cycles_follow_calls():
     files = {"a.py": [("ping", "function", 1, 2), ("pong", "function", 4, 5), ("alone", "function", 7, 8)]}
     edges = [("ping", "calls", "pong"), ("pong", "calls", "ping"), ("alone", "calls", "alone")]
-    (cycle,) = make(files, edges).cycles("symbols")
+    (cycle,) = build_graph(files, edges).cycles("symbols")
     assert cycle.members == ["a.py::ping", "a.py::pong"]
     with pytest.raises(InvalidQueryError, match="folders"):
-        make(files).cycles("folders")
+        build_graph(files).cycles("folders")
 
 
 def test_hotspots_are_the_most_central_declarations(graph):
-    found = graph.hotspots(2)
-    assert [(one.qualified_name, one.centrality) for one in found] == [("round_up", 1.0), ("Cart", 0.5)]
-    assert (found[0].users, found[0].uses) == (2, 0)
+    neighbours = graph.hotspots(2)
+    assert [(neighbour.qualified_name, neighbour.centrality) for neighbour in neighbours] == [
+        ("round_up", 1.0),
+        ("Cart", 0.5),
+    ]
+    assert (neighbours[0].users, neighbours[0].uses) == (2, 0)
 
 
 def test_hotspots_filter_by_kind(graph):
-    assert [one.qualified_name for one in graph.hotspots(1, "class")] == ["Cart"]
-    assert [one.qualified_name for one in graph.hotspots(kind="external")] == ["requests"]
+    assert [neighbour.qualified_name for neighbour in graph.hotspots(1, "class")] == ["Cart"]
+    assert [neighbour.qualified_name for neighbour in graph.hotspots(kind="external")] == ["requests"]
     assert graph.hotspots(kind="enum") == []
     with pytest.raises(InvalidQueryError, match="klass"):
         graph.hotspots(kind="klass")
@@ -446,10 +471,10 @@ def test_ambiguous_name_error_lists_unique_names(graph, method):
     with pytest.raises(AmbiguousNameError, match="total") as raised:
         getattr(graph, method)("total")
     candidates = raised.value.candidates
-    assert {one.name for one in candidates} == {"Basket.total", "Cart.total", "GiftCart.total"}
-    for one in candidates:
-        assert one.name in raised.value.hint
-        getattr(graph, method)(one.name)
+    assert {candidate.name for candidate in candidates} == {"Basket.total", "Cart.total", "GiftCart.total"}
+    for candidate in candidates:
+        assert candidate.name in raised.value.hint
+        getattr(graph, method)(candidate.name)
 
 
 @pytest.mark.parametrize("method", WITH_DEPTH)
@@ -465,20 +490,20 @@ def test_permissive_graph_accepts_any_name(graph, method):
 
 
 def test_permissive_graph_combines_all_declarations(graph):
-    assert set(names(graph.permissive.callers("total"))) == {"Cart.checkout", "report"}
+    assert set(list_names(graph.permissive.callers("total"))) == {"Cart.checkout", "report"}
 
 
 def test_same_names_are_qualified_by_path():
-    graph = make(
+    graph = build_graph(
         {"a.py": [("run", "function", 1, 1)], "b.py": [("run", "function", 1, 1)]},
         [("a.py::run", "calls", "b.py::run")],
     )
     with pytest.raises(AmbiguousNameError) as raised:
         graph.callers("run")
-    assert [one.name for one in raised.value.candidates] == ["a.py::run", "b.py::run"]
-    assert names(graph.callers("b.py::run")) == ["run"]
-    assert names(graph.callers("b.run")) == ["run"]
-    assert names(graph.callers("b.py:1")) == ["run"]
+    assert [candidate.name for candidate in raised.value.candidates] == ["a.py::run", "b.py::run"]
+    assert list_names(graph.callers("b.py::run")) == ["run"]
+    assert list_names(graph.callers("b.run")) == ["run"]
+    assert list_names(graph.callers("b.py:1")) == ["run"]
 
 
 def test_impl_belongs_to_the_type_in_its_file():
@@ -488,26 +513,30 @@ def test_impl_belongs_to_the_type_in_its_file():
         "c.rs": [("Key", "struct", 1, 1)],
         "d.rs": [("Key", "impl", 1, 1)],
     }
-    graph = make(files)
+    graph = build_graph(files)
     with pytest.raises(AmbiguousNameError) as raised:
         graph.callers("Lock")
-    assert {(one.path, one.kind) for one in raised.value.candidates} == {("a.rs", "struct"), ("b.rs", "struct")}
+    assert {(candidate.path, candidate.kind) for candidate in raised.value.candidates} == {
+        ("a.rs", "struct"),
+        ("b.rs", "struct"),
+    }
     assert graph.callers("Key") == []
 
 
 def test_impls_in_several_files_form_one_group():
     files = {"lock.rs": [("Lock", "struct", 1, 3), ("Lock", "impl", 5, 9)], "ext.rs": [("Lock", "impl", 1, 9)]}
-    targets = make(files).symbol_resolver
+    targets = build_graph(files).symbol_resolver
     assert [len(targets.resolve(name)) for name in ("Lock", "lock.rs:1", "lock.rs:5", "ext.rs:1")] == [3, 3, 3, 3]
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("", "the name is empty"), ("  ", "the name is empty"), (None, "text, not None"), (3, "text, not 3")]
+    ("name", "message"),
+    [("", "the name is empty"), ("  ", "the name is empty"), (None, "text, not None"), (3, "text, not 3")],
 )
-def test_empty_and_non_text_names_raise(graph, name, told):
-    with pytest.raises(InvalidQueryError, match=told):
+def test_empty_and_non_text_names_raise(graph, name, message):
+    with pytest.raises(InvalidQueryError, match=message):
         graph.callers(name)
-    with pytest.raises(InvalidQueryError, match=told):
+    with pytest.raises(InvalidQueryError, match=message):
         graph.path("Cart.total", name)
 
 
@@ -516,14 +545,14 @@ def test_full_qualified_name_precedes_a_suffix_match():
         "a.py": [("A", "class", 1, 9), ("A.B", "class", 2, 5), ("A.B.run", "method", 3, 4)],
         "b.py": [("B", "class", 1, 5), ("B.run", "method", 2, 3)],
     }
-    assert make(files, [("a.py", "calls", "B.run")]).callers("B.run")[0].via == "B.run"
+    assert build_graph(files, [("a.py", "calls", "B.run")]).callers("B.run")[0].via == "B.run"
 
 
 def test_query_prefers_its_kinds():
     files = {"a.py": [("money", "function", 1, 2)], "money.py": [], "b.py": [("use", "function", 2, 3)]}
-    graph = make(files, [("use", "calls", "money"), ("b.py", "imports", "money.py")])
-    assert names(graph.callers("money")) == ["use"]
-    assert [one.path for one in graph.importers("money")] == ["b.py"]
+    graph = build_graph(files, [("use", "calls", "money"), ("b.py", "imports", "money.py")])
+    assert list_names(graph.callers("money")) == ["use"]
+    assert [neighbour.path for neighbour in graph.importers("money")] == ["b.py"]
 
 
 def test_class_precedes_its_constructor():
@@ -531,11 +560,11 @@ def test_class_precedes_its_constructor():
         "A.java": [("A", "class", 1, 9), ("A.A", "method", 2, 3)],
         "B.java": [("B", "class", 1, 9), ("B.f", "method", 2, 3)],
     }
-    assert names(make(files, [("B.f", "instantiates", "A")]).callers("A")) == ["B.f"]
+    assert list_names(build_graph(files, [("B.f", "instantiates", "A")]).callers("A")) == ["B.f"]
 
 
 def test_inherited_member_resolves_through_the_type(graph):
-    assert names(graph.callers("GiftCart.checkout")) == ["serve"]
+    assert list_names(graph.callers("GiftCart.checkout")) == ["serve"]
 
 
 def test_missing_member_is_unknown(graph):
@@ -545,9 +574,9 @@ def test_missing_member_is_unknown(graph):
 
 def test_overloads_form_one_group():
     declared = [("A", "class", 1, 9), ("A.f", "method", 2, 3), ("A.f", "method", 4, 5), ("A.g", "method", 6, 7)]
-    graph = make({"A.java": declared}, [("A.g", "calls", "A.java:2", 7), ("A.java:4", "calls", "A.java:1")])
-    assert names(graph.callers("A.f")) == ["A.g"]
-    assert names(graph.callees("A.f")) == ["A"]
+    graph = build_graph({"A.java": declared}, [("A.g", "calls", "A.java:2", 7), ("A.java:4", "calls", "A.java:1")])
+    assert list_names(graph.callers("A.f")) == ["A.g"]
+    assert list_names(graph.callees("A.f")) == ["A"]
 
 
 @pytest.mark.parametrize(
@@ -567,7 +596,7 @@ def test_header_and_implementation_form_one_group(declared, implemented):
         "use": [("a", "function", 1, 1), ("b", "function", 2, 2)],
     }
     edges = [("a", "calls", f"{declared}::round_up"), ("b", "calls", f"{implemented}::round_up")]
-    assert names(make(files, edges).callers("round_up")) == ["a", "b"]
+    assert list_names(build_graph(files, edges).callers("round_up")) == ["a", "b"]
 
 
 def test_same_name_in_several_sources_stays_separate():
@@ -577,16 +606,16 @@ def test_same_name_in_several_sources_stays_separate():
         "run.h": [("run", "function", 1, 1)],
     }
     with pytest.raises(AmbiguousNameError) as raised:
-        make(files).callers("run")
+        build_graph(files).callers("run")
     assert len(raised.value.candidates) == 3
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("a.py", "a.js"), ("a.h", "b.py"), ("a/run.go", "b/run.go"), ("a.pyi", "b.py")]
+    ("path", "other"), [("a.py", "a.js"), ("a.h", "b.py"), ("a/run.go", "b/run.go"), ("a.pyi", "b.py")]
 )
-def test_same_name_in_unrelated_files_stays_separate(one, other):
+def test_same_name_in_unrelated_files_stays_separate(path, other):
     with pytest.raises(AmbiguousNameError):
-        make({one: [("run", "function", 1, 1)], other: [("run", "function", 1, 1)]}).callers("run")
+        build_graph({path: [("run", "function", 1, 1)], other: [("run", "function", 1, 1)]}).callers("run")
 
 
 def test_impl_block_counts_as_its_type():
@@ -594,9 +623,9 @@ def test_impl_block_counts_as_its_type():
         "a.rs": [("S", "struct", 1, 1), ("T", "trait", 9, 9)],
         "b.rs": [("S", "impl", 2, 5), ("S.new", "method", 3, 4)],
     }
-    graph = make(files, [("a.rs::S", "implements", "T"), ("S.new", "calls", "T")])
-    assert names(graph.bases("S")) == ["T"]
-    assert names(graph.callees("S")) == ["T"]
+    graph = build_graph(files, [("a.rs::S", "implements", "T"), ("S.new", "calls", "T")])
+    assert list_names(graph.bases("S")) == ["T"]
+    assert list_names(graph.callees("S")) == ["T"]
 
 
 def test_go_methods_in_other_files_are_members():
@@ -605,8 +634,8 @@ def test_go_methods_in_other_files_are_members():
         "a/t.go": [("S.Run", "method", 2, 5)],
         "b/t.go": [("S.Run", "method", 2, 5), ("f", "function", 7, 8), ("g", "function", 9, 9)],
     }
-    graph = make(files, [("a/t.go::S.Run", "calls", "f"), ("b/t.go::S.Run", "calls", "g")])
-    assert names(graph.callees("S")) == ["f"]
+    graph = build_graph(files, [("a/t.go::S.Run", "calls", "f"), ("b/t.go::S.Run", "calls", "g")])
+    assert list_names(graph.callees("S")) == ["f"]
 
 
 def test_empty_graph_returns_nothing():
@@ -634,13 +663,13 @@ def strategies():
 
 @pytest.mark.parametrize(("name", "below"), [("Box", ["Plain"]), ("Box<T>", ["Of"]), ("lib.Box<TResult>", ["Of"])])
 def test_type_arguments_select_the_type(strategies, name, below):
-    assert names(strategies.subclasses(name)) == below
+    assert list_names(strategies.subclasses(name)) == below
 
 
 def test_type_arguments_select_the_member(strategies):
-    assert names(strategies.callers("Box.Open")) == ["Use.A"]
-    assert names(strategies.callers("Box<T>.Open")) == ["Use.B"]
-    assert names(strategies.callers("Box.Shut")) == ["Use.B"]
+    assert list_names(strategies.callers("Box.Open")) == ["Use.A"]
+    assert list_names(strategies.callers("Box<T>.Open")) == ["Use.B"]
+    assert list_names(strategies.callers("Box.Shut")) == ["Use.B"]
 
 
 def test_parts_of_a_generic_type_form_one_group(strategies):
@@ -650,19 +679,19 @@ def test_parts_of_a_generic_type_form_one_group(strategies):
 
 
 def test_permissive_name_includes_generic_types(strategies):
-    assert {*names(strategies.permissive.subclasses("Box"))} == {"Plain", "Of"}
+    assert {*list_names(strategies.permissive.subclasses("Box"))} == {"Plain", "Of"}
 
 
 def test_same_types_in_one_file_are_qualified_by_line():
     graph = CodeGraph(SymbolGraph(build({"a.cs": "class Box<T> { }\nclass Box<T, U> { }\n"})))
     with pytest.raises(AmbiguousNameError) as refused:
         graph.subclasses("Box")
-    assert [one.name for one in refused.value.candidates] == ["a.cs:1", "a.cs:2"]
+    assert [candidate.name for candidate in refused.value.candidates] == ["a.cs:1", "a.cs:2"]
 
 
 def test_irrelevant_type_arguments_are_ignored():
     graph = CodeGraph(SymbolGraph(build({"A.java": "class Box<T> { }\nclass Pair extends Box<String> { }\n"})))
-    assert names(graph.subclasses("Box<T>")) == ["Pair"]
+    assert list_names(graph.subclasses("Box<T>")) == ["Pair"]
 
 
 # What is listed first
@@ -671,14 +700,14 @@ def test_irrelevant_type_arguments_are_ignored():
 def test_source_results_precede_tests():
     files = {"shop/base.py": [("Shop", "class", 1, 2)], "tests/fakes.py": [("Fake", "class", 1, 2)]}
     files |= {"shop/corner.py": [("Corner", "class", 1, 2)]}
-    found = make(files, [("Fake", "inherits", "Shop", 1, 0.98), ("Corner", "inherits", "Shop", 1, 0.9)])
-    assert names(found.subclasses("Shop")) == ["Corner", "Fake"]
-    assert names(found.implementations("Shop")) == ["Corner", "Fake"]
-    assert names(found.impact("Shop")) == ["Corner", "Fake"]
+    graph = build_graph(files, [("Fake", "inherits", "Shop", 1, 0.98), ("Corner", "inherits", "Shop", 1, 0.9)])
+    assert list_names(graph.subclasses("Shop")) == ["Corner", "Fake"]
+    assert list_names(graph.implementations("Shop")) == ["Corner", "Fake"]
+    assert list_names(graph.impact("Shop")) == ["Corner", "Fake"]
 
 
 def test_nearer_tests_precede_farther_results():
     files = {"shop/base.py": [("a", "function", 1, 2), ("b", "function", 4, 5), ("c", "function", 7, 8)]}
     files |= {"tests/test_a.py": [("test_a", "function", 1, 2)]}
-    found = make(files, [("test_a", "calls", "a"), ("b", "calls", "a"), ("c", "calls", "b")])
-    assert names(found.callers("a", 2)) == ["b", "test_a", "c"]
+    graph = build_graph(files, [("test_a", "calls", "a"), ("b", "calls", "a"), ("c", "calls", "b")])
+    assert list_names(graph.callers("a", 2)) == ["b", "test_a", "c"]

@@ -39,26 +39,26 @@ def corpus():
 
 
 @pytest.fixture(scope="module")
-def found(corpus):
+def run_lookup(corpus):
     graph = CodeGraph(SymbolGraph(tables_of(corpus, EDGES, ["sum"])))
     return lambda query: look_up(corpus, graph, analyze(query))
 
 
-def test_definition_has_its_own_lines(corpus, found):
-    (candidate,) = found("where is Cart.total defined").candidates
+def test_definition_has_its_own_lines(corpus, run_lookup):
+    (candidate,) = run_lookup("where is Cart.total defined").candidates
     assert (candidate["symbol"], candidate["start_line"], candidate["end_line"]) == ("Cart.total", 9, 10)
     assert candidate["channels"] == {"lookup": 1.0}
 
 
-def test_definition_in_another_spelling_scores_lower(found):
-    (candidate,) = found("where is round_down defined").candidates
+def test_definition_in_another_spelling_scores_lower(run_lookup):
+    (candidate,) = run_lookup("where is round_down defined").candidates
     assert candidate["symbol"] == "roundDown"
     assert candidate["channels"]["lookup"] < 1
 
 
-def test_each_name_is_looked_up_once(corpus, found):
-    candidates = found("where is `round_up` and `Cart` and again `round_up`").candidates
-    assert len(candidates) == len({one["chunk_id"] for one in candidates})
+def test_each_name_is_looked_up_once(corpus, run_lookup):
+    candidates = run_lookup("where is `round_up` and `Cart` and again `round_up`").candidates
+    assert len(candidates) == len({candidate["chunk_id"] for candidate in candidates})
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,16 @@ def test_each_name_is_looked_up_once(corpus, found):
         ("nowhere.py:1", None),
     ],
 )
-def test_location_resolves_to_its_declaration(found, query, place):
-    shown = [(one["symbol"], one["start_line"], one["end_line"]) for one in found(query).candidates]
-    assert shown == ([place] if place else [])
+def test_location_resolves_to_its_declaration(run_lookup, query, place):
+    lines = [
+        (candidate["symbol"], candidate["start_line"], candidate["end_line"])
+        for candidate in run_lookup(query).candidates
+    ]
+    assert lines == ([place] if place else [])
 
 
-def test_unknown_name_has_no_definition(corpus, found):
-    assert found("where is Unheard_of defined").candidates == []
+def test_unknown_name_has_no_definition(corpus, run_lookup):
+    assert run_lookup("where is Unheard_of defined").candidates == []
     assert find_definitions(corpus, "Unheard_of") == []
 
 
@@ -84,43 +87,43 @@ def test_definitions_are_ordered_by_quality(corpus):
     assert names_of(corpus, find_definitions(corpus, "Cart.size")) == ["Cart.size", "Basket.size"]
 
 
-def test_usages_are_unique_callers_without_candidates(corpus, found):
-    candidates = found("who calls round_up").candidates
+def test_usages_are_unique_callers_without_candidates(corpus, run_lookup):
+    candidates = run_lookup("who calls round_up").candidates
     assert set(names_of(corpus, candidates)) == {"Cart.total", "test_rounding"}
     assert len(candidates) == 2
 
 
-def test_ambiguous_name_includes_all_declarations(corpus, found):
-    assert names_of(corpus, found("who calls total").candidates) == ["serve"]
-    assert found("who calls `size`").candidates == found("who uses `size`").candidates
+def test_ambiguous_name_includes_all_declarations(corpus, run_lookup):
+    assert names_of(corpus, run_lookup("who calls total").candidates) == ["serve"]
+    assert run_lookup("who calls `size`").candidates == run_lookup("who uses `size`").candidates
 
 
-def test_derived_types_are_usages(corpus, found):
-    assert names_of(corpus, found("who uses Basket").candidates) == ["Cart"]
+def test_derived_types_are_usages(corpus, run_lookup):
+    assert names_of(corpus, run_lookup("who uses Basket").candidates) == ["Cart"]
 
 
 @pytest.mark.parametrize("query", ["what imports shop.money", "what imports shop/money.py", "who imports round_up"])
-def test_import_question_returns_importing_files(corpus, found, query):
-    assert set(paths_of(corpus, found(query).candidates)) == {"shop/cart.py", "tests/test_money.py"}
+def test_import_question_returns_importing_files(corpus, run_lookup, query):
+    assert set(paths_of(corpus, run_lookup(query).candidates)) == {"shop/cart.py", "tests/test_money.py"}
 
 
-def test_uncalled_name_is_used_by_importers(corpus, found):
-    assert set(paths_of(corpus, found("who uses Cart").candidates)) == {"shop/desk.py"}
+def test_uncalled_name_is_used_by_importers(corpus, run_lookup):
+    assert set(paths_of(corpus, run_lookup("who uses Cart").candidates)) == {"shop/desk.py"}
 
 
-def test_impact_question_returns_dependents_nearest_first(corpus, found):
-    names = names_of(corpus, found("what breaks if I change round_up").candidates)
+def test_impact_question_returns_dependents_nearest_first(corpus, run_lookup):
+    names = names_of(corpus, run_lookup("what breaks if I change round_up").candidates)
     assert set(names[:2]) == {"Cart.total", "test_rounding"}
     assert names[2:] == ["serve"]
 
 
-def test_hierarchy_includes_derived_types_and_bases(corpus, found):
-    assert names_of(corpus, found("class tree of Basket").candidates) == ["Cart"]
-    assert names_of(corpus, found("base classes of Cart").candidates) == ["Basket"]
+def test_hierarchy_includes_derived_types_and_bases(corpus, run_lookup):
+    assert names_of(corpus, run_lookup("class tree of Basket").candidates) == ["Cart"]
+    assert names_of(corpus, run_lookup("base classes of Cart").candidates) == ["Basket"]
 
 
-def test_tests_are_looked_up(corpus, found):
-    assert names_of(corpus, found("what tests round_up").candidates) == ["test_rounding"]
+def test_tests_are_looked_up(corpus, run_lookup):
+    assert names_of(corpus, run_lookup("what tests round_up").candidates) == ["test_rounding"]
 
 
 def test_callee_has_its_own_lines():
@@ -138,36 +141,40 @@ def test_external_declarations_are_not_results(corpus):
     assert look_up(corpus, graph, question).candidates == []
 
 
-def test_similarity_uses_the_code_at_a_location(corpus, found):
-    analysis = found("code like shop/money.py:2").analysis
+def test_similarity_uses_the_code_at_a_location(corpus, run_lookup):
+    analysis = run_lookup("code like shop/money.py:2").analysis
     row = row_named(corpus, "round_up")
     assert analysis["similar_to"] == corpus.get_value("id", row)
     assert analysis["text"] == corpus.read_texts([row])[0]
     assert "=roundup" in analysis["terms"]
 
 
-def test_location_accepts_a_path_suffix(corpus, found):
-    assert found("code like money.py:2").analysis["similar_to"] == corpus.get_value("id", row_named(corpus, "round_up"))
+def test_location_accepts_a_path_suffix(corpus, run_lookup):
+    assert run_lookup("code like money.py:2").analysis["similar_to"] == corpus.get_value(
+        "id", row_named(corpus, "round_up")
+    )
 
 
-def test_full_path_precedes_a_suffix_match(corpus, found):
-    assert found("code like shop/cart.py:9").analysis["similar_to"] == corpus.get_value("id", row_named(corpus, "Cart"))
+def test_full_path_precedes_a_suffix_match(corpus, run_lookup):
+    assert run_lookup("code like shop/cart.py:9").analysis["similar_to"] == corpus.get_value(
+        "id", row_named(corpus, "Cart")
+    )
 
 
-def test_snippet_is_compared_verbatim(found):
-    found_ = found("code like\n```python\nint(value + 0.5)\n```")
-    assert found_.analysis["text"] == "int(value + 0.5)\n"
-    assert found_.analysis["similar_to"] == ""
-    assert found_.candidates == []
+def test_snippet_is_compared_verbatim(run_lookup):
+    result = run_lookup("code like\n```python\nint(value + 0.5)\n```")
+    assert result.analysis["text"] == "int(value + 0.5)\n"
+    assert result.analysis["similar_to"] == ""
+    assert result.candidates == []
 
 
 @pytest.mark.parametrize("query", ["code like nowhere.py:2", "code like shop/money.py:999"])
-def test_unindexed_location_keeps_the_question(found, query):
-    assert found(query).analysis == analyze(query)
+def test_unindexed_location_keeps_the_question(run_lookup, query):
+    assert run_lookup(query).analysis == analyze(query)
 
 
-def test_importing_file_has_the_lines_of_a_chunk(corpus, found):
-    candidates = found("what imports shop.money").candidates
+def test_importing_file_has_the_lines_of_a_chunk(corpus, run_lookup):
+    candidates = run_lookup("what imports shop.money").candidates
     assert candidates
     for candidate in candidates:
         row = corpus.rows_by_id[candidate["chunk_id"]]

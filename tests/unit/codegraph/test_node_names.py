@@ -25,7 +25,7 @@ def names():
     return NodeNames(SymbolGraph(make_tables(FILES, externals=["requests", "github.com/acme/money"])))
 
 
-def found(names, name):
+def find_names(names, name):
     nodes = names.find(name)
     best = max((named.quality for named in nodes), default=0)
     shown = [names._graph.get_node(named.node) for named in nodes if named.quality == best]
@@ -49,7 +49,7 @@ def found(names, name):
     ],
 )
 def test_names_match_in_any_spelling(names, name, expected):
-    assert found(names, name) == expected
+    assert find_names(names, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_names_match_in_any_spelling(names, name, expected):
     ],
 )
 def test_files_match_by_path_or_module(names, name, expected):
-    assert found(names, name) == expected
+    assert find_names(names, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_files_match_by_path_or_module(names, name, expected):
     ],
 )
 def test_declarations_match_by_line(names, name, expected):
-    assert found(names, name) == expected
+    assert find_names(names, name) == expected
 
 
 @pytest.mark.parametrize("line", [0, 99_999])

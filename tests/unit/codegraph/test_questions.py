@@ -70,7 +70,7 @@ def graph():
 )
 def test_question_selects_its_relation(graph, intent, query, names, expected):
     analysis = {**analyze(query), "intent": intent}
-    assert {one.qualified_name for one in answer(graph, analysis, names)} == expected
+    assert {neighbour.qualified_name for neighbour in answer(graph, analysis, names)} == expected
 
 
 def test_path_ends_follow_question_order(graph):
@@ -97,9 +97,9 @@ def test_sibling_overrides_are_not_impacted():
     ]
     graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
     broken = answer(graph, analyze("what breaks if Left.run changes"), ["Left.run"])
-    assert {one.qualified_name for one in broken} == {"start"}
+    assert {neighbour.qualified_name for neighbour in broken} == {"start"}
     broken = answer(graph, analyze("what breaks if Base.run changes"), ["Base.run"])
-    assert {one.qualified_name for one in broken} == {"start", "Left.run", "Right.run"}
+    assert {neighbour.qualified_name for neighbour in broken} == {"start", "Left.run", "Right.run"}
 
 
 def test_tests_through_helpers_are_listed():
@@ -110,4 +110,4 @@ def test_tests_through_helpers_are_listed():
     edges = [("helper", "calls", "work", 2), ("test_work", "calls", "helper", 5), ("helper", "tests", "work", 2)]
     graph = CodeGraph(SymbolGraph(make_tables(files, edges))).permissive
     tests = answer(graph, analyze("what tests work"), ["work"])
-    assert {one.qualified_name for one in tests} == {"helper", "test_work"}
+    assert {neighbour.qualified_name for neighbour in tests} == {"helper", "test_work"}

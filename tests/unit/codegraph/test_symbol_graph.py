@@ -25,17 +25,17 @@ def graph():
     return SymbolGraph(make_tables(FILES, EDGES, ["requests"]))
 
 
-def names(graph, nodes):
+def list_names(graph, nodes):
     return [graph.get_node(node).qualified_name for node in nodes]
 
 
-def node(graph, name):
-    (found,) = [number for number in range(graph.n_nodes) if graph.get_node(number).qualified_name == name]
-    return found
+def find_node(graph, name):
+    (match,) = [number for number in range(graph.n_nodes) if graph.get_node(number).qualified_name == name]
+    return match
 
 
 def test_node_record_has_all_columns(graph):
-    total = graph.get_node(node(graph, "Cart.total"))
+    total = graph.get_node(find_node(graph, "Cart.total"))
     assert total[1:] == ("method", "total", "Cart.total", "shop/cart.py", 5, 9, total.parent, "python", "source", 0.0)
     assert graph.get_node(total.parent).qualified_name == "Cart"
 
@@ -69,9 +69,9 @@ def test_empty_graph_is_empty():
 
 
 def test_edges_are_listed_at_both_ends(graph):
-    total, round_up = node(graph, "Cart.total"), node(graph, "round_up")
+    total, round_up = find_node(graph, "Cart.total"), find_node(graph, "round_up")
     assert graph.find_edges(total, "out") == [GraphEdge("calls", total, round_up, "import", 0.9, 8)]
-    assert names(graph, [edge.source for edge in graph.find_edges(round_up, "in")]) == [
+    assert list_names(graph, [edge.source for edge in graph.find_edges(round_up, "in")]) == [
         "shop/cart.py",
         "Cart.total",
         "Cart.total.inner",
@@ -79,12 +79,15 @@ def test_edges_are_listed_at_both_ends(graph):
 
 
 def test_candidates_are_opt_in(graph):
-    total = node(graph, "Cart.total")
-    assert names(graph, [edge.target for edge in graph.find_edges(total, "out", min_confidence=0.0)]) == ["round_up", "requests"]
+    total = find_node(graph, "Cart.total")
+    assert list_names(graph, [edge.target for edge in graph.find_edges(total, "out", min_confidence=0.0)]) == [
+        "round_up",
+        "requests",
+    ]
 
 
 def test_edges_filter_by_relation(graph):
-    round_up = node(graph, "round_up")
+    round_up = find_node(graph, "round_up")
     assert [edge.relation for edge in graph.find_edges(round_up, "in", {"imports", "references"})] == [
         "imports",
         "references",
@@ -93,36 +96,36 @@ def test_edges_filter_by_relation(graph):
 
 
 def test_children_are_direct_members(graph):
-    assert names(graph, graph.find_children(node(graph, "shop/cart.py"))) == ["Cart"]
-    assert names(graph, graph.find_children(node(graph, "Cart"))) == ["Cart.total"]
-    assert graph.find_children(node(graph, "requests")) == []
+    assert list_names(graph, graph.find_children(find_node(graph, "shop/cart.py"))) == ["Cart"]
+    assert list_names(graph, graph.find_children(find_node(graph, "Cart"))) == ["Cart.total"]
+    assert graph.find_children(find_node(graph, "requests")) == []
 
 
 def test_descendants_include_nested_members(graph):
-    assert names(graph, graph.find_descendants(node(graph, "shop/cart.py"))) == [
+    assert list_names(graph, graph.find_descendants(find_node(graph, "shop/cart.py"))) == [
         "Cart",
         "Cart.total",
         "Cart.total.inner",
     ]
-    assert graph.find_descendants(node(graph, "round_up")) == []
-    assert graph.find_descendants(node(graph, "requests")) == []
+    assert graph.find_descendants(find_node(graph, "round_up")) == []
+    assert graph.find_descendants(find_node(graph, "requests")) == []
 
 
 def test_ancestors_are_the_enclosing_declarations(graph):
-    assert names(graph, graph.find_ancestors(node(graph, "Cart.total.inner"))) == ["Cart.total", "Cart"]
-    assert graph.find_ancestors(node(graph, "shop/cart.py")) == []
-    assert graph.find_ancestors(node(graph, "requests")) == []
+    assert list_names(graph, graph.find_ancestors(find_node(graph, "Cart.total.inner"))) == ["Cart.total", "Cart"]
+    assert graph.find_ancestors(find_node(graph, "shop/cart.py")) == []
+    assert graph.find_ancestors(find_node(graph, "requests")) == []
 
 
 def test_node_belongs_to_its_file(graph):
-    assert graph.find_containing_file(node(graph, "Cart.total.inner")) == graph.find_file("shop/cart.py")
+    assert graph.find_containing_file(find_node(graph, "Cart.total.inner")) == graph.find_file("shop/cart.py")
     assert graph.find_containing_file(graph.find_file("shop/empty.py")) == graph.find_file("shop/empty.py")
-    assert graph.find_containing_file(node(graph, "requests")) is None
+    assert graph.find_containing_file(find_node(graph, "requests")) is None
 
 
 def test_file_nodes_exclude_packages(graph):
-    assert names(graph, graph.get_file_nodes(graph.find_file("shop/money.py"))) == ["shop/money.py", "round_up"]
-    assert names(graph, graph.get_file_nodes(graph.find_file("shop/empty.py"))) == ["shop/empty.py"]
+    assert list_names(graph, graph.get_file_nodes(graph.find_file("shop/money.py"))) == ["shop/money.py", "round_up"]
+    assert list_names(graph, graph.get_file_nodes(graph.find_file("shop/empty.py"))) == ["shop/empty.py"]
 
 
 @pytest.mark.parametrize(
@@ -149,10 +152,8 @@ def test_table_batches_are_combined():
     tables = make_tables(FILES, EDGES, ["requests"])
     parts = [pa.Table.from_pylist([row], tables.nodes.schema) for row in tables.nodes.to_pylist()]
     graph = SymbolGraph(tables._replace(nodes=pa.concat_tables(parts)))
-    whole = SymbolGraph(tables)
-    assert [graph.get_node(row) for row in range(graph.n_nodes)] == [
-        whole.get_node(row) for row in range(whole.n_nodes)
-    ]
+    full = SymbolGraph(tables)
+    assert [graph.get_node(row) for row in range(graph.n_nodes)] == [full.get_node(row) for row in range(full.n_nodes)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=60))
@@ -161,15 +162,15 @@ def test_edges_of_several_nodes_are_concatenated(pairs):
     edges = [(f"f{source}", "calls" if call else "references", f"f{target}") for source, target, call in pairs]
     graph = SymbolGraph(make_tables(files, edges))
     for direction, end in (("out", "source"), ("in", "target")):
-        found = graph.read_edges(graph.find_edge_positions([3, 1, 4], direction, {"calls"}))
-        assert found == [edge for node in (3, 1, 4) for edge in graph.find_edges(node, direction, {"calls"})]
+        edges = graph.read_edges(graph.find_edge_positions([3, 1, 4], direction, {"calls"}))
+        assert edges == [edge for node in (3, 1, 4) for edge in graph.find_edges(node, direction, {"calls"})]
         expected = sum(
             call and (source if end == "source" else target) + 1 in (3, 1, 4) for source, target, call in pairs
         )
-        assert len(found) == expected
+        assert len(edges) == expected
 
 
-def hub(n_edges):
+def build_hub(n_edges):
     tables = make_tables({"a.py": [("hub", "function", 1, 1)]})
     nodes = pa.concat_tables([tables.nodes, *[tables.nodes.slice(1, 1)] * n_edges])
     edges = {
@@ -184,6 +185,6 @@ def hub(n_edges):
 
 
 def test_hub_edges_are_complete():
-    graph = SymbolGraph(hub(100_000))
+    graph = SymbolGraph(build_hub(100_000))
     assert len(graph.find_edges(1, "in")) == 100_000
     assert graph.find_edges(1, "out") == []

@@ -24,23 +24,23 @@ EDGES = st.lists(
 )
 
 
-def make(edges):
+def build_graph(edges):
     """Return a graph of functions ``f0`` to ``f8`` in one file; node 0 is the file, so that `f0` is node 1."""
     files = {"a.py": [(f"f{number}", "function", number + 1, number + 1) for number in range(N)]}
     named = [(f"f{source}", relation, f"f{target}", 1, sure) for source, target, relation, sure in edges]
     return SymbolGraph(make_tables(files, named))
 
 
-def calls(*pairs):
-    return make([(source, target, "calls", 0.9) for source, target in pairs])
+def build_calls(*pairs):
+    return build_graph([(source, target, "calls", 0.9) for source, target in pairs])
 
 
-def naive_distances(edges, starts, direction, least):
+def compute_naive_distances(edges, starts, direction, least):
     following = {}
     for source, target, relation, sure in edges:
         if relation == "calls" and sure >= least:
-            near, far = (source, target) if direction == "out" else (target, source)
-            following.setdefault(near, []).append(far)
+            origin, far = (source, target) if direction == "out" else (target, source)
+            following.setdefault(origin, []).append(far)
     distances, queue = dict.fromkeys(starts, 0), deque(starts)
     while queue:
         node = queue.popleft()
@@ -53,9 +53,9 @@ def naive_distances(edges, starts, direction, least):
 
 @given(EDGES, st.sets(st.integers(0, N - 1), min_size=1, max_size=3), st.sampled_from(["out", "in"]), st.integers(1, 4))
 def test_breadth_first_walk_matches_naive_distances(edges, starts, direction, depth):
-    graph = make(edges)
+    graph = build_graph(edges)
     steps = walk_breadth_first(graph, [start + 1 for start in starts], {direction: {"calls"}}, depth)
-    expected = naive_distances(edges, sorted(starts), direction, 0.5)
+    expected = compute_naive_distances(edges, sorted(starts), direction, 0.5)
     assert {step.far_node - 1: step.depth for step in steps} == {
         node: distance for node, distance in expected.items() if distance <= depth
     }
@@ -67,7 +67,7 @@ def test_breadth_first_walk_matches_naive_distances(edges, starts, direction, de
 
 @given(EDGES, st.integers(0, N - 1), st.integers(0, N - 1))
 def test_shortest_path_length_matches_networkx(edges, start, end):
-    graph = make(edges)
+    graph = build_graph(edges)
     other = nx.DiGraph()
     other.add_nodes_from(range(N))
     other.add_edges_from(
@@ -89,43 +89,45 @@ def test_cycles_are_strongly_connected_components(edges):
     other.add_edges_from(
         (source + 1, target + 1) for source, target, relation, sure in edges if relation == "calls" and sure > 0.5
     )
-    found = find_cycles(make(edges), {"calls"}, "symbols")
+    cycles = find_cycles(build_graph(edges), {"calls"}, "symbols")
     components = sorted(sorted(nodes) for nodes in nx.strongly_connected_components(other) if len(nodes) > 1)
-    assert [cycle.nodes for cycle in found] == components
-    for cycle in found:
+    assert [cycle.nodes for cycle in cycles] == components
+    for cycle in cycles:
         assert cycle.edges[0].source == cycle.edges[-1].target == cycle.nodes[0]
         assert [edge.target for edge in cycle.edges[:-1]] == [edge.source for edge in cycle.edges[1:]]
         inside = other.subgraph(cycle.nodes)
         first = cycle.nodes[0]
         around = min(
-            nx.shortest_path_length(inside, near, first) + 1 for near in inside.successors(first) if near != first
+            nx.shortest_path_length(inside, node, first) + 1 for node in inside.successors(first) if node != first
         )
         assert len(cycle.edges) == around
 
 
 def test_most_confident_path_to_a_node_is_taken():
-    graph = make([(0, 2, "calls", 0.6), (1, 2, "calls", 0.9)])
+    graph = build_graph([(0, 2, "calls", 0.6), (1, 2, "calls", 0.9)])
     (step,) = walk_breadth_first(graph, [1, 2], {"out": {"calls"}})
     assert (step.near_node, step.confidence) == (2, 0.9)
 
 
 def test_path_confidence_is_its_lowest_step_confidence():
-    graph = make([(0, 1, "calls", 0.6), (1, 2, "calls", 0.9)])
+    graph = build_graph([(0, 1, "calls", 0.6), (1, 2, "calls", 0.9)])
     steps = walk_breadth_first(graph, [1], {"out": {"calls"}}, 2)
     assert [(step.far_node, step.confidence) for step in steps] == [(2, 0.6), (3, 0.6)]
 
 
 def test_limited_walk_keeps_the_nearest_nodes():
-    steps = walk_breadth_first(calls((0, 1), (0, 2), (1, 3)), [1], {"out": {"calls"}}, 5, limit=2)
+    steps = walk_breadth_first(build_calls((0, 1), (0, 2), (1, 3)), [1], {"out": {"calls"}}, 5, limit=2)
     assert [step.far_node for step in steps] == [2, 3]
 
 
 def test_walk_terminates_on_a_cycle():
-    assert [step.far_node for step in walk_breadth_first(calls((0, 1), (1, 0)), [1], {"out": {"calls"}}, 9)] == [2]
+    assert [step.far_node for step in walk_breadth_first(build_calls((0, 1), (1, 0)), [1], {"out": {"calls"}}, 9)] == [
+        2
+    ]
 
 
 def test_walk_continues_from_equivalent_nodes():
-    graph = calls((2, 0), (2, 1), (3, 2))
+    graph = build_calls((2, 0), (2, 1), (3, 2))
     steps = walk_breadth_first(
         graph, [1], {"in": {"calls"}}, 1, equivalents=lambda node: [(3, 0.6)] if node == 1 else []
     )
@@ -133,7 +135,7 @@ def test_walk_continues_from_equivalent_nodes():
 
 
 def test_path_continues_from_equivalent_nodes_without_a_step():
-    graph = calls((0, 1), (2, 3))
+    graph = build_calls((0, 1), (2, 3))
     steps = find_shortest_path(
         graph, [1], [4], {"out": {"calls"}}, equivalents=lambda node: [(3, 1.0)] if node == 2 else []
     )
@@ -141,7 +143,7 @@ def test_path_continues_from_equivalent_nodes_without_a_step():
 
 
 def test_path_can_follow_relations_backwards():
-    graph = make([(0, 1, "calls", 0.9), (2, 1, "references", 0.9)])
+    graph = build_graph([(0, 1, "calls", 0.9), (2, 1, "references", 0.9)])
     assert find_shortest_path(graph, [1], [3], {"out": {"calls", "references"}}) is None
     steps = find_shortest_path(graph, [1], [3], {"out": {"calls"}, "in": {"references"}})
     assert [(step.direction, step.far_node) for step in steps] == [("out", 2), ("in", 3)]

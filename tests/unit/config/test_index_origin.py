@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from coderag.config.index_origin import MARK, came_with_repository, claim, folder_elsewhere
+from coderag.config.index_origin import MARK_FILE, find_fallback_folder, is_foreign_index, mark_as_own
 from coderag.config.settings import Settings
 from coderag.ingestion.cache_directory import cache_directory
 from coderag.stores.disk import create_index_directory
@@ -31,30 +31,30 @@ def make_index(root) -> None:
 
 
 def test_an_index_that_we_made_is_ours(root) -> None:
-    assert not came_with_repository(root)
+    assert not is_foreign_index(root)
     make_index(root)
-    assert not came_with_repository(root)
+    assert not is_foreign_index(root)
     assert find_index_folder(root, Settings.load(root, trusted=False).storage) == root / ".coderag"
 
 
 def test_an_index_that_was_unpacked_is_not(root) -> None:
     (root / ".coderag" / "v1").mkdir(parents=True)
-    assert came_with_repository(root)
+    assert is_foreign_index(root)
     create_index_directory(root / ".coderag")
-    assert came_with_repository(root)
+    assert is_foreign_index(root)
 
 
 def test_a_mark_copied_to_another_place_says_nothing(root, tmp_path) -> None:
     make_index(root)
     shutil.copytree(root, tmp_path / "copy")
-    assert came_with_repository(tmp_path / "copy")
+    assert is_foreign_index(tmp_path / "copy")
 
 
 def test_a_mark_of_another_user_says_nothing(root, monkeypatch, tmp_path) -> None:
     make_index(root)
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "another home"))
-    assert came_with_repository(root)
+    assert is_foreign_index(root)
 
 
 @pytest.mark.parametrize("name", [".coderag/v1/CURRENT", ".coderag/chat.sqlite"])
@@ -63,7 +63,7 @@ def test_what_git_tracks_came_with_the_repository_marked_or_not(root, name) -> N
     git(root, "init", "-q")
     (root / name).write_text("theirs")
     git(root, "add", "-f", name)
-    assert came_with_repository(root)
+    assert is_foreign_index(root)
 
 
 def test_prompts_that_a_project_shares_do_not_make_its_index_a_stranger(root) -> None:
@@ -71,9 +71,9 @@ def test_prompts_that_a_project_shares_do_not_make_its_index_a_stranger(root) ->
     (root / ".coderag" / "prompts" / "answer.md").write_text("x")
     git(root, "init", "-q")
     git(root, "add", "-f", ".coderag/prompts/answer.md")
-    assert not came_with_repository(root)
+    assert not is_foreign_index(root)
     make_index(root)
-    assert not came_with_repository(root)
+    assert not is_foreign_index(root)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a permission there")
@@ -81,14 +81,14 @@ def test_prompts_that_a_project_shares_do_not_make_its_index_a_stranger(root) ->
 def test_a_link_is_never_ours(root, tmp_path, link) -> None:
     (root / link).parent.mkdir(exist_ok=True)
     (root / link).symlink_to(tmp_path / "elsewhere")
-    assert came_with_repository(root)
+    assert is_foreign_index(root)
 
 
 def test_a_stranger_s_index_is_made_anew_in_the_cache_of_the_user(root) -> None:
     (root / ".coderag" / "v1").mkdir(parents=True)
     settings = Settings.load(root, trusted=False)
-    assert find_index_folder(root, settings.storage) == folder_elsewhere(root)
-    assert not folder_elsewhere(root).is_relative_to(root)
+    assert find_index_folder(root, settings.storage) == find_fallback_folder(root)
+    assert not find_fallback_folder(root).is_relative_to(root)
     assert settings.restricted[0].startswith(".coderag/: came with the repository")
     assert find_index_folder(root, Settings.load(root).storage) == root / ".coderag"
 
@@ -102,18 +102,18 @@ def test_a_folder_that_the_user_chose_is_believed(root, tmp_path, monkeypatch) -
 
 
 def test_two_repositories_of_one_name_have_indexes_of_their_own(tmp_path) -> None:
-    assert folder_elsewhere(tmp_path / "a" / "shop") != folder_elsewhere(tmp_path / "b" / "shop")
+    assert find_fallback_folder(tmp_path / "a" / "shop") != find_fallback_folder(tmp_path / "b" / "shop")
 
 
 def test_only_the_folder_of_an_index_in_a_repository_is_marked(tmp_path) -> None:
-    claim(tmp_path)
-    assert not (tmp_path / MARK).exists()
+    mark_as_own(tmp_path)
+    assert not (tmp_path / MARK_FILE).exists()
 
 
 def test_a_folder_with_something_in_it_is_not_claimed(root) -> None:
     (root / ".coderag" / "v1").mkdir(parents=True)
-    claim(root / ".coderag")
-    assert came_with_repository(root)
+    mark_as_own(root / ".coderag")
+    assert is_foreign_index(root)
 
 
 def test_a_working_tree_shares_no_cache_that_came_with_the_main_one(root, tmp_path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from coderag.config.restrictions import RULES, rule_for
+from coderag.config.restrictions import RULES, find_rule
 from coderag.config.settings import Settings
 from coderag.errors import ConfigurationError
 
@@ -31,7 +31,7 @@ def load(root, text, name=".coderag.yaml") -> Settings:
 @pytest.mark.parametrize("keys", leaves(Settings), ids=".".join)
 def test_every_setting_has_a_rule_with_a_reason(keys) -> None:
     assert any(".".join(keys[:length]) in RULES for length in range(1, len(keys) + 1))
-    assert rule_for(keys).reason
+    assert find_rule(keys).reason
 
 
 def test_every_rule_is_of_a_setting() -> None:
@@ -46,7 +46,7 @@ def test_the_page_on_trust_has_every_rule_with_its_reason() -> None:
 
 
 def test_a_new_setting_without_a_rule_would_be_left_out() -> None:
-    assert not rule_for(("search", "something_new")).anything
+    assert not find_rule(("search", "something_new")).allows_any
 
 
 @pytest.mark.parametrize(

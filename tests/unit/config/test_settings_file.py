@@ -52,10 +52,10 @@ def test_a_section_without_content_is_left_out(tmp_path):
 
 def test_the_line_of_every_key_is_known(tmp_path):
     file = read(tmp_path, "# comment\nsearch:\n  top_k: 1\n\ningestion:\n  exclude:\n    - a\n    - b\n")
-    assert file.line_of(("search", "top_k")) == 3
-    assert file.line_of(("ingestion", "exclude", "1")) == 8
-    assert file.line_of(("search", "absent")) == 2
-    assert file.line_of(("absent",)) is None
+    assert file.find_line(("search", "top_k")) == 3
+    assert file.find_line(("ingestion", "exclude", "1")) == 8
+    assert file.find_line(("search", "absent")) == 2
+    assert file.find_line(("absent",)) is None
 
 
 # What cannot

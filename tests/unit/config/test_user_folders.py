@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from coderag.config.user_folders import cache_folder, config_folder, data_folder, folder_of_caches
+from coderag.config.user_folders import find_cache_base, find_cache_folder, find_config_folder, find_data_folder
 from coderag.errors import ConfigurationError
 
 
-@pytest.mark.parametrize("folder", [config_folder, data_folder, cache_folder, folder_of_caches])
+@pytest.mark.parametrize("folder", [find_config_folder, find_data_folder, find_cache_folder, find_cache_base])
 def test_a_user_without_a_home_is_told_so_and_a_repository_is_not_taken_for_one(
     folder: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

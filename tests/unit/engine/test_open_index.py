@@ -17,7 +17,7 @@ def rag(tmp_path):
 
 
 def parts(rag):
-    opened, search = rag._opened, rag.settings.search
+    opened, search = rag._open_index, rag.settings.search
     return opened.open_context(search).corpus, opened.open_graph(), opened.open_text_search()
 
 
@@ -25,11 +25,11 @@ def test_each_part_is_opened_once(rag):
     assert all(first is again for first, again in zip(parts(rag), parts(rag), strict=True))
 
 
-def test_the_context_and_the_graph_verbs_share_one_graph(rag):
-    assert rag._opened.open_context(rag.settings.search).graph is rag.graph
+def test_context_and_graph_share_one_graph(rag):
+    assert rag._open_index.open_context(rag.settings.search).graph is rag.graph
 
 
-def test_after_a_commit_each_part_is_opened_anew(rag):
+def test_commit_reopens_each_part(rag):
     before = parts(rag)
     (rag.root / "cart.py").write_text("from shop import pay\n\n\ndef check_out():\n    pay()\n")
     rag.index()
@@ -38,7 +38,7 @@ def test_after_a_commit_each_part_is_opened_anew(rag):
     assert rag.search_text("check_out").total == 1
 
 
-def test_a_new_index_that_counts_from_one_again_is_opened(rag):
+def test_new_index_with_a_reset_generation_is_opened(rag):
     assert str(rag.search("pay")[0].path) == "shop.py"
     other = CodeRAG(rag.root, ingestion={"workers": 0})
     (rag.root / "shop.py").rename(rag.root / "till.py")
@@ -49,7 +49,7 @@ def test_a_new_index_that_counts_from_one_again_is_opened(rag):
     assert str(rag.search("pay")[0].path) == "till.py"
 
 
-def test_who_searches_with_other_settings_shares_the_open_index_and_sees_commits(rag):
+def test_other_search_settings_share_the_open_index(rag):
     one = rag.with_search(SearchSettings(top_k=1))
     assert one._open().corpus is rag._open().corpus
     assert (one._open().settings.top_k, rag._open().settings.top_k) == (1, SearchSettings().top_k)
@@ -58,8 +58,8 @@ def test_who_searches_with_other_settings_shares_the_open_index_and_sees_commits
     assert [hit.name for hit in one.search("check_out")] == ["check_out"]
 
 
-def test_where_nothing_is_indexed_no_part_is_opened(tmp_path):
-    opened = CodeRAG(tmp_path)._opened
+def test_missing_index_opens_no_part(tmp_path):
+    opened = CodeRAG(tmp_path)._open_index
     for part in (lambda: opened.open_context(SearchSettings()), opened.open_graph, opened.open_text_search):
         with pytest.raises(IndexNotFoundError, match="is not indexed yet"):
             part()
@@ -81,20 +81,18 @@ def summary_of_checkout(rag):
     return rag.search("checkout", top_k=1)[0].summary
 
 
-def test_after_a_commit_of_summaries_searches_go_on_with_the_open_index_until_the_new_one_is_open(
-    enriched, monkeypatch
-):
+def test_searches_continue_while_a_commit_of_summaries_is_opened(enriched, monkeypatch):
     may_open = threading.Event()
     open_now = enriched._store.open
     monkeypatch.setattr(enriched._store, "open", lambda: may_open.wait(60) and open_now())
     assert "Marvellous" not in summary_of_checkout(enriched)
     assert "Marvellous" not in summary_of_checkout(enriched)
     may_open.set()
-    enriched._opened.wait_for_renewal()
+    enriched._open_index.wait_for_renewal()
     assert "Marvellous" in summary_of_checkout(enriched)
 
 
-def test_summaries_that_the_same_process_wrote_are_seen_by_its_next_search(tmp_path):
+def test_own_summaries_are_visible_to_the_next_search(tmp_path):
     write_files(tmp_path)
     rag = CodeRAG(tmp_path, language_model=writing_model())
     rag.index()
@@ -103,28 +101,28 @@ def test_summaries_that_the_same_process_wrote_are_seen_by_its_next_search(tmp_p
     assert "Marvellous" in summary_of_checkout(rag)
 
 
-def test_a_commit_of_summaries_leaves_the_code_graph_open(enriched):
-    graph = enriched._opened._open_graph_part.part
-    enriched._opened.wait_for_renewal()
+def test_commit_of_summaries_keeps_the_code_graph_open(enriched):
+    graph = enriched._open_index._open_graph_part.part
+    enriched._open_index.wait_for_renewal()
     assert enriched.graph is graph
     assert enriched._open().graph is graph
     assert [caller.qualified_name for caller in enriched.callers("total")] == ["checkout"]
 
 
-def test_an_edit_after_a_commit_of_summaries_is_seen_at_once(enriched):
+def test_edit_after_a_commit_of_summaries_is_visible_at_once(enriched):
     (enriched.root / "shop" / "cart.py").write_text("def refund(): ...\n")
     CodeRAG(enriched.root).index()
     assert enriched.search("refund", top_k=1)[0].name == "refund"
 
 
-def test_when_the_new_one_cannot_be_opened_beside_the_searches_the_next_search_tries_it_itself(enriched, monkeypatch):
+def test_failed_renewal_is_retried_by_the_next_search(enriched, monkeypatch):
     def fail():
         raise StoreError("the disk is gone")
 
     with monkeypatch.context() as broken:
         broken.setattr(enriched._store, "open", fail)
         summary_of_checkout(enriched)
-        enriched._opened.wait_for_renewal()
+        enriched._open_index.wait_for_renewal()
         with pytest.raises(StoreError, match="the disk is gone"):
             enriched.search("checkout")
     assert "Marvellous" in summary_of_checkout(enriched)

@@ -44,7 +44,7 @@ def write(tracer, output, query="secret_zebra giraffe login of kubernetes ingres
         tell(output)
 
 
-def test_a_query_is_a_span_and_each_node_one_below_it(spans, output):
+def test_query_is_a_span_with_a_child_per_node(spans, output):
     finished, tracer = spans
     write(tracer, output)
     *children, root = finished()
@@ -54,7 +54,7 @@ def test_a_query_is_a_span_and_each_node_one_below_it(spans, output):
     assert {child.context.trace_id for child in children} == {root.context.trace_id}
 
 
-def test_a_span_has_the_times_of_its_node(spans, output):
+def test_span_has_the_times_of_its_node(spans, output):
     finished, tracer = spans
     write(tracer, output)
     for child, entry in zip(finished(), output["trace"], strict=False):
@@ -72,7 +72,7 @@ def test_spans_have_the_verdict_and_numbers(spans, output):
     assert by_name["coderag.budget"]["coderag.tokens"] == output["context"]["tokens"]
 
 
-def test_no_text_of_the_question_or_the_repository_is_in_a_span(spans, output):
+def test_spans_contain_no_question_or_repository_text(spans, output):
     finished, tracer = spans
     write(tracer, output)
     assert any(entry["node"] == "widen" and entry["detail"]["terms"] for entry in output["trace"])
@@ -80,7 +80,7 @@ def test_no_text_of_the_question_or_the_repository_is_in_a_span(spans, output):
     assert not any(text in values for text in ("secret_zebra", "zebra", "round", "login", "money.py"))
 
 
-def test_the_question_is_there_if_the_settings_allow_it(spans, output):
+def test_question_is_exported_if_allowed(spans, output):
     finished, tracer = spans
     write(tracer, output, exports_queries=True)
     by_name = {span.name: dict(span.attributes) for span in finished()}
@@ -88,7 +88,7 @@ def test_the_question_is_there_if_the_settings_allow_it(spans, output):
     assert by_name["coderag.widen"]["coderag.terms"]
 
 
-def test_a_query_that_fails_is_noted_by_the_name_of_its_error(spans):
+def test_failed_query_is_recorded_by_its_error_class(spans):
     finished, tracer = spans
     with pytest.raises(ValueError, match="secret"), QueryTracer(tracer).trace_query({"query": "q"}):
         raise ValueError("secret")
@@ -97,7 +97,7 @@ def test_a_query_that_fails_is_noted_by_the_name_of_its_error(spans):
     assert "secret" not in span.to_json()
 
 
-def test_a_span_around_the_query_is_its_parent(spans, output):
+def test_surrounding_span_is_the_parent(spans, output):
     finished, tracer = spans
     with tracer.start_as_current_span("request") as request:
         write(tracer, output)
@@ -105,7 +105,7 @@ def test_a_span_around_the_query_is_its_parent(spans, output):
     assert root.parent.span_id == request.get_span_context().span_id
 
 
-def test_without_the_setting_nothing_is_imported_and_nothing_written():
+def test_disabled_tracing_imports_and_writes_nothing():
     tracer = build_tracer(TelemetrySettings())
     assert isinstance(tracer, NullTracer)
     code = (
@@ -117,14 +117,14 @@ def test_without_the_setting_nothing_is_imported_and_nothing_written():
 
 
 @pytest.mark.parametrize("traces", ["otlp", "global"])
-def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch, traces):
+def test_missing_extra_error_has_a_hint(monkeypatch, traces):
     monkeypatch.setattr("coderag.engine.telemetry._is_installed", lambda module: False)
     with pytest.raises(ConfigurationError, match="telemetry") as caught:
         build_tracer(TelemetrySettings(traces=traces))
     assert '".[telemetry]"' in caught.value.hint
 
 
-def test_the_program_around_may_take_the_spans():
+def test_surrounding_program_can_receive_the_spans():
     pytest.importorskip("opentelemetry.sdk.trace", reason=NOT_INSTALLED)
     assert isinstance(build_tracer(TelemetrySettings(traces="global")), QueryTracer)
 
@@ -138,7 +138,7 @@ rag.search("where are values rounded up")
 """
 
 
-def test_a_collector_receives_the_spans_when_the_process_ends(tmp_path):
+def test_collector_receives_the_spans_at_process_exit(tmp_path):
     trace_service = pytest.importorskip(
         "opentelemetry.proto.collector.trace.v1.trace_service_pb2", reason=NOT_INSTALLED
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from coderag.errors import InvalidQueryError
-from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
+from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
 from coderag.text.token_counts import count_tokens
 from coderag.workspace.registry import Registry
 from evals.efficiency.asking import ContextCaller, PlaceReader, SearchReader
@@ -122,8 +122,8 @@ def test_pages_are_asked_for_until_one_is_empty():
 
 
 def test_pages_are_asked_for_as_far_as_the_tool_takes_them():
-    tools = ScriptedTools(n_results=DEEPEST + 20)
-    assert len(list(SearchReader(tools).lines("x"))) == DEEPEST
+    tools = ScriptedTools(n_results=MAX_RANKED_RESULTS + 20)
+    assert len(list(SearchReader(tools).lines("x"))) == MAX_RANKED_RESULTS
     assert SearchArguments(query="x", offset=tools.calls[-1]["offset"])
 
 
@@ -186,4 +186,4 @@ def test_a_call_that_the_tool_refuses_is_told(tools):
 
 def test_what_is_measured_is_not_among_the_known_repositories_of_the_user(tools):
     Tools(tools.repository).call("coderag_search", query="round_up")  # a new one notes what it opens
-    assert Registry().entries() == []
+    assert Registry().read_entries() == []

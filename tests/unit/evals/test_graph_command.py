@@ -211,7 +211,7 @@ def test_error_of_a_language_server_says_what_it_said(server: list[str], tmp_pat
 
 def test_language_server_that_ends_is_an_error(server: list[str], tmp_path: Path) -> None:
     with (
-        pytest.raises(EvaluationError, match="ended with status 0"),
+        pytest.raises(EvaluationError, match="exited with status 0"),
         LanguageServer(server, tmp_path, "python", {"a": {"line": 4}}) as client,
     ):
         client.find_definitions("a.py", 3, 0)

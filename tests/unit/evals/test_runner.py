@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coderag.config.sections import SWITCHED
+from coderag.config.sections import SWITCHABLE_SIGNALS
 from coderag.errors import ConfigurationError, InvalidQueryError
 from evals.coderag_engine import check_signals
 from evals.engines import make_engine
@@ -119,7 +119,7 @@ def test_a_signal_that_is_off_finds_nothing(folder):
 
 
 def test_only_what_can_be_switched_off_is_taken():
-    check_signals(SWITCHED)
+    check_signals(SWITCHABLE_SIGNALS)
     with pytest.raises(InvalidQueryError, match="no signal 'lexicon'") as caught:
         check_signals(["lexical", "lexicon"])
     assert "dense" in caught.value.hint

@@ -70,11 +70,11 @@ def relations(outline):
     return KnownRelations(TRUTH, outline)
 
 
-def places(answers):
+def list_places(answers):
     return {(answer.path, min(answer.lines)) for answer in answers}
 
 
-def hit(path="a.py", start=1, end=9, text="", *, known=1.0):
+def build_hit(path="a.py", start=1, end=9, text="", *, known=1.0):
     return SearchHit(
         "id", PurePosixPath(path), start, end, "function", "f", "f", "", "", "python", "source", 1.0, text,
         channels={"lookup": known},
@@ -82,7 +82,7 @@ def hit(path="a.py", start=1, end=9, text="", *, known=1.0):
 
 
 def test_outline_has_declarations_and_marks_local_ones(outline):
-    assert [(one.qualified_name, one.kind, one.local) for one in outline.files["tests/test_cart.py"]] == [
+    assert [(entry.qualified_name, entry.kind, entry.local) for entry in outline.files["tests/test_cart.py"]] == [
         ("test_total", "function", False),
         ("test_total.Box", "class", True),
     ]
@@ -107,89 +107,98 @@ def test_shortest_unique_name_is_used(outline):
 
 
 def test_callers_are_functions_or_module_code(relations, outline):
-    assert places(relations.find_callers(outline.find_at(ROUND_UP))) == {("src/shop/cart.py", 11)}
-    (made,) = relations.find_callers(outline.find_at(CART))
-    assert (made.first, made.lines) == (1, {14})
+    assert list_places(relations.find_callers(outline.find_at(ROUND_UP))) == {("src/shop/cart.py", 11)}
+    (answer,) = relations.find_callers(outline.find_at(CART))
+    assert (answer.first, answer.lines) == (1, {14})
 
 
 def test_call_through_a_variable_has_no_caller(relations, outline):
-    assert ("tests/test_cart.py", 8) not in places(relations.find_callers(outline.find_at(ROUND_UP)))
+    assert ("tests/test_cart.py", 8) not in list_places(relations.find_callers(outline.find_at(ROUND_UP)))
 
 
 def test_overridden_method_is_an_alternative_answer(relations, outline):
     (called,) = relations.find_callees(outline.find_at(DeclarationSite("tests/test_cart.py", 4, "test_total")))
     assert called.lines == {TOTAL.line}
-    assert places(called.alternatives) == {("src/shop/cart.py", BASE_TOTAL.line)}
+    assert list_places(called.alternatives) == {("src/shop/cart.py", BASE_TOTAL.line)}
 
 
 def test_subtypes_and_overrides_are_transitive(relations, outline):
-    assert places(relations.find_subtypes(outline.find_at(BASKET))) == {CART[:2], BOX[:2]}
-    assert places(relations.find_overrides(outline.find_at(BASE_TOTAL))) == {TOTAL[:2]}
+    assert list_places(relations.find_subtypes(outline.find_at(BASKET))) == {CART[:2], BOX[:2]}
+    assert list_places(relations.find_overrides(outline.find_at(BASE_TOTAL))) == {TOTAL[:2]}
 
 
 def test_tests_of_a_class_include_those_of_its_methods(relations, outline):
-    assert places(relations.find_tests(outline.find_at(CART))) == {("tests/test_cart.py", 8)}
+    assert list_places(relations.find_tests(outline.find_at(CART))) == {("tests/test_cart.py", 8)}
     assert relations.find_tests(outline.find_at(ROUND_UP)) == []
 
 
 def test_impact_is_limited_to_two_steps(relations, outline):
-    affected = places(relations.find_impact(outline.find_at(ROUND_UP)))
+    affected = list_places(relations.find_impact(outline.find_at(ROUND_UP)))
     assert affected == {("src/shop/cart.py", 11), ("tests/test_cart.py", 8)}
 
 
 def test_importers_are_files_with_import_lines(relations):
-    assert places(relations.find_importers("src/shop/money.py")) == {
+    assert list_places(relations.find_importers("src/shop/money.py")) == {
         ("src/shop/__init__.py", 1),
         ("src/shop/cart.py", 1),
     }
 
 
 @pytest.mark.parametrize(
-    ("result", "found"),
+    ("result", "expected"),
     [
-        (hit(start=4, end=8), True),
-        (hit(start=3, end=8), False),  # more than the function
-        (hit(start=4, end=11), False),
-        (hit("b.py", 4, 8), False),
-        (hit(start=6, end=8), False),  # without the call
-        (hit(start=6, end=8, text="again = run(1)"), True),
-        (hit(start=6, end=8, text="runs(1)"), False),
-        (hit("b.py", 1, 3), False),
+        (build_hit(start=4, end=8), True),
+        (build_hit(start=3, end=8), False),  # more than the function
+        (build_hit(start=4, end=11), False),
+        (build_hit("b.py", 4, 8), False),
+        (build_hit(start=6, end=8), False),  # without the call
+        (build_hit(start=6, end=8, text="again = run(1)"), True),
+        (build_hit(start=6, end=8, text="runs(1)"), False),
+        (build_hit("b.py", 1, 3), False),
     ],
 )
-def test_result_matches_if_it_shows_the_use_within_the_function(result, found):
-    assert is_answer(result, ExpectedAnswer("a.py", 4, 10, frozenset({5}), "run")) is found
+def test_result_matches_if_it_shows_the_use_within_the_function(result, expected):
+    assert is_answer(result, ExpectedAnswer("a.py", 4, 10, frozenset({5}), "run")) is expected
 
 
 def test_alternative_answer_matches():
     answer = ExpectedAnswer("a.py", 4, 10, frozenset({5}), alternatives=(ExpectedAnswer("b.py", 1, 3, frozenset({2})),))
-    assert is_answer(hit("b.py", 1, 3), answer)
+    assert is_answer(build_hit("b.py", 1, 3), answer)
 
 
 def test_recall_is_capped_at_ten_and_precision_uses_judged_files():
     answers = [ExpectedAnswer("a.py", line, line, frozenset({line})) for line in range(1, 13)]
-    hits = [hit(start=line, end=line) for line in range(1, 9)]
-    hits += [hit(start=99, end=99), hit(start=98, end=98, known=0.0), hit("b.py", 1, 1), hit(start=9, end=9)]
-    asked = ask(
+    hits = [build_hit(start=line, end=line) for line in range(1, 9)]
+    hits += [
+        build_hit(start=99, end=99),
+        build_hit(start=98, end=98, known=0.0),
+        build_hit("b.py", 1, 1),
+        build_hit(start=9, end=9),
+    ]
+    outcome = ask(
         "shop", lambda text: hits, StructuralQuestion("callers", "who calls it", answers, (), frozenset({"a.py"}))
     )
-    assert asked.recall == 0.8
-    assert (asked.n_right, asked.n_stated) == (8, 9)
-    assert [min(answer.lines) for answer in asked.missed_answers] == [9, 10, 11, 12]
+    assert outcome.recall == 0.8
+    assert (outcome.n_right, outcome.n_stated) == (8, 9)
+    assert [min(answer.lines) for answer in outcome.missed_answers] == [9, 10, 11, 12]
 
 
 def test_also_right_results_reduce_the_places():
     answers = [ExpectedAnswer("a.py", line, line, frozenset({line})) for line in range(1, 11)]
     right = [ExpectedAnswer("b.py", 1, 9, frozenset({1}))]
-    hits = [hit("b.py", 1, 2), hit("c.py", 1, 2), *(hit(start=line, end=line) for line in range(1, 9))]
-    asked = ask("shop", lambda text: hits, StructuralQuestion("callers", "who calls it", answers, right))
-    assert asked.recall == 8 / 9
+    hits = [
+        build_hit("b.py", 1, 2),
+        build_hit("c.py", 1, 2),
+        *(build_hit(start=line, end=line) for line in range(1, 9)),
+    ]
+    outcome = ask("shop", lambda text: hits, StructuralQuestion("callers", "who calls it", answers, right))
+    assert outcome.recall == 8 / 9
 
 
 def test_summary_has_intervals_and_optional_precision():
     question = StructuralQuestion("callers", "who calls it", [ExpectedAnswer("a.py", 1, 9, frozenset({5}))])
-    asked = [QuestionOutcome("shop", question, found, 10, 0, 0, (), 0.001) for found in (1, 1, 0, 1)]
-    row = summarize_outcomes(asked, 0)["questions"]["callers"]
+    outcomes = [QuestionOutcome("shop", question, n_correct, 10, 0, 0, (), 0.001) for n_correct in (1, 1, 0, 1)]
+    row = summarize_outcomes(outcomes, 0)["questions"]["callers"]
     low, high = row["recall"]["interval"]
     assert row["recall"]["mean"] == 0.75
     assert 0.0 <= low < 0.75 < high <= 1.0
@@ -198,7 +207,7 @@ def test_summary_has_intervals_and_optional_precision():
 
 def test_same_seed_gives_the_same_questions(relations, outline):
     def make(seed):
-        return [one.text for one in make_questions(relations, outline, per_kind=1, seed=seed, compiled=frozenset())]
+        return [entry.text for entry in make_questions(relations, outline, per_kind=1, seed=seed, compiled=frozenset())]
 
     assert make("1") == make("1")
     assert any(make("1") != make(str(seed)) for seed in range(2, 8))
@@ -206,7 +215,7 @@ def test_same_seed_gives_the_same_questions(relations, outline):
 
 def test_questions_about_tests_exclude_test_code(relations, outline):
     questions = make_questions(relations, outline, per_kind=9, seed="", compiled=frozenset())
-    assert {one.kind for one in questions} >= {
+    assert {entry.kind for entry in questions} >= {
         "callers",
         "users",
         "subtypes",
@@ -215,15 +224,15 @@ def test_questions_about_tests_exclude_test_code(relations, outline):
         "impact",
         "imports",
     }
-    assert not [one for one in questions if one.kind == "tests" and "test_total" in one.text]
+    assert not [entry for entry in questions if entry.kind == "tests" and "test_total" in entry.text]
 
 
 def test_command_indexes_a_repository_and_reports(repository, tmp_path, capsys):
     TRUTH.save(tmp_path / "calls.json")
     assert main(["--on", str(repository), str(tmp_path / "calls.json"), "--json", "--examples", "2"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["questions"]["callers"]["recall"]["mean"] == 1.0
-    assert found["questions"]["all"]["questions"] == found["questions"][f"in {repository.name}"]["questions"]
+    report = json.loads(capsys.readouterr().out)
+    assert report["questions"]["callers"]["recall"]["mean"] == 1.0
+    assert report["questions"]["all"]["questions"] == report["questions"][f"in {repository.name}"]["questions"]
     assert main(["--on", str(repository), str(tmp_path / "calls.json")]) == 0
     assert "recall@10" in capsys.readouterr().out
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from coderag.config.sections import WEIGHTED, SearchSettings
+from coderag.config.sections import WEIGHTED_SIGNALS, SearchSettings
 from coderag.errors import InvalidQueryError
 from coderag.retrieval.channels import CHANNEL_WEIGHTS
 from coderag.retrieval.ranking.signals import SIGNALS
@@ -99,7 +99,7 @@ def test_questions_with_a_common_answer_are_on_one_side():
 
 
 def test_every_channel_and_signal_with_a_weight_can_be_given_one():
-    assert set(WEIGHTED) == {*CHANNEL_WEIGHTS, *(signal.name for signal in SIGNALS), "length", "function"}
+    assert set(WEIGHTED_SIGNALS) == {*CHANNEL_WEIGHTS, *(signal.name for signal in SIGNALS), "length", "function"}
     with pytest.raises(ValidationError, match="'lexcal' has no weight; these have one: lexical, dense"):
         SearchSettings(weights={"lexcal": 2})
     with pytest.raises(ValidationError):

@@ -7,7 +7,7 @@ from coderag.ingestion import embedding_text as subject
 from coderag.ingestion.parsing.parsed_file import module_name
 from coderag.integrations.llama_index.node_parser import CodeNodeParser
 from coderag.integrations.llama_index.summarizer import ChunkSummarizer
-from coderag.schema.chunks import module_of
+from coderag.schema.chunks import get_module_name
 from coderag.text.path_masking import PathMask
 
 MASK = PathMask(b"k" * 32)
@@ -51,7 +51,7 @@ def test_with_a_mask_no_name_of_the_path_is_in_it(path):
 
 @pytest.mark.parametrize("path", [*FILES, "a.b/c", "setup.py", ".env", "a/.eslintrc.json", "x.test.ts", "a/b.c."])
 def test_code_outside_declarations_is_named_as_the_parser_names_it(path):
-    assert module_of(path) == module_name(path)[1] == str(PurePosixPath(path).with_suffix(""))
+    assert get_module_name(path) == module_name(path)[1] == str(PurePosixPath(path).with_suffix(""))
 
 
 def test_code_docstrings_and_names_stay_as_they_are():

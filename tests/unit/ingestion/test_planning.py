@@ -70,7 +70,7 @@ def test_first_run_reads_every_file(place: Workplace) -> None:
     place.put("src/a.py", FUNCTION.format(1))
     place.put("src/b.go", "package b\n")
     plan = place.plan()
-    assert (plan.generation, plan.rebuild, plan.nothing_to_do) == (0, "", False)
+    assert (plan.generation, plan.rebuild, plan.is_up_to_date) == (0, "", False)
     assert (plan.new, plan.changed, plan.unchanged, plan.removed) == (2, 0, 0, 0)
     assert plan.total == plan.to_read == FileTotals(2, sum(len(text) for text in (FUNCTION.format(1), "package b\n")))
     assert plan.directory == str(place.root / ".coderag")
@@ -98,14 +98,14 @@ def test_files_that_the_last_generation_has_are_told_by_their_status(place: Work
     assert (plan.generation, plan.new, plan.changed, plan.unchanged, plan.removed) == (1, 1, 1, 1, 1)
     assert plan.total.files == 3
     assert plan.to_read == FileTotals(2, 2 * len(FUNCTION.format("2")) + len("x = 1\n"))
-    assert not plan.nothing_to_do
+    assert not plan.is_up_to_date
 
 
 def test_index_that_is_up_to_date_has_nothing_to_do_and_known_chunks(place: Workplace) -> None:
     place.put("a.py", "".join(FUNCTION.format(number) for number in range(100)))
     place.index()
     plan = place.plan()
-    assert plan.nothing_to_do
+    assert plan.is_up_to_date
     assert plan.chunks.low == plan.chunks.high == len(place.store.open().read_chunks(["id"]))
     assert plan.seconds.high < 1
 
@@ -127,7 +127,7 @@ def test_another_embedding_model_means_new_vectors_for_what_is_there(
     assert (plan.generation, plan.rebuild, plan.to_read.files, plan.unchanged) == (1, "", 0, 1)
     assert plan.reembed.startswith("the embedding model changes from embedded/")
     assert plan.reembed.endswith(f" to {embedding['provider']}/{embedding.get('model', OLLAMA_MODEL)}")
-    assert not plan.nothing_to_do
+    assert not plan.is_up_to_date
     assert plan.embedding is not None
     n_chunks = len(place.store.open())
     assert (plan.embedding.texts.low, plan.embedding.texts.high) == (n_chunks + 1, n_chunks + 1)
@@ -152,7 +152,7 @@ def test_another_version_of_the_embedded_model_means_new_vectors(
 ) -> None:
     place.put("a.py")
     place.index()
-    assert place.plan().nothing_to_do
+    assert place.plan().is_up_to_date
     monkeypatch.setattr(planning, "configured_embedding", lambda settings, recorded: "embedded/words-9")
     plan = place.plan()
     assert plan.reembed.endswith(" to embedded/words-9")
@@ -284,7 +284,7 @@ def test_what_reading_showed_last_time_is_left_out_too(place: Workplace) -> None
     plan = place.plan()
     assert plan.total.files == 1
     assert Exclusion("generated file", 1, 0, "requirements.txt") in plan.excluded
-    assert plan.nothing_to_do
+    assert plan.is_up_to_date
 
 
 def test_what_cannot_be_looked_at_has_failed(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from coderag.integrations.calls import CALLS
+from coderag.integrations.calls import AGENT_TOOLS
 from coderag.integrations.langgraph.state import CodeState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "subagent.md").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ def test_its_programs_run(repository, capsys):
 
 def test_it_names_every_key_and_tool():
     assert [key for key in CodeState.__annotations__ if f"| `{key}` | written |" not in PAGE] == []
-    for tool, call in CALLS.items():
+    for tool, call in AGENT_TOOLS.items():
         (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{tool}` |")]
         assert f"`{call.name}`" in row
         assert [name for name in call.arguments.model_fields if f"`{name}`" not in row] == []

@@ -59,53 +59,53 @@ def ready(context, query, **values):
 
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
-def test_a_node_takes_state_and_runtime_and_returns_an_update(node):
+def test_node_maps_state_and_runtime_to_an_update(node):
     assert list(inspect.signature(node).parameters) == ["state", "runtime"]
     assert get_type_hints(node)["return"] is QueryUpdate
 
 
-def test_analyze_says_what_is_asked_for_and_starts_afresh(context):
+def test_analyze_sets_the_analysis_and_resets_the_state(context):
     update = call(analyze, context, {"query": "who calls round_up"})
     assert update["analysis"]["intent"] == "find_usage"
     assert (update["candidates"], update["widened"], update["related"]) == ([], False, [])
 
 
-def test_analyze_refuses_what_is_no_question(context):
+def test_analyze_rejects_an_invalid_question(context):
     with pytest.raises(InvalidQueryError):
         analyze({"query": " "}, Runtime(context=context))
 
 
-def test_lookup_finds_users_and_notes_how_many(context):
+def test_lookup_finds_users_and_counts_them(context):
     update = call(lookup, context, state("who calls round_up"))
     assert set(names_of(context.corpus, update["candidates"])) == {"Cart.total", "test_rounding"}
     assert update["trace"][0]["detail"]["found"] == 2
 
 
-def test_lookup_makes_a_place_into_what_is_compared(context):
+def test_lookup_resolves_a_location_to_its_code(context):
     update = call(lookup, context, state("code like shop/money.py:1"))
     assert "int(value + 0.5)" in update["analysis"]["text"]
 
 
-def test_retrieve_puts_what_was_looked_up_first(context):
+def test_retrieve_puts_lookup_candidates_first(context):
     known = candidate(context.corpus, row_named(context.corpus, "Cart"), symbol="Cart.total", lookup=0.8)
     update = call(retrieve, context, state("who calls round_up", candidates=[known]))
     assert update["candidates"][0]["symbol"] == "Cart.total"
     assert len(update["candidates"]) > 1
 
 
-def test_retrieve_again_does_not_pile_up_candidates(context):
+def test_retrieve_does_not_accumulate_candidates(context):
     first = call(retrieve, context, state("rounding"))["candidates"]
     again = call(retrieve, context, state("rounding", candidates=first))["candidates"]
     assert again == first
 
 
-def test_retrieve_keeps_to_the_filters(context):
+def test_retrieve_applies_filters(context):
     filters = {**PYTHON_ONLY, "roles": ["test"]}
     update = call(retrieve, context, state("rounding values", filters=filters))
     assert set(paths_of(context.corpus, update["candidates"])) == {"tests/test_money.py"}
 
 
-def test_filters_hold_for_what_was_looked_up_too(context):
+def test_filters_apply_to_lookup_candidates(context):
     filters = {**PYTHON_ONLY, "roles": ["test"]}
     given = state("who calls round_up", filters=filters)
     given["candidates"] = call(lookup, context, given)["candidates"]
@@ -114,12 +114,12 @@ def test_filters_hold_for_what_was_looked_up_too(context):
 
 
 @pytest.mark.parametrize(("given", "expected"), [({"top_k": 1}, 1), ({}, 2)])
-def test_rerank_returns_as_many_as_asked_for_or_as_is_set(tmp_path, given, expected):
+def test_rerank_limits_results_to_top_k(tmp_path, given, expected):
     context = make_context(FILES, top_k=2)
     assert len(ready(context, "rounding values", **given)["results"]) == expected
 
 
-def test_rerank_judges_the_evidence(context):
+def test_rerank_judges_the_results(context):
     assert ready(context, "where is round_up defined")["evidence"] == "found"
     assert ready(context, "kubernetes ingress annotations")["evidence"] == "not_found"
 
@@ -141,15 +141,15 @@ def results_with(model, query="round a value up", **given):
     return [one["chunk_id"] for one in ready(make_context(FILES, reranker=model), query, **given)["results"]]
 
 
-def test_rerank_uses_a_model_if_there_is_one():
+def test_rerank_uses_a_configured_model():
     assert results_with(LastFirst()) == results_with(None)[::-1]
 
 
-def test_a_model_chooses_among_more_than_are_asked_for():
+def test_model_reranks_more_candidates_than_top_k():
     assert results_with(LastFirst(), top_k=1) == results_with(None)[-1:]
 
 
-def test_a_model_is_not_asked_before_weak_evidence_is_widened():
+def test_model_runs_only_after_widening():
     model = LastFirst()
     asked = make_context(FILES, reranker=model)
     given = ready(asked, "kubernetes value annotations")
@@ -158,7 +158,7 @@ def test_a_model_is_not_asked_before_weak_evidence_is_widened():
     assert model.calls == 1
 
 
-def test_the_trace_says_what_the_model_did(context):
+def test_trace_describes_reranking(context):
     given = state("round a value up")
     given["candidates"] = call(retrieve, context, given)["candidates"]
     update = call(rerank, replace(context, reranker=LastFirst()), given)
@@ -166,7 +166,7 @@ def test_the_trace_says_what_the_model_did(context):
     assert update["trace"][0]["detail"]["reranked"] == 5
 
 
-def test_ranks_in_the_channels_are_told_to_those_who_ask(context):
+def test_channel_ranks_are_added_on_request(context):
     plain, explained = (ready(context, "round a value up", **given)["results"] for given in ({}, {"explain": True}))
     assert all("ranks" not in result for result in plain)
     for result in explained:
@@ -174,19 +174,19 @@ def test_ranks_in_the_channels_are_told_to_those_who_ask(context):
     assert {1} <= {rank for result in explained for rank in result["ranks"].values()}
 
 
-def test_widen_adds_terms_and_says_so(context):
+def test_widen_adds_and_records_terms(context):
     update = call(widen, context, state("where is round_upp"))
     assert "=roundup" in update["analysis"]["expanded_terms"]
     assert update["widened"] is True
     assert update["trace"][0]["detail"]["terms"] == update["analysis"]["expanded_terms"]
 
 
-def test_widen_without_anything_to_add_still_counts_as_the_one_try(context):
+def test_widen_without_new_terms_counts_as_the_retry(context):
     update = call(widen, context, state("photosynthesis"))
     assert (update["analysis"]["expanded_terms"], update["widened"]) == ([], True)
 
 
-def test_expand_relates_code_that_is_no_result(context):
+def test_expand_adds_code_that_is_not_a_result(context):
     given = ready(context, "where is round_up defined", top_k=1)
     related = call(expand, context, given)["related"]
     assert "caller" in {one["relation"] for one in related}
@@ -194,7 +194,7 @@ def test_expand_relates_code_that_is_no_result(context):
     assert {one["related_to"] for one in related if one["depth"] == 1} == {"round_up"}
 
 
-def test_expand_does_not_relate_the_later_results_to_the_first_ones():
+def test_expand_does_not_relate_later_results_to_the_first():
     names = "abcdefgh"
     chain = {
         f"{name}.py": f"from {after} import value_{after}\n\n\ndef value_{name}(x):\n    return value_{after}(x)\n"
@@ -207,13 +207,13 @@ def test_expand_does_not_relate_the_later_results_to_the_first_ones():
 
 
 @pytest.mark.parametrize("settings", [{"expand_depth": 0}, {"max_related": 0}])
-def test_expand_can_be_switched_off(settings):
+def test_expand_can_be_disabled(settings):
     context = make_context(FILES, **settings)
     assert call(expand, context, ready(context, "where is round_up defined", top_k=1))["related"] == []
 
 
 @pytest.mark.parametrize(("given", "expected"), [({"token_budget": 300}, 300), ({}, 1_234)])
-def test_budget_keeps_to_what_is_asked_for_or_set(given, expected):
+def test_budget_obeys_the_input_or_the_settings(given, expected):
     context = make_context(FILES, token_budget=1_234)
     packed = call(budget, context, ready(context, "rounding values", **given))["context"]
     assert packed["tokens"] <= packed["token_budget"] == expected

@@ -23,33 +23,33 @@ def channels_of(corpus, query, vector=None, disabled=()):
     return {channel.name: channel for channel in found}
 
 
-def test_every_channel_scores_all_chunks_or_all_files(corpus):
+def test_channels_score_all_chunks_or_all_files(corpus):
     for channel in channels_of(corpus, "password").values():
         assert len(channel.values) == (corpus.n_chunks if channel.level == "chunk" else corpus.n_files)
 
 
 @pytest.mark.parametrize("name", CHANNEL_WEIGHTS)
-def test_each_channel_can_be_switched_off_by_name(corpus, name):
+def test_each_channel_can_be_disabled_by_name(corpus, name):
     assert channels_of(corpus, "password", disabled=[name]).keys() == CHANNEL_WEIGHTS.keys() - {name}
 
 
-def test_lexical_finds_words_of_the_text_and_of_the_path(corpus):
+def test_lexical_channel_matches_text_and_path(corpus):
     lexical = channels_of(corpus, "canvas")["lexical"].values
     assert np.flatnonzero(lexical).tolist() == [row_named(corpus, "paint")]
     assert channels_of(corpus, "colours")["lexical"].values[row_named(corpus, "paint")] > 0
 
 
-def test_names_finds_declared_names_only(corpus):
+def test_names_channel_matches_declared_names_only(corpus):
     names = channels_of(corpus, "secret canvas")["names"].values
     assert np.flatnonzero(names).tolist() == [row_named(corpus, "hash_secret")]
 
 
-def test_docs_finds_documentation(corpus):
+def test_docs_channel_matches_documentation(corpus):
     docs = channels_of(corpus, "check the password")["docs"].values
     assert np.argmax(docs) == corpus.paths.index("c/session.py")
 
 
-def test_dense_channels_compare_the_question_with_chunks_and_paths(corpus):
+def test_dense_channels_compare_chunks_and_paths(corpus):
     row = row_named(corpus, "paint")
     found = channels_of(corpus, "anything", corpus.vectors[row])
     assert found["dense"].values[row] == pytest.approx(1, abs=1e-5)
@@ -57,40 +57,40 @@ def test_dense_channels_compare_the_question_with_chunks_and_paths(corpus):
     assert np.argmax(channels_of(corpus, "anything", place)["dense_path"].values) == corpus.paths.index("c/session.py")
 
 
-def test_meaning_counts_less_where_the_question_is_a_bare_identifier(corpus):
+def test_dense_weight_is_lower_for_a_bare_identifier(corpus):
     bare, sentence = channels_of(corpus, "hash_secret"), channels_of(corpus, "how is a secret hashed")
     for name in ("dense", "dense_path"):
         assert bare[name].weight < sentence[name].weight
     assert bare["lexical"].weight == sentence["lexical"].weight
 
 
-def test_words_that_the_index_lacks_score_nothing(corpus):
+def test_unknown_words_score_zero(corpus):
     assert not channels_of(corpus, "zebra")["lexical"].values.any()
 
 
-def test_expanded_terms_are_searched_for_too(corpus):
+def test_expanded_terms_are_searched(corpus):
     analysis = {**analyze("zebra"), "expanded_terms": ["canva"]}
     zeros = np.zeros(corpus.vectors.shape[1], np.float32)
     lexical = next(channel for channel in score_channels(corpus, analysis, zeros) if channel.name == "lexical")
     assert lexical.values[row_named(corpus, "paint")] > 0
 
 
-def test_symbols_are_the_declarations_of_every_name_best_first(corpus):
+def test_find_symbols_returns_declarations_best_first(corpus):
     found = find_symbols(corpus, analyze("`Session.login` and `hashSecret`"))
     assert [match.qualified_name for match in found] == ["Session.login", "hash_secret"]
     assert found[0].quality > found[1].quality
 
 
-def test_one_letter_names_declare_nothing(corpus):
+def test_one_letter_names_are_ignored(corpus):
     assert find_symbols(make_corpus({"a.py": "def f():\n    pass\n"}), analyze("what does `f` do")) == []
 
 
-def test_a_chunk_has_the_score_of_its_best_declaration(corpus):
+def test_chunk_gets_the_score_of_its_best_declaration(corpus):
     matches = find_symbols(corpus, analyze("`Session` `other.login`"))
     assert score_symbols(corpus, matches)[row_named(corpus, "Session")] == 1
 
 
-def test_likeness_counts_from_what_is_ordinary_in_the_repository():
+def test_background_similarity_is_subtracted():
     cosines = np.array([0.2] * 40 + [0.3] * 40 + [0.6], np.float32)
     scores = subtract_background(cosines)
     assert scores[-1] > 0.2
@@ -99,17 +99,17 @@ def test_likeness_counts_from_what_is_ordinary_in_the_repository():
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
-def test_few_chunks_say_nothing_of_what_is_ordinary(size):
+def test_small_corpus_has_no_background(size):
     cosines = np.linspace(0.1, 0.5, size, dtype=np.float32)
     np.testing.assert_array_equal(subtract_background(cosines), cosines)
 
 
 @pytest.mark.parametrize("name", ["hash_secrt", "hashSecert", "hash_sec"])
-def test_a_name_that_nothing_has_stands_for_those_that_it_may_mean(corpus, name):
+def test_undeclared_name_matches_similar_ones(corpus, name):
     exact, near = (find_symbols(corpus, analyze(asked)) for asked in ("hash_secret", name))
     assert [match.name for match in near] == [match.name for match in exact] == ["hash_secret"]
     assert near[0].quality < exact[0].quality
 
 
-def test_only_a_question_about_one_name_takes_another_for_it(corpus):
+def test_only_single_name_questions_match_similar_names(corpus):
     assert not find_symbols(corpus, analyze("how does `hash_secrt` differ from the one of the standard library"))

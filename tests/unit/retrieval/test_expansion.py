@@ -29,51 +29,51 @@ CHAIN = {"a": [("b", "callee", 1.0)], "b": [("c", "callee", 1.0)], "c": [("d", "
 
 
 @pytest.mark.parametrize(("depth", "expected"), [(0, []), (1, ["b"]), (2, ["b", "c"]), (3, ["b", "c", "d"])])
-def test_relations_are_followed_as_deep_as_asked(depth, expected):
+def test_relations_are_followed_to_the_given_depth(depth, expected):
     assert names(related(CHAIN, depth=depth)) == expected
 
 
-def test_each_step_says_from_where_it_was_reached():
+def test_step_names_its_origin():
     assert [(entry["related_to"], entry["depth"]) for entry in related(CHAIN)] == [("a", 1), ("b", 2)]
 
 
-def test_a_chunk_two_steps_away_counts_half():
+def test_chunk_two_steps_away_counts_half():
     near, far = related(CHAIN, relevance={"b": 0.5, "c": 0.5})
     assert near["score"] == pytest.approx(1.0 * (0.3 + 0.5))  # a callee weighs 1; 0.3 + relevance
     assert far["score"] == pytest.approx(near["score"] / 2)
 
 
-def test_no_more_than_the_limit_and_the_best_of_them():
+def test_limit_keeps_the_best_chunks():
     edges = {"a": [(name, "sibling", 1.0) for name in "bcdef"]}
     assert names(related(edges, limit=2, relevance={"e": 0.9, "c": 0.8})) == ["e", "c"]
 
 
-def test_the_best_of_several_relations_wins():
+def test_best_of_several_relations_wins():
     edges = {"a": [("b", "imported_by", 1.0), ("b", "callee", 1.0), ("b", "sibling", 1.0)]}
     assert [entry["relation"] for entry in related(edges)] == ["callee"]
 
 
-def test_an_unsure_relation_counts_less_than_a_sure_one():
+def test_unsure_relation_counts_less():
     assert names(related({"a": [("b", "caller", 0.5), ("c", "caller", 0.9)]})) == ["c", "b"]
 
 
-def test_a_nearer_path_wins_over_a_longer_one():
+def test_shorter_path_wins():
     edges = {"a": [("b", "imports", 0.5), ("c", "callee", 1.0)], "c": [("b", "callee", 1.0)]}
     found = {entry["chunk_id"]: entry for entry in related(edges)}
     assert found["id-b"]["depth"] == 1
 
 
-def test_seeds_are_not_related_to_one_another():
+def test_seeds_are_not_related_to_each_other():
     edges = {"a": [("b", "callee", 1.0), ("c", "callee", 1.0)], "b": [("a", "caller", 1.0)]}
     assert names(related(edges, seeds="ab")) == ["c"]
 
 
-def test_a_cycle_ends():
+def test_cycle_terminates():
     edges = {"a": [("b", "callee", 1.0)], "b": [("a", "caller", 1.0), ("b", "sibling", 1.0)]}
     assert names(related(edges, depth=5)) == ["b"]
 
 
-def test_code_without_a_word_of_the_question_may_still_be_related():
+def test_code_without_question_words_may_be_related():
     assert related({"a": [("b", "callee", 1.0)]}, relevance={"b": 0.0})[0]["score"] > 0
 
 
@@ -81,7 +81,7 @@ def test_the_line_of_evidence_is_kept():
     assert related({"a": [("b", "callee", 1.0, 12)]})[0]["line"] == 12
 
 
-def test_nothing_is_related_to_nothing():
+def test_no_seeds_yield_no_related_code():
     assert related(CHAIN, seeds="") == []
 
 

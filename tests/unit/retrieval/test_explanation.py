@@ -31,34 +31,34 @@ def told(rag):
     return rag.explain(QUERY)
 
 
-def test_its_results_are_those_of_a_search_with_their_scores(rag, told):
+def test_results_match_those_of_a_search(rag, told):
     hits = rag.search(QUERY)
     assert [piece.location for piece in told.results] == [hit.location for hit in hits]
     assert [piece.score for piece in told.results] == [pytest.approx(hit.score, abs=1e-3) for hit in hits]
     assert [piece.rank for piece in told.results] == list(range(1, len(hits) + 1))
 
 
-def test_the_best_of_a_channel_is_first_in_it(told):
+def test_best_result_of_a_channel_has_rank_1(told):
     for piece in told.results:
         for channel, score in piece.channels.items():
             if channel != "lookup":
                 assert (piece.ranks[channel] == 1) == (score == 1.0), (piece.location, channel)
 
 
-def test_related_code_has_its_relation_and_steps(rag):
+def test_related_code_has_relation_and_hop(rag):
     told = rag.with_search(SearchSettings(top_k=1)).explain(QUERY)  # with more, all of it is among the results
     assert told.related
     assert all(piece.hop >= 1 and piece.relation and piece.related_to for piece in told.related)
     assert all((piece.hop, piece.relation) == (0, "") for piece in told.results)
 
 
-def test_the_verdict_is_that_of_the_search(rag, told):
+def test_verdict_matches_that_of_the_search(rag, told):
     hits = rag.search(QUERY)
     assert (told.evidence, told.confidence) == (hits.evidence, hits.confidence) == ("found", hits.confidence)
     assert told.features["words_in_files"] == 1.0
 
 
-def test_what_a_context_shows_and_leaves_out_is_told(rag):
+def test_budget_outcomes_are_explained(rag):
     wide, narrow = rag.explain(QUERY), rag.explain(QUERY, token_budget=200)
     assert {piece.budget for piece in wide.results[:1]} == {"full"}
     assert wide.tokens > narrow.tokens
@@ -70,16 +70,16 @@ def test_what_a_context_shows_and_leaves_out_is_told(rag):
             assert any(path == piece.path for path, _ in places)
 
 
-def test_no_more_results_than_asked_for(rag):
+def test_explained_results_are_limited_to_top_k(rag):
     assert len(rag.explain(QUERY, top_k=1).results) == 1
 
 
-def test_the_trace_has_every_node_in_order(told):
+def test_trace_has_every_node_in_order(told):
     nodes = [entry["node"] for entry in told.trace]
     assert (nodes[0], nodes[-1]) == ("analyze", "budget")
     starts = [entry["start_ns"] for entry in told.trace]
     assert starts == sorted(starts)
 
 
-def test_a_place_is_path_and_lines():
+def test_location_is_path_and_lines():
     assert ExplainedSnippet(1, "a.py", 3, 9, "f", "function", 0.5).location == "a.py:3-9"

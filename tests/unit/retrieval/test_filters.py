@@ -64,7 +64,7 @@ def allowed(corpus, **filters):
         ("/", "shop/cart.py", True),
     ],
 )
-def test_a_pattern_is_a_file_a_folder_a_bare_name_or_a_glob(pattern, path, expected):
+def test_pattern_is_a_file_folder_bare_name_or_glob(pattern, path, expected):
     assert build_path_matcher((pattern,))(path) is expected
 
 
@@ -73,7 +73,7 @@ def test_several_patterns_are_alternatives():
     assert [matches(path) for path in FILES] == [True, False, True, False]
 
 
-def test_patterns_behind_an_exclamation_mark_leave_paths_out():
+def test_exclamation_mark_excludes_paths():
     matches = build_path_matcher(("shop", "!*.ts"))
     assert [matches(path) for path in FILES] == [False, True, False, False]
     matches = build_path_matcher(("!tests", "!README.md"))
@@ -81,7 +81,7 @@ def test_patterns_behind_an_exclamation_mark_leave_paths_out():
 
 
 @pytest.mark.parametrize("pattern", ["./!odd.py", "\\!odd.py"])
-def test_a_name_may_begin_with_an_exclamation_mark(pattern):
+def test_escaped_exclamation_mark_is_literal(pattern):
     assert build_path_matcher((pattern,))("!odd.py")
     assert not build_path_matcher((pattern,))("odd.py")
 
@@ -91,7 +91,7 @@ GLOB = st.sampled_from(["a", "b", "*", "a*", "*.py", "?", "a?", "**"])
 
 
 @given(st.lists(GLOB, min_size=1, max_size=4), st.lists(SEGMENT, min_size=1, max_size=4))
-def test_globs_agree_with_a_matcher_that_walks_the_folders(pattern, path):
+def test_globs_agree_with_a_folder_walking_matcher(pattern, path):
     starts = range(len(path)) if len(pattern) == 1 else [0]
     expected = any(walks(pattern, path[start:]) for start in starts)
     assert build_path_matcher(("/".join(pattern),))("/".join(path)) is expected
@@ -112,27 +112,27 @@ def test_no_filter_allows_everything(corpus):
     assert build_chunk_mask(corpus, NO_FILTERS) is None
 
 
-def test_languages_kinds_and_roles_are_compared_exactly(corpus):
+def test_languages_kinds_and_roles_match_exactly(corpus):
     assert {path for path, _ in allowed(corpus, languages=["typescript"])} == {"shop/web/app.ts"}
     assert allowed(corpus, kinds=["class"]) == {("shop/cart.py", "Cart")}
     assert {path for path, _ in allowed(corpus, roles=["test"])} == {"tests/test_cart.py"}
 
 
-def test_several_values_of_one_kind_are_alternatives(corpus):
+def test_values_of_one_filter_are_alternatives(corpus):
     paths = {path for path, _ in allowed(corpus, languages=["typescript", "markdown"])}
     assert paths == {"shop/web/app.ts", "README.md"}
 
 
-def test_different_filters_hold_together(corpus):
+def test_different_filters_are_conjunctive(corpus):
     assert allowed(corpus, languages=["python"], kinds=["function"], paths=["shop"]) == {("shop/cart.py", "total")}
 
 
-def test_a_path_that_matches_nothing_allows_nothing(corpus):
+def test_unmatched_path_allows_nothing(corpus):
     assert allowed(corpus, paths=["nowhere"]) == set()
 
 
 @pytest.mark.parametrize(("name", "there"), [("languages", "python"), ("kinds", "class"), ("roles", "docs")])
-def test_a_value_that_nothing_in_the_index_has_is_refused_with_those_there_are(corpus, name, there):
+def test_absent_value_is_rejected_with_the_available_ones(corpus, name, there):
     with pytest.raises(InvalidQueryError, match="cobol") as refused:
         allowed(corpus, **{name: ["cobol"]})
     assert there in refused.value.hint
@@ -161,7 +161,7 @@ def test_complexity_is_a_minimum_or_a_range(complexity, files):
 
 
 @pytest.mark.parametrize("complexity", [-1, (5, 4), (-2, 3)])
-def test_a_complexity_that_nothing_can_have_is_refused(complexity):
+def test_empty_complexity_range_is_rejected(complexity):
     with pytest.raises(InvalidQueryError, match="is not a valid range"):
         to_filter_values(Filters(complexity=complexity))
 
@@ -177,7 +177,7 @@ def test_filters_are_plain_values():
     assert to_filter_values(Filters()) == NO_FILTERS
 
 
-def test_related_code_keeps_to_the_places_that_filters_name_not_to_what_results_must_be(corpus):
+def test_related_code_obeys_location_filters_only(corpus):
     values = to_filter_values(Filters(paths=("!tests",), kinds=("class",), complexity=5), [])
     mask = build_related_mask(corpus, values)
     assert {corpus.get_value("path", row) for row in np.flatnonzero(mask)} == {

@@ -27,7 +27,7 @@ def channel(name, values, weight=1.0):
     return Channel(name, level, np.asarray(values, np.float32), weight)
 
 
-def test_scores_are_weighted_means_of_shares_of_each_channels_best(corpus):
+def test_fused_score_is_a_weighted_mean_of_normalized_scores(corpus):
     fused = fuse_scores(
         corpus,
         [
@@ -42,7 +42,7 @@ def test_scores_are_weighted_means_of_shares_of_each_channels_best(corpus):
     assert fused.chunks.tolist() == pytest.approx([(0.25 + 2 * 0.5) / 3, 0.5 / 3, 1 / 3, 2 / 3])
 
 
-def test_ranks_are_summed_as_reciprocals_and_divided_by_the_best(corpus):
+def test_fused_rank_is_a_normalized_sum_of_reciprocals(corpus):
     fused = fuse_ranks(corpus, [channel("lexical", [2, 4, 8, 0]), channel("dense", [0.3, 0, 0, 0.6])], k=60)
     chunks = np.array([1 / 63 + 1 / 62, 1 / 62, 1 / 61, 1 / 61])
     assert fused.chunks.tolist() == pytest.approx(chunks / chunks.max())
@@ -50,13 +50,13 @@ def test_ranks_are_summed_as_reciprocals_and_divided_by_the_best(corpus):
     assert fused.files.tolist() == pytest.approx(files / files.max())
 
 
-def test_a_small_k_lets_the_first_rank_decide(corpus):
+def test_small_k_lets_the_first_rank_decide(corpus):
     channels = [channel("lexical", [9, 8, 0, 0]), channel("dense", [0, 8, 9, 0]), channel("names", [0, 0, 0, 9])]
     steep, flat = fuse_ranks(corpus, channels, k=1).chunks, fuse_ranks(corpus, channels, k=1000).chunks
     assert steep[3] / steep[1] > flat[3] / flat[1]
 
 
-def test_what_no_channel_found_scores_nothing(corpus):
+def test_unfound_chunks_score_zero(corpus):
     channels = [channel("lexical", [0, 0, 0, 0]), channel("dense", [-0.5, 0, 0, -0.1])]
     for fuse in (fuse_scores, fuse_ranks):
         fused = fuse(corpus, channels)
@@ -64,7 +64,7 @@ def test_what_no_channel_found_scores_nothing(corpus):
         assert not fused.files.any()
 
 
-def test_no_channels_score_nothing(corpus):
+def test_no_channels_score_zero(corpus):
     for fuse in (fuse_scores, fuse_ranks):
         assert not fuse(corpus, []).files.any()
 
@@ -78,7 +78,7 @@ SCORES = st.lists(st.integers(0, 1000).map(lambda value: value / 8), min_size=4,
 
 @given(SCORES, SCORES, st.sampled_from([0.25, 0.5, 2, 64, 1024]))
 @pytest.mark.parametrize("fuse", [fuse_scores, fuse_ranks])
-def test_the_scale_of_a_channel_changes_nothing(corpus, fuse, lexical, dense, factor):
+def test_scale_of_a_channel_does_not_matter(corpus, fuse, lexical, dense, factor):
     as_is = fuse(corpus, [channel("lexical", lexical), channel("dense", dense)])
     scaled = fuse(corpus, [channel("lexical", lexical), channel("dense", np.array(dense) * factor)])
     np.testing.assert_allclose(scaled.files, as_is.files, rtol=1e-6)
@@ -87,7 +87,7 @@ def test_the_scale_of_a_channel_changes_nothing(corpus, fuse, lexical, dense, fa
 
 @given(SCORES, SCORES)
 @pytest.mark.parametrize("fuse", [fuse_scores, fuse_ranks])
-def test_a_channel_that_found_nothing_leaves_the_proportions(corpus, fuse, lexical, dense):
+def test_empty_channel_keeps_the_proportions(corpus, fuse, lexical, dense):
     channels = [channel("lexical", lexical), channel("dense", dense)]
     without, with_zeros = fuse(corpus, channels), fuse(corpus, [*channels, channel("names", [0, 0, 0, 0])])
     np.testing.assert_allclose(normalize_scores(with_zeros.files), normalize_scores(without.files), rtol=1e-5)

@@ -12,7 +12,7 @@ def corpus():
     )
 
 
-def test_a_hit_has_the_facts_of_its_chunk_and_the_scores_of_its_candidate(corpus):
+def test_hit_has_metadata_and_scores(corpus):
     found = {**candidate(corpus, row_named(corpus, "Cart"), 0.7, lexical=0.9), "signals": {"definition": 0.5}}
     (hit,) = build_hits(corpus, [found])
     assert (hit.location, hit.kind, hit.name, hit.qualified_name) == ("tests/cart.py:1-5", "class", "Cart", "Cart")
@@ -21,7 +21,7 @@ def test_a_hit_has_the_facts_of_its_chunk_and_the_scores_of_its_candidate(corpus
     assert hit.text.startswith("class Cart:")
 
 
-def test_a_hit_of_a_member_is_the_member(corpus):
+def test_hit_of_a_member_is_the_member(corpus):
     member = {**candidate(corpus, row_named(corpus, "Cart"), symbol="Cart.total"), "start_line": 4, "end_line": 5}
     (hit,) = build_hits(corpus, [member])
     assert (hit.name, hit.qualified_name, hit.kind) == ("total", "Cart.total", "method")
@@ -36,5 +36,5 @@ def test_hits_keep_the_order_of_the_results(corpus):
     ]
 
 
-def test_no_results_are_no_hits(corpus):
+def test_no_results_yield_no_hits(corpus):
     assert build_hits(corpus, []) == []

@@ -34,7 +34,7 @@ def found(context, query, filters=NO_FILTERS, **settings):
 
 
 @pytest.mark.parametrize("fusion", ["scores", "rrf"])
-def test_the_best_chunk_for_a_behaviour_comes_first(context, fusion):
+def test_best_chunk_for_a_behaviour_comes_first(context, fusion):
     results = found(context, "how is a password hashed with salt", {"languages": ["python"]}, fusion=fusion)
     assert names_of(context.corpus, results)[0] == "hash_password"
 
@@ -51,37 +51,37 @@ def test_the_best_chunk_for_a_behaviour_comes_first(context, fusion):
     ],
 )
 @pytest.mark.parametrize("fusion", ["scores", "rrf"])
-def test_filters_hold(context, fusion, filters, paths):
+def test_filters_apply(context, fusion, filters, paths):
     results = found(context, "password `hash_password`", filters, fusion=fusion)
     assert set(paths_of(context.corpus, results)) - {"src/paint.py"} == paths
     if "src/**" not in filters.get("paths", ()):
         assert "src/paint.py" not in paths_of(context.corpus, results)
 
 
-def test_a_channels_best_is_the_best_of_what_may_be_a_result(context):
+def test_channel_maximum_ignores_filtered_chunks(context):
     results = found(context, "password", {"languages": ["typescript"]})
     assert results[0]["channels"]["lexical"] == pytest.approx(1)
 
 
-def test_a_declaration_that_is_named_is_a_candidate_whatever_the_channels_say(context):
+def test_named_declaration_is_always_a_candidate(context):
     everything = ["lexical", "dense", "names", "dense_path", "docs"]
     results = found(context, "hash_password", disabled_signals=everything)
     assert row_named(context.corpus, "hash_password") in {context.corpus.rows_by_id[one["chunk_id"]] for one in results}
 
 
-def test_only_channels_that_found_a_chunk_are_named(context):
+def test_candidate_lists_only_channels_that_found_it(context):
     by_name = dict(zip(names_of(context.corpus, found(context, "canvas")), found(context, "canvas"), strict=True))
     assert by_name["paint"]["channels"]["lexical"] == 1
     assert all(0 < score <= 1 + 1e-6 for one in by_name.values() for score in one["channels"].values())
 
 
-def test_an_empty_index_has_no_candidates():
+def test_empty_index_has_no_candidates():
     context = make_context({})
     assert context.corpus.n_chunks == context.corpus.n_files == 0
     assert found(context, "anything", {"languages": ["python"]}) == []
 
 
-def test_an_unknown_word_finds_nothing_by_words(context):
+def test_unknown_word_matches_nothing_lexically(context):
     results = found(context, "zxqvw", disabled_signals=["dense", "dense_path"])
     assert results == []
 
@@ -90,11 +90,11 @@ def test_an_unknown_word_finds_nothing_by_words(context):
     ("values", "limit", "expected"),
     [([0.1, 0.5, 0.3], 2, [1, 2]), ([0.5, 0.5, 0.5], 2, [0, 1]), ([0, -1, 0.2], 3, [2]), ([], 3, [])],
 )
-def test_the_largest_values_above_nothing_first_come_first(values, limit, expected):
+def test_select_top_returns_positive_values_stably(values, limit, expected):
     assert select_top(np.array(values, np.float32), limit) == expected
 
 
-def test_what_was_looked_up_keeps_its_lines_and_takes_over_the_scores_of_its_chunk(context):
+def test_lookup_candidate_keeps_lines_and_takes_over_scores(context):
     row = row_named(context.corpus, "hash_password")
     looked_up = {
         **candidate(context.corpus, row, 0.0, file_score=0.0, symbol="hash_password", lookup=0.9),
@@ -104,12 +104,12 @@ def test_what_was_looked_up_keeps_its_lines_and_takes_over_the_scores_of_its_chu
     assert merged == [{**looked_up, "score": 0.7, "file_score": 0.4, "channels": {"lexical": 0.6, "lookup": 0.9}}]
 
 
-def test_what_was_not_looked_up_follows(context):
+def test_retrieved_candidates_follow_lookup_candidates(context):
     first, second = candidate(context.corpus, 0, lookup=0.9), candidate(context.corpus, 1)
     assert merge_candidates([first], [second]) == [first, second]
 
 
-def test_two_members_of_one_chunk_stay_two_candidates():
+def test_members_of_one_chunk_stay_separate_candidates():
     corpus = make_corpus({"a.py": "class A:\n    def one(self):\n        pass\n\n    def two(self):\n        pass\n"})
     members = [candidate(corpus, 0, symbol=name, lookup=0.9) for name in ("A.one", "A.two")]
     assert [one["symbol"] for one in merge_candidates(members, [candidate(corpus, 0)])] == ["A.one", "A.two"]

@@ -56,12 +56,12 @@ def ranked(context):
     return find
 
 
-def test_the_call_that_failed_is_found_on_another_machine(ranked):
+def test_failing_frame_is_found_despite_a_foreign_path(ranked):
     text = trace(("C:\\app\\shop\\cart.py", 9, "pay"), ("/usr/lib/site-packages/shop/money.py", 88, "round_up"))
     assert set(ranked(text)[:2]) == {"src/shop/money.py:round_up", "src/shop/cart.py:pay"}
 
 
-def test_the_call_that_failed_counts_most(context):
+def test_innermost_frame_counts_most(context):
     analysis = analyze(trace(("shop/cart.py", 9, "pay"), ("shop/money.py", 88, "round_up")))
     found = retrieve_candidates(context.corpus, "", analysis, np.zeros(256, np.float32), NO_FILTERS, SearchSettings())
     frames = {
@@ -72,37 +72,37 @@ def test_the_call_that_failed_counts_most(context):
     assert 0 < max(one["channels"].get("frames", 0) for one in found if one["channels"].get("frames", 0) < 1) < 1
 
 
-def test_a_file_of_another_package_is_not_ours(context, ranked):
+def test_file_of_another_package_is_ignored(context, ranked):
     assert Places(context.corpus).file_of("/usr/lib/site-packages/twisted/defer.py") is None
     text = trace(("/usr/lib/site-packages/shop/cart.py", 9, "pay"), ("/usr/lib/twisted/defer.py", 1, "run_callbacks"))
     assert ranked(text)[0] == "src/shop/cart.py:pay"
 
 
-def test_the_name_says_more_than_the_line_of_another_version(context):
+def test_frame_name_outweighs_its_line(context):
     corpus = context.corpus
     (called,) = Places(corpus).called([{"path": "shop/cart.py", "line": 1, "name": "Cart.total"}])
     assert any(member["name"] == "total" for member in corpus.chunk_symbols[called.row])
 
 
-def test_source_comes_before_tests_and_documents(ranked):
+def test_source_precedes_tests_and_documents(ranked):
     assert ranked(PROBLEM)[0].startswith("src/shop/cart.py")
 
 
-def test_a_python_trace_is_about_python(ranked):
+def test_python_trace_prefers_python(ranked):
     found = ranked(PROBLEM + trace(("/usr/lib/shop/money.py", 1, "round_up")))
     assert found.index("src/shop/money.py:round_up") < found.index("web/cart.js:total")
 
 
-def test_a_file_that_is_named_is_preferred(ranked):
+def test_named_file_is_preferred(ranked):
     told = PROBLEM + "I looked into `web/cart.js` already, which adds the prices up without any rounding."
     assert ranked(told).index("web/cart.js:total") < ranked(PROBLEM).index("web/cart.js:total")
 
 
-def test_filters_hold(ranked):
+def test_filters_apply(ranked):
     assert {name.split(":")[0] for name in ranked(PROBLEM, {"languages": ["javascript"]})} == {"web/cart.js"}
 
 
-def test_a_channel_can_be_switched_off(ranked):
+def test_channel_can_be_disabled(ranked):
     text = trace(("/usr/lib/shop/money.py", 88, "round_up"))
     assert ranked(text)[0] == "src/shop/money.py:round_up"
     assert (

@@ -26,10 +26,10 @@ def as_state(value):
     return json.loads(json.dumps(dataclasses.asdict(value)))
 
 
-def test_a_context_comes_back_from_the_state_as_it_was():
+def test_context_survives_a_round_trip():
     assert to_context(as_state(CONTEXT)) == CONTEXT
 
 
-def test_an_answer_comes_back_with_the_hits_that_it_is_given():
+def test_answer_survives_a_round_trip_with_its_hits():
     assert to_answer(as_state(ANSWER), []) == ANSWER
     assert to_answer(as_state(ANSWER), ["a hit"]).hits == ["a hit"]

@@ -4,7 +4,7 @@ import socket
 import threading
 from collections.abc import Callable
 
-from coderag.service.client import CHALLENGE_HEADER, PROOF_HEADER, proof
+from coderag.service.client import CHALLENGE_HEADER, PROOF_HEADER, compute_proof
 
 
 class Answering:
@@ -46,6 +46,4 @@ class Answering:
     def _healthy(self, request: bytes) -> bytes:
         lines = request.decode().split("\r\n")
         challenge = next((line.split(": ")[1] for line in lines if line.startswith(CHALLENGE_HEADER)), "")
-        return (
-            f"HTTP/1.1 200 OK\r\n{PROOF_HEADER}: {proof(self.token, challenge)}\r\ncontent-length: 0\r\n\r\n".encode()
-        )
+        return f"HTTP/1.1 200 OK\r\n{PROOF_HEADER}: {compute_proof(self.token, challenge)}\r\ncontent-length: 0\r\n\r\n".encode()

@@ -17,9 +17,9 @@ from coderag.errors import (
     ServiceError,
 )
 from coderag.interfaces._plain import json_bytes
-from coderag.interfaces.rest.problems import problem_of
+from coderag.interfaces.rest.problems import to_problem
 from coderag.schema.graph import GraphDeclaration
-from coderag.service.client import ServiceClient, error_of
+from coderag.service.client import ServiceClient, to_error
 from coderag.service.service_address import ServiceAddress
 from tests.unit.service.answering import Answering
 
@@ -88,25 +88,25 @@ def test_a_request_carries_the_token_and_its_body(replying: Replying) -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_an_error_comes_back_as_it_was(error: CodeRAGError) -> None:
-    back = error_of(json.loads(json_bytes(problem_of(error))))
+    back = to_error(json.loads(json_bytes(to_problem(error))))
     assert told(back) == told(error)
 
 
 @pytest.mark.parametrize("kind", ["InvalidRequestError", "InternalError", "Sequence", "", "annotations"])
 def test_an_error_that_is_none_of_ours_is_one_of_the_service(kind: str) -> None:
-    assert type(error_of({"type": kind, "detail": "bad"})) is ServiceError
+    assert type(to_error({"type": kind, "detail": "bad"})) is ServiceError
 
 
 def test_events_are_read_with_comments_between_them(replying: Replying) -> None:
     body = b': still here\n\nevent: stage\ndata: {"text": "search"}\n\nevent: answer\r\ndata: {"a": 1}\r\n\r\n'
-    events = list(client_of(replying(reply(body, "connection: close"))).events("GET", "/x"))
+    events = list(client_of(replying(reply(body, "connection: close"))).stream_events("GET", "/x"))
     assert [(event.name, event.data) for event in events] == [("stage", {"text": "search"}), ("answer", {"a": 1})]
 
 
 def test_an_error_among_the_events_is_raised(replying: Replying) -> None:
     body = b'event: error\ndata: {"type": "ModelUnavailableError", "detail": "down"}\n\n'
     with pytest.raises(CodeRAGError, match="down"):
-        list(client_of(replying(reply(body, "connection: close"))).events("GET", "/x"))
+        list(client_of(replying(reply(body, "connection: close"))).stream_events("GET", "/x"))
 
 
 def told(error: CodeRAGError) -> tuple[Any, ...]:

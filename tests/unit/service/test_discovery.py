@@ -15,8 +15,8 @@ import pytest
 from coderag import __version__
 from coderag.errors import ServiceError
 from coderag.service import discovery, runtime_folder
-from coderag.service.discovery import find_service, read_address, runtime_directory, write_address
-from coderag.service.environment import digest_of, fingerprint
+from coderag.service.discovery import ensure_runtime_folder, find_service, read_address, write_address
+from coderag.service.environment import compute_digest, compute_fingerprint
 from coderag.service.service_address import ServiceAddress
 from tests.unit.service.answering import Answering
 
@@ -31,7 +31,7 @@ def address_of(answering: Answering, **changes: object) -> ServiceAddress:
         mcp="tcp:127.0.0.1:1",
         token=answering.token,
         started="2026-01-01T00:00:00+00:00",
-        environment=fingerprint(),
+        environment=compute_fingerprint(),
     )
     return replace(address, **changes)  # type: ignore[arg-type]
 
@@ -62,14 +62,14 @@ def test_the_token_is_not_told_to_a_program_that_has_got_the_port(answering: Ans
 
 
 def test_a_damaged_file_is_no_service() -> None:
-    (runtime_directory() / "service.json").write_text("{", encoding="utf-8")
+    (ensure_runtime_folder() / "service.json").write_text("{", encoding="utf-8")
     assert read_address() is None
 
 
 def test_what_a_newer_version_adds_to_the_file_is_ignored(answering: Answering) -> None:
     address = address_of(answering)
     write_address(address)
-    file = runtime_directory() / "service.json"
+    file = ensure_runtime_folder() / "service.json"
     file.write_text(json.dumps({**json.loads(file.read_bytes()), "new": 1}), encoding="utf-8")
     assert read_address() == address
 
@@ -83,24 +83,24 @@ def test_the_file_of_another_process_is_not_removed(answering: Answering) -> Non
 @posix_only
 def test_only_this_user_may_read_the_token(answering: Answering) -> None:
     write_address(address_of(answering))
-    folder = runtime_directory()
+    folder = ensure_runtime_folder()
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "service.json")]
     assert modes == [0o700, 0o600]
 
 
 @posix_only
 def test_a_folder_that_others_may_enter_is_closed() -> None:
-    runtime_directory().chmod(0o777)
-    assert stat.S_IMODE(runtime_directory().stat().st_mode) == 0o700
+    ensure_runtime_folder().chmod(0o777)
+    assert stat.S_IMODE(ensure_runtime_folder().stat().st_mode) == 0o700
 
 
 @posix_only
 def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
-    folder = runtime_directory()
+    folder = ensure_runtime_folder()
     folder.rmdir()
     folder.symlink_to(tmp_path, target_is_directory=True)
     with pytest.raises(ServiceError, match="is no folder of this user"):
-        runtime_directory()
+        ensure_runtime_folder()
 
 
 @posix_only
@@ -125,21 +125,21 @@ def test_a_file_that_the_address_names_and_is_no_socket_stays(answering: Answeri
 
 
 def test_settings_in_the_environment_make_another_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = fingerprint()
+    before = compute_fingerprint()
     monkeypatch.setenv("CODERAG_SEARCH__TOP_K", "3")
-    assert fingerprint() != before
+    assert compute_fingerprint() != before
 
 
 def test_settings_of_the_service_itself_are_no_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = fingerprint()
+    before = compute_fingerprint()
     monkeypatch.setenv("CODERAG_SERVICE__AUTOSTART", "true")
-    assert fingerprint() == before
+    assert compute_fingerprint() == before
 
 
 def test_an_unset_variable_is_not_an_empty_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = digest_of(["MODEL"])
+    before = compute_digest(["MODEL"])
     monkeypatch.setenv("MODEL", "")
-    assert digest_of(["MODEL"]) != before
+    assert compute_digest(["MODEL"]) != before
 
 
 def test_what_finds_the_service_imports_nothing_slow() -> None:

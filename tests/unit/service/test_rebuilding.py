@@ -27,13 +27,16 @@ def sent(value: object) -> Any:
 @pytest.mark.parametrize(
     ("rebuild", "value"),
     [
-        (rebuilding.hit_of, make_hit(score=0.1 + 0.2, duplicates=["b.py:1-2"])),
-        (rebuilding.context_of, FAKE.context("login")),
-        (rebuilding.answer_of, FAKE.ask("login")),
-        (rebuilding.status_of, FAKE.status()),
-        (rebuilding.report_of, FAKE.index()),
-        (rebuilding.progress_of, IndexProgress("embed", 3, 0)),
-        (rebuilding.matches_of, TextMatches("q", "exact", [make_match()], 1, {"a.py": 1}, unread=[("b.py", "gone")])),
+        (rebuilding.parse_hit, make_hit(score=0.1 + 0.2, duplicates=["b.py:1-2"])),
+        (rebuilding.parse_context, FAKE.context("login")),
+        (rebuilding.parse_answer, FAKE.ask("login")),
+        (rebuilding.parse_status, FAKE.status()),
+        (rebuilding.parse_report, FAKE.index()),
+        (rebuilding.parse_progress, IndexProgress("embed", 3, 0)),
+        (
+            rebuilding.parse_matches,
+            TextMatches("q", "exact", [make_match()], 1, {"a.py": 1}, unread=[("b.py", "gone")]),
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
@@ -45,10 +48,10 @@ def test_a_result_arrives_as_it_was(rebuild: Callable[[Any], Any], value: object
 @pytest.mark.parametrize(
     ("rebuild", "values"),
     [
-        (rebuilding.neighbours_of, [NEIGHBOUR]),
-        (rebuilding.cycles_of, [GraphCycle(["a.py", "b.py"], [NEIGHBOUR])]),
-        (rebuilding.hotspots_of, [Hotspot("a.py", 1, 2, "a.f", "function", 1 / 3, 4, 5)]),
-        (rebuilding.outline_of, [OutlineEntry("A", "A", "class", 1, 9, [OutlineEntry("f", "A.f", "method", 2, 3)])]),
+        (rebuilding.parse_neighbours, [NEIGHBOUR]),
+        (rebuilding.parse_cycles, [GraphCycle(["a.py", "b.py"], [NEIGHBOUR])]),
+        (rebuilding.parse_hotspots, [Hotspot("a.py", 1, 2, "a.f", "function", 1 / 3, 4, 5)]),
+        (rebuilding.parse_outline, [OutlineEntry("A", "A", "class", 1, 9, [OutlineEntry("f", "A.f", "method", 2, 3)])]),
     ],
 )
 def test_what_the_graph_answers_arrives_as_it_was(rebuild: Callable[[Any], Any], values: list[Any]) -> None:
@@ -58,20 +61,20 @@ def test_what_the_graph_answers_arrives_as_it_was(rebuild: Callable[[Any], Any],
 def test_the_verdict_of_a_search_arrives() -> None:
     hits = SearchHits([make_hit()], evidence="weak", confidence=0.25, not_indexed=["a.bin: binary"])
     verdict = {"evidence": hits.evidence, "confidence": hits.confidence, "not_indexed": hits.not_indexed}
-    back = rebuilding.hits_of(sent({**verdict, "hits": list(hits), "query": "q", "next_offset": None}))
+    back = rebuilding.parse_hits(sent({**verdict, "hits": list(hits), "query": "q", "next_offset": None}))
     assert (back.evidence, back.confidence, back.not_indexed) == ("weak", 0.25, ["a.bin: binary"])
 
 
 def test_paths_are_paths_again() -> None:
-    assert rebuilding.hit_of(sent(make_hit())).path == PurePosixPath("src/auth/session.py")
+    assert rebuilding.parse_hit(sent(make_hit())).path == PurePosixPath("src/auth/session.py")
 
 
 def test_what_a_reply_has_beyond_the_result_is_left_out() -> None:
-    assert rebuilding.progress_of({**sent(IndexProgress("scan", 1, 2)), "more": 1}) == IndexProgress("scan", 1, 2)
+    assert rebuilding.parse_progress({**sent(IndexProgress("scan", 1, 2)), "more": 1}) == IndexProgress("scan", 1, 2)
 
 
 def test_claims_and_citations_of_an_answer_are_what_they_were() -> None:
     answer: Answer = FAKE.ask("login")
     claim = AnswerClaim("it does", [0], "verified")
-    back = rebuilding.answer_of({**sent(answer), "claims": sent([claim])})
+    back = rebuilding.parse_answer({**sent(answer), "claims": sent([claim])})
     assert (back.claims, back.citations) == ([claim], list(answer.citations))

@@ -49,7 +49,7 @@ class FakeService(ServiceClient):
             raise reply
         return json.loads(json_bytes(reply))
 
-    def events(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
+    def stream_events(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         self.asked.append((method, path, body))
         for event in self.told:
             if isinstance(event, BaseException):

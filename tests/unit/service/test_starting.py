@@ -8,8 +8,8 @@ import pytest
 from filelock import FileLock
 
 from coderag import __version__
-from coderag.service.discovery import remove_stale, runtime_directory, write_address
-from coderag.service.environment import fingerprint
+from coderag.service.discovery import ensure_runtime_folder, remove_stale, write_address
+from coderag.service.environment import compute_fingerprint
 from coderag.service.service_address import ServiceAddress
 from coderag.service.starting import stop_service
 from tests.unit.service.answering import Answering
@@ -24,7 +24,7 @@ def bystander() -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def test_a_process_that_got_the_number_of_a_killed_service_is_not_ended(bystander: "subprocess.Popen[bytes]") -> None:
-    lock = FileLock(runtime_directory() / "service.lock", thread_local=False)
+    lock = FileLock(ensure_runtime_folder() / "service.lock", thread_local=False)
 
     def starting(_: bytes) -> bytes:
         """Do what another service does that starts right now, while it is asked whether the killed one lives."""
@@ -33,7 +33,7 @@ def test_a_process_that_got_the_number_of_a_killed_service_is_not_ended(bystande
         return b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
     program = Answering(starting)
-    stale = ServiceAddress(bystander.pid, __version__, program.address, "", "token", "", fingerprint())
+    stale = ServiceAddress(bystander.pid, __version__, program.address, "", "token", "", compute_fingerprint())
     with lock:
         write_address(stale)
         stop_service()

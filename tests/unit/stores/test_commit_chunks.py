@@ -22,7 +22,7 @@ def replace_chunks(world, store, tree, **options):
         return writer.commit_chunks(**options)
 
 
-def test_the_chunks_are_others_and_the_files_the_same(world, store):
+def test_chunks_change_while_files_stay_equal(world, store):
     first = make_first(world, store)
     second = replace_chunks(world, store, {"a.py": ["one two five", "six"]})
     now = {**TREE, "a.py": ["one two five", "six"]}
@@ -32,7 +32,7 @@ def test_the_chunks_are_others_and_the_files_the_same(world, store):
     assert second.read_files() == first.read_files()
 
 
-def test_tables_that_stay_are_not_written_again(world, store):
+def test_unchanged_tables_are_not_rewritten(world, store):
     first = make_first(world, store)
     second = replace_chunks(world, store, {"b.py": ["five"]})
     for name in ("files", "nodes", "edges", "facts"):
@@ -43,7 +43,7 @@ def test_tables_that_stay_are_not_written_again(world, store):
     assert second.read_facts().num_rows == 0
 
 
-def test_files_may_get_other_vectors(world, store):
+def test_commit_chunks_replaces_file_vectors(world, store):
     first = make_first(world, store)
     content, place = first.read_file_vectors()
     second = replace_chunks(world, store, {"b.py": ["five"]}, vectors=(content[::-1].copy(), place))
@@ -52,7 +52,7 @@ def test_files_may_get_other_vectors(world, store):
     assert second.read_files() == first.read_files()
 
 
-def test_arrays_go_with_it_and_need_no_chunks(world, store):
+def test_arrays_are_committed_without_chunks(world, store):
     make_first(world, store)
     with store.open_writer() as writer:
         made = writer.commit_chunks(arrays={"some": np.arange(3)})
@@ -60,7 +60,7 @@ def test_arrays_go_with_it_and_need_no_chunks(world, store):
     world.check(made, TREE)
 
 
-def test_words_that_no_chunk_has_may_join_the_vocabulary(world, store):
+def test_terms_of_no_chunk_extend_the_vocabulary(world, store):
     first = make_first(world, store)
     with store.open_writer() as writer:
         writer.add_terms(["two", "new"])
@@ -69,7 +69,7 @@ def test_words_that_no_chunk_has_may_join_the_vocabulary(world, store):
     world.check(second, TREE)
 
 
-def test_after_many_of_them_the_index_is_whole_and_old_files_are_gone(world, store):
+def test_index_stays_complete_and_old_files_are_deleted_after_many_commits(world, store):
     make_first(world, store)
     for number in range(30):
         replace_chunks(world, store, {"b.py": [f"word{number}"]})
@@ -77,12 +77,12 @@ def test_after_many_of_them_the_index_is_whole_and_old_files_are_gone(world, sto
     assert len(list((store.directory / "v1").glob("lexical-*"))) <= 10
 
 
-def test_there_must_be_a_generation(store):
+def test_commit_chunks_requires_a_generation(store):
     with store.open_writer() as writer, pytest.raises(StoreError, match="no generation"):
         writer.commit_chunks()
 
 
-def test_what_is_not_committed_never_happened(world, store):
+def test_uncommitted_changes_are_discarded(world, store):
     first = make_first(world, store)
     with store.open_writer() as writer:
         writer.remove(["b.py"])
@@ -91,7 +91,7 @@ def test_what_is_not_committed_never_happened(world, store):
     world.check(store.open(), TREE)
 
 
-def test_a_brief_writer_is_told_from_others_by_those_who_wait_for_none(world, store, monkeypatch):
+def test_holder_record_marks_a_brief_writer(world, store, monkeypatch):
     monkeypatch.setattr("coderag.stores.writer_lock._BRIEF_TIMEOUT_S", 0.2)
     make_first(world, store)
     with store.open_writer(is_brief=True), pytest.raises(IndexLockedError), store.open_writer():

@@ -25,12 +25,12 @@ def cache(tmp_path):
 
 
 @pytest.mark.parametrize("value", [b"", b"x", b"text " * 10_000, NOISE(10_000), b"\0" * 2_000 + NOISE(100_000)])
-def test_a_value_comes_back_as_it_was_put(cache, value):
+def test_get_returns_the_stored_value(cache, value):
     cache.put("parsed", {"key": value})
     assert cache.get("parsed", ["key"]) == {"key": value}
 
 
-def test_only_what_is_there_is_found(cache):
+def test_get_returns_only_existing_keys(cache):
     cache.put("parsed", {"a": b"1", "b": b"2"})
     assert cache.get("parsed", ["b", "c"]) == {"b": b"2"}
     assert cache.get("parsed", []) == {}
@@ -43,32 +43,32 @@ def test_namespaces_do_not_share_keys(cache):
     assert cache.get("vectors", ["a"]) == {"a": b"2"}
 
 
-def test_a_value_that_is_put_again_replaces_the_first(cache):
+def test_put_replaces_an_existing_value(cache):
     cache.put("parsed", {"a": b"1" * 5_000})
     cache.put("parsed", {"a": b"2"})
     assert cache.get("parsed", ["a"]) == {"a": b"2"}
 
 
-def test_values_outlive_the_process_that_put_them(tmp_path):
+def test_values_persist_across_processes(tmp_path):
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         cache.put("parsed", {"a": b"1"})
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         assert cache.get("parsed", ["a"]) == {"a": b"1"}
 
 
-def test_what_another_has_put_is_found_at_once(tmp_path, cache):
+def test_values_of_another_process_are_visible_at_once(tmp_path, cache):
     with ContentCache(tmp_path, limit_bytes=PLENTY) as other:
         cache.put("parsed", {"a": b"1"})
         assert other.get("parsed", ["a"]) == {"a": b"1"}
 
 
-def test_text_takes_less_room_than_it_is_long(tmp_path):
+def test_text_is_stored_compressed(tmp_path):
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         cache.put("parsed", {str(number): b"%d text " % number * 10_000 for number in range(10)})
     assert (tmp_path / FILE_NAME).stat().st_size < 100_000
 
 
-def test_after_the_end_nothing_is_found_and_nothing_fails(tmp_path):
+def test_closed_cache_returns_nothing_without_error(tmp_path):
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         cache.put("parsed", {"a": b"1"})
     cache.put("parsed", {"b": b"1"})
@@ -77,11 +77,11 @@ def test_after_the_end_nothing_is_found_and_nothing_fails(tmp_path):
     assert cache.get("parsed", ["a", "b"]) == {}
 
 
-def test_git_ignores_it(tmp_path, cache):
+def test_cache_directory_is_ignored_by_git(tmp_path, cache):
     assert (tmp_path / ".gitignore").read_text() == "*\n"
 
 
-def test_files_of_other_formats_are_left_alone(tmp_path):
+def test_files_of_other_format_versions_are_left_alone(tmp_path):
     (tmp_path / "content-v0.sqlite").write_bytes(b"older")
     (tmp_path / "content-v2.sqlite").write_bytes(b"newer")
     with ContentCache(tmp_path, limit_bytes=0) as cache:
@@ -107,12 +107,12 @@ def kept(directory, limit, names):
 
 
 @pytest.mark.parametrize(("limit", "left"), [(5_000, "abcd"), (4_000, "abcd"), (3_999, "bcd"), (1_000, "d"), (0, "")])
-def test_what_was_put_first_is_dropped_first(tmp_path, limit, left):
+def test_prune_evicts_the_oldest_value_first(tmp_path, limit, left):
     fill(tmp_path, *"abcd")
     assert kept(tmp_path, limit, "abcd") == list(left)
 
 
-def test_what_was_used_is_kept_longer(tmp_path):
+def test_prune_keeps_recently_used_values(tmp_path):
     fill(tmp_path, *"abcd")
     with ContentCache(tmp_path, limit_bytes=0) as reader:
         reader.get("n", ["a", "b"])
@@ -120,7 +120,7 @@ def test_what_was_used_is_kept_longer(tmp_path):
     assert kept(tmp_path, 3_000, "abcde") == ["a", "b", "e"]
 
 
-def test_asking_what_is_known_is_no_use(tmp_path):
+def test_find_existing_does_not_count_as_use(tmp_path):
     fill(tmp_path, *"abcd")
     before = (tmp_path / FILE_NAME).read_bytes()
     with ContentCache(tmp_path, limit_bytes=0) as reader:
@@ -131,7 +131,7 @@ def test_asking_what_is_known_is_no_use(tmp_path):
     assert kept(tmp_path, 2_000, "abcd") == ["c", "d"]
 
 
-def test_a_use_counts_with_the_next_put(tmp_path):
+def test_use_is_recorded_with_the_next_put(tmp_path):
     fill(tmp_path, *"ab")
     with ContentCache(tmp_path, limit_bytes=2_000) as cache:
         cache.get("n", ["a"])
@@ -139,7 +139,7 @@ def test_a_use_counts_with_the_next_put(tmp_path):
         assert kept(tmp_path, 2_000, "abc") == ["a", "c"]
 
 
-def test_what_is_dropped_frees_its_room(tmp_path):
+def test_prune_frees_disk_space(tmp_path):
     with ContentCache(tmp_path, limit_bytes=10_000) as cache:
         cache.put("n", {str(number): NOISE(10_000) for number in range(100)})
         cache.prune()
@@ -165,13 +165,13 @@ def assert_begun_anew(directory, caplog):
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 1_000, b"SQLite format 3\0" + b"\xff" * 5_000])
-def test_a_file_that_is_no_database_is_set_aside(tmp_path, caplog, content):
+def test_non_database_file_is_quarantined(tmp_path, caplog, content):
     (tmp_path / FILE_NAME).write_bytes(content)
     assert_begun_anew(tmp_path, caplog)
     assert (tmp_path / f"{FILE_NAME}.damaged").read_bytes() == content
 
 
-def test_a_file_that_is_damaged_inside_is_set_aside(tmp_path, caplog):
+def test_corrupt_database_is_quarantined(tmp_path, caplog):
     fill(tmp_path, *map(str, range(50)))
     data = bytearray((tmp_path / FILE_NAME).read_bytes())
     data[4_096:] = NOISE(len(data) - 4_096)
@@ -179,7 +179,7 @@ def test_a_file_that_is_damaged_inside_is_set_aside(tmp_path, caplog):
     assert_begun_anew(tmp_path, caplog)
 
 
-def test_two_that_find_the_same_damage_begin_anew_once(tmp_path, caplog):
+def test_two_processes_quarantine_the_same_damage_once(tmp_path, caplog):
     fill(tmp_path, "a")
     with ContentCache(tmp_path, limit_bytes=PLENTY) as one, ContentCache(tmp_path, limit_bytes=PLENTY) as other:
         with (tmp_path / FILE_NAME).open("r+b") as file:
@@ -190,13 +190,13 @@ def test_two_that_find_the_same_damage_begin_anew_once(tmp_path, caplog):
     assert ["was damaged" in message for message in warnings_of(caplog)] == [True]
 
 
-def test_a_file_that_is_cut_short_is_set_aside(tmp_path, caplog):
+def test_truncated_file_is_quarantined(tmp_path, caplog):
     fill(tmp_path, *map(str, range(50)))
     os.truncate(tmp_path / FILE_NAME, 5_000)
     assert_begun_anew(tmp_path, caplog)
 
 
-def test_an_empty_file_is_as_good_as_none(tmp_path, caplog):
+def test_empty_file_is_reinitialized(tmp_path, caplog):
     (tmp_path / FILE_NAME).touch()
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         cache.put("n", {"a": b"1"})
@@ -204,14 +204,14 @@ def test_an_empty_file_is_as_good_as_none(tmp_path, caplog):
     assert warnings_of(caplog) == []
 
 
-def test_a_damaged_value_is_not_found(tmp_path, cache):
+def test_damaged_value_is_not_returned(tmp_path, cache):
     cache.put("n", {"a": b"text " * 1_000, "b": b"1"})
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as other, other:
         other.execute("UPDATE contents SET value = x'00' WHERE size > 0")
     assert cache.get("n", ["a", "b"]) == {"b": b"1"}
 
 
-def test_a_locked_file_turns_the_cache_off_with_one_warning(tmp_path, caplog, monkeypatch):
+def test_locked_file_disables_the_cache_with_one_warning(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(content_cache, "_LOCK_TIMEOUT_S", 0)
     with ContentCache(tmp_path, limit_bytes=PLENTY) as cache:
         with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
@@ -222,7 +222,7 @@ def test_a_locked_file_turns_the_cache_off_with_one_warning(tmp_path, caplog, mo
     assert ["locked" in message for message in warnings_of(caplog)] == [True]
 
 
-def test_reading_goes_on_while_another_writes(tmp_path, cache):
+def test_reads_succeed_while_another_process_writes(tmp_path, cache):
     cache.put("n", {"a": b"1"})
     with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -237,7 +237,7 @@ def assert_off(cache, caplog):
     assert len(warnings_of(caplog)) == 1
 
 
-def test_a_full_disk_turns_the_cache_off(cache, caplog):
+def test_full_disk_disables_the_cache(cache, caplog):
     cache._connection.execute("PRAGMA max_page_count = 20")
     with caplog.at_level(logging.INFO):
         cache.put("n", {"a": NOISE(1_000_000)})
@@ -247,13 +247,13 @@ def test_a_full_disk_turns_the_cache_off(cache, caplog):
     assert cache.get("n", ["a"]) == {}
 
 
-def test_a_directory_that_cannot_be_made_turns_the_cache_off(tmp_path, caplog):
+def test_uncreatable_directory_disables_the_cache(tmp_path, caplog):
     (tmp_path / "file").touch()
     assert_off(ContentCache(tmp_path / "file" / "cache", limit_bytes=PLENTY), caplog)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions do not bind this user")
-def test_a_read_only_directory_turns_the_cache_off(tmp_path, caplog):
+def test_read_only_directory_disables_the_cache(tmp_path, caplog):
     fill(tmp_path, "a")
     (tmp_path / FILE_NAME).chmod(0o444)
     tmp_path.chmod(0o555)
@@ -272,7 +272,7 @@ with ContentCache(Path(sys.argv[1]), limit_bytes=1 << 30) as cache:
 """
 
 
-def test_several_processes_may_begin_and_fill_it_at_once(tmp_path):
+def test_several_processes_initialize_and_fill_the_cache_at_once(tmp_path):
     command = [sys.executable, "-c", PUTTING, str(tmp_path / "cache")]
     writers = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in "abcd"]
     assert [writer.communicate()[1] for writer in writers] == [""] * 4

@@ -11,31 +11,31 @@ def sessions(tmp_path):
     return ContextSessions(tmp_path / ".coderag")
 
 
-def test_a_session_is_kept_for_the_next_process(sessions, tmp_path):
+def test_session_persists_across_processes(sessions, tmp_path):
     sessions.update("chat-1", lambda earlier: [*earlier, "a.py:1-2#00"])
     sessions.update("chat-1", lambda earlier: [*earlier, "ü.py:3-4#11"])
     assert ContextSessions(tmp_path / ".coderag").read("chat-1") == ["a.py:1-2#00", "ü.py:3-4#11"]
 
 
-def test_a_session_that_is_not_there_yet_has_shown_nothing(sessions):
+def test_missing_session_has_no_keys(sessions):
     assert sessions.read("new") == []
     assert not sessions.forget("new")
 
 
-def test_a_forgotten_session_begins_anew(sessions):
+def test_forgotten_session_starts_over(sessions):
     sessions.update("chat", lambda _: ["a"])
     assert sessions.forget("chat")
     assert sessions.read("chat") == []
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "a" * 65, "con:1", "x\n"])
-def test_a_name_that_is_no_plain_file_name_is_refused(sessions, name):
+def test_invalid_session_name_is_rejected(sessions, name):
     with pytest.raises(InvalidQueryError, match="session"):
         sessions.read(name)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff"])
-def test_a_damaged_file_says_how_to_begin_anew(sessions, tmp_path, content):
+def test_damaged_session_file_error_has_a_hint(sessions, tmp_path, content):
     sessions.update("chat", lambda _: ["a"])
     (tmp_path / ".coderag" / "sessions" / "chat.json").write_bytes(content)
     with pytest.raises(StoreError) as caught:
@@ -44,7 +44,7 @@ def test_a_damaged_file_says_how_to_begin_anew(sessions, tmp_path, content):
     assert sessions.forget("chat")
 
 
-def test_what_several_threads_add_is_all_kept(sessions):
+def test_concurrent_updates_are_all_stored(sessions):
     def add(number):
         sessions.update("chat", lambda earlier: [*earlier, str(number)])
 

@@ -40,7 +40,7 @@ _FACTS = st.builds(
 
 
 @given(_FACTS)
-def test_facts_are_read_back_equal(facts: FileFacts) -> None:
+def test_facts_survive_a_round_trip(facts: FileFacts) -> None:
     packed = pack_facts(facts)
     interface, body = unpack_interface(packed.interface), unpack_body(packed.body)
     names = ("language", "package", "definitions", "imports", "bases", "bindings", "settings")
@@ -53,7 +53,7 @@ def test_facts_are_read_back_equal(facts: FileFacts) -> None:
     assert b"\n" not in packed.interface + packed.body
 
 
-def test_a_declaration_that_is_inside_of_itself_is_refused() -> None:
+def test_cyclic_parent_is_rejected() -> None:
     inside = Definition("a", "a", "class", 0, 1, 2)
     with pytest.raises(ValueError, match="not the facts"):
         unpack_interface(pack_facts(FileFacts("python", definitions=[inside])).interface)
@@ -64,7 +64,7 @@ def _made(**values: object) -> FileFacts:
     return FileFacts("python", "", **{"definitions": [definition], **values})  # type: ignore[arg-type]
 
 
-def test_the_digest_is_that_of_what_others_see_whatever_its_line() -> None:
+def test_digest_depends_on_the_interface_not_its_lines() -> None:
     digest = pack_facts(_made()).digest
     moved = _made(definitions=[Definition("f", "f", "function", -1, 5, 6)])
     assert pack_facts(moved).digest == digest
@@ -82,7 +82,7 @@ def test_the_digest_is_that_of_what_others_see_whatever_its_line() -> None:
     assert len({digest, *(pack_facts(one).digest for one in others)}) == len(others) + 1
 
 
-def test_of_a_name_that_is_declared_twice_the_order_of_lines_counts_and_not_the_lines() -> None:
+def test_digest_depends_on_the_order_of_duplicate_declarations() -> None:
     def digest(*lines: int) -> bytes:
         first, second, passed_on = lines
         definitions = [Definition("f", "f", "function", -1, line, line) for line in (first, second)]
@@ -116,19 +116,19 @@ def _unpacked(packed: bytes) -> None:
 
 
 @given(st.binary(max_size=40))
-def test_arbitrary_bytes_are_refused_and_nothing_else_happens(packed: bytes) -> None:
+def test_arbitrary_bytes_are_rejected(packed: bytes) -> None:
     _unpacked(packed)
 
 
 @given(
     st.sampled_from([_PACKED.interface, _PACKED.body]), st.integers(0, 400), st.binary(max_size=3), st.integers(0, 5)
 )
-def test_damaged_bytes_are_refused_or_read(packed: bytes, at: int, put: bytes, dropped: int) -> None:
+def test_damaged_bytes_are_rejected_or_decoded(packed: bytes, at: int, put: bytes, dropped: int) -> None:
     _unpacked(packed[:at] + put + packed[at + dropped :])
 
 
 @pytest.mark.parametrize("position", [-1, 1])
-def test_a_reference_to_a_chain_that_is_not_there_is_refused(position: int) -> None:
+def test_reference_to_a_missing_chain_is_rejected(position: int) -> None:
     stored = json.loads(_PACKED.body)
     stored[-1][-1] = [position]
     with pytest.raises(ValueError, match="not the facts"):
@@ -143,12 +143,12 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-def test_other_json_is_refused(value: object) -> None:
+def test_unrelated_json_is_rejected(value: object) -> None:
     _unpacked(json.dumps(value).encode())
 
 
 @given(st.integers(0, 6), _JSON)
-def test_a_part_that_is_something_else_is_refused(part: int, value: object) -> None:
+def test_part_of_a_wrong_type_is_rejected(part: int, value: object) -> None:
     stored = json.loads(_PACKED.interface)
     stored[part] = value
     _unpacked(json.dumps(stored).encode())
@@ -169,7 +169,7 @@ def test_a_part_that_is_something_else_is_refused(part: int, value: object) -> N
         lambda stored: stored.__setitem__(3, {"a": 1}),
     ],
 )
-def test_an_interface_with_something_wrong_in_it_is_refused(change) -> None:
+def test_invalid_interface_is_rejected(change) -> None:
     stored = json.loads(_PACKED.interface)
     change(stored)
     with pytest.raises(ValueError, match=r"."):

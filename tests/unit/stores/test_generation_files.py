@@ -67,7 +67,7 @@ def read_apart(store):
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_missing_or_cut_short_is_noticed_by_a_writer_until_it_starts_anew(written, world, name, damage):
+def test_writer_detects_missing_or_truncated_files_until_reset(written, world, name, damage):
     DAMAGE[damage](damaged_file(written, name))
     before = (written.directory / "v1/CURRENT").read_bytes()
     with written.open_writer() as writer, pytest.raises(StoreError) as caught:
@@ -80,7 +80,7 @@ def test_a_file_that_is_missing_or_cut_short_is_noticed_by_a_writer_until_it_sta
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_an_end_that_was_overwritten_is_noticed_by_who_reads(written, name):
+def test_reader_detects_an_overwritten_tail(written, name):
     path = damaged_file(written, name)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
@@ -90,7 +90,7 @@ def test_an_end_that_was_overwritten_is_noticed_by_who_reads(written, name):
     assert "--full" in caught.value.hint
 
 
-def test_what_is_noted_is_what_the_generation_is_read_from(written, world):
+def test_fingerprints_cover_all_files_of_a_generation(written, world):
     with written.open_writer() as writer:
         writer.remove(["src/a.py"])
         world.add(writer, {"src/a.py": ["def alpha epsilon"]})
@@ -105,7 +105,7 @@ def test_what_is_noted_is_what_the_generation_is_read_from(written, world):
 
 
 @pytest.mark.parametrize("size", [0, 5])
-def test_a_vocabulary_cut_short_is_no_crash_in_an_older_index(written, size):
+def test_truncated_vocabulary_of_an_older_index_does_not_crash(written, size):
     without_notes(written)
     os.truncate(written.directory / "v1/lexical-000001/terms.txt", size)
     ended = read_apart(written)
@@ -113,7 +113,7 @@ def test_a_vocabulary_cut_short_is_no_crash_in_an_older_index(written, size):
 
 
 @pytest.mark.parametrize("value", [-1, 2**31 - 1, 1_000_000])
-def test_a_column_out_of_range_is_no_crash_in_an_older_index(written, value):
+def test_column_out_of_range_of_an_older_index_does_not_crash(written, value):
     without_notes(written)
     path = written.directory / "v1/lexical-000001/columns.npy"
     columns = np.load(path)
@@ -125,7 +125,7 @@ def test_a_column_out_of_range_is_no_crash_in_an_older_index(written, value):
 
 @pytest.mark.parametrize("value", [-(2**63), -1, 3, 2**40, 2**63 - 1])
 @pytest.mark.parametrize("place", [(0, 0), (0, 1), (1, -1), (2, -1)])
-def test_ends_that_are_not_in_order_are_no_crash(written, place, value):
+def test_unsorted_row_ends_do_not_crash(written, place, value):
     path = written.directory / "v1/lexical-000001/ends.npy"
     ends = np.load(path)
     ends[place] = value
@@ -137,7 +137,7 @@ def test_ends_that_are_not_in_order_are_no_crash(written, place, value):
 
 @pytest.mark.parametrize("name", ["columns.npy", "ends.npy", "id_ends.npy", "id_bytes.npy"])
 @pytest.mark.parametrize("kind", [np.float64, np.int8, ">i8"])
-def test_arrays_of_another_kind_are_refused(written, name, kind):
+def test_arrays_of_a_wrong_dtype_are_rejected(written, name, kind):
     without_notes(written)
     path = written.directory / "v1/lexical-000001" / name
     np.save(path, np.load(path).astype(kind))

@@ -27,7 +27,7 @@ def _commit(store: IndexStore, world: object, graph: GraphTables | None, **argum
         return world.commit(writer, {}, build_graph=(lambda: graph) if graph else None, **arguments)  # type: ignore[attr-defined]
 
 
-def test_a_graph_is_read_back_equal(store, world):
+def test_graph_survives_a_round_trip(store, world):
     graph = build({"a.py": "from b import f\nf()\n", "b.py": "def f(): pass\n"})
     committed = _commit(store, world, graph)
     for snapshot in (committed, store.open()):
@@ -38,13 +38,13 @@ def test_a_graph_is_read_back_equal(store, world):
     assert store.read_pointer().edges == len(graph.edges)
 
 
-def test_an_empty_graph_is_read_back(store, world):
+def test_empty_graph_survives_a_round_trip(store, world):
     _commit(store, world, build_empty_graph())
     assert [len(table) for table in store.open().read_graph()] == [0, 0, 0]
     assert store.open().read_graph().nodes.schema == build_empty_graph().nodes.schema
 
 
-def test_a_generation_without_a_graph_has_an_empty_one(store, world):
+def test_generation_without_a_graph_has_an_empty_one(store, world):
     _commit(store, world, None)
     _commit(store, world, _graph())
     snapshot = _commit(store, world, None)
@@ -54,7 +54,7 @@ def test_a_generation_without_a_graph_has_an_empty_one(store, world):
     assert len(_commit(store, world, _graph(3)).read_graph().edges) == 3
 
 
-def test_a_pointer_of_an_earlier_version_names_no_graph(store, world):
+def test_pointer_of_an_earlier_version_has_no_graph(store, world):
     _commit(store, world, _graph())
     pointer = store.read_pointer()
     write_pointer(
@@ -72,7 +72,7 @@ def test_a_reader_keeps_its_graph_while_a_writer_commits(store, world):
     assert len(store.open().read_graph().edges) == 2
 
 
-def test_a_graph_that_cannot_be_made_leaves_the_current_generation(store, world):
+def test_failing_graph_builder_keeps_the_current_generation(store, world):
     def failing():
         raise KeyboardInterrupt
 
@@ -88,7 +88,7 @@ def test_a_graph_that_cannot_be_made_leaves_the_current_generation(store, world)
         world.check(world.commit(writer, {"b.py": ["y"]}, build_graph=lambda: _graph(2)), {"b.py": ["y"]})
 
 
-def test_a_disk_that_is_full_when_tables_are_forced_to_it_leaves_the_current_generation(store, world, monkeypatch):
+def test_full_disk_during_sync_keeps_the_current_generation(store, world, monkeypatch):
     def full(paths):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -99,14 +99,14 @@ def test_a_disk_that_is_full_when_tables_are_forced_to_it_leaves_the_current_gen
     assert len(store.open().read_graph().edges) == 1
 
 
-def test_leaving_without_a_commit_changes_no_graph(store, world):
+def test_leaving_without_a_commit_keeps_the_graph(store, world):
     _commit(store, world, _graph(1))
     with store.open_writer():
         pass
     assert len(store.open().read_graph().edges) == 1
 
 
-def test_versions_of_no_generation_are_deleted(store, world, monkeypatch):
+def test_unreferenced_versions_are_deleted(store, world, monkeypatch):
     monkeypatch.setattr(retention, "RETENTION_PERIOD", timedelta(0))
     for number in range(1, 5):
         _commit(store, world, _graph(number))
@@ -116,7 +116,7 @@ def test_versions_of_no_generation_are_deleted(store, world, monkeypatch):
         assert kept == {pointer.tables[name], pointer.retained[0].tables[name]}
 
 
-def test_what_a_killed_writer_left_of_a_graph_is_not_read(store, world, monkeypatch):
+def test_graph_of_a_killed_writer_is_not_read(store, world, monkeypatch):
     _commit(store, world, _graph(1))
 
     def die(*_: object) -> None:
@@ -131,7 +131,7 @@ def test_what_a_killed_writer_left_of_a_graph_is_not_read(store, world, monkeypa
 
 
 @pytest.mark.parametrize("name", GRAPH_TABLES)
-def test_a_missing_table_is_reported_with_what_to_do(store, world, name):
+def test_missing_table_error_has_a_hint(store, world, name):
     _commit(store, world, _graph())
     shutil.rmtree(store.directory / f"v1/lance/{name}.lance")
     snapshot = store.open()

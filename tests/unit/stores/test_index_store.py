@@ -46,14 +46,14 @@ AWKWARD = [
 ]
 
 
-def test_nothing_indexed_is_none_and_opening_it_says_what_to_do(store):
+def test_empty_directory_has_no_pointer_and_open_has_a_hint(store):
     assert store.read_pointer() is None
     with pytest.raises(IndexNotFoundError) as caught:
         store.open()
     assert "coderag index" in caught.value.hint
 
 
-def test_what_is_written_is_read_back_equal(store, world):
+def test_index_survives_a_round_trip(store, world):
     written = world.write(store, TREE)
     world.check(written, TREE)
     world.check(store.open(), TREE)
@@ -64,14 +64,14 @@ def test_what_is_written_is_read_back_equal(store, world):
     assert (store.directory / ".gitignore").read_text() == "*\n"
 
 
-def test_the_directories_are_as_documented(store, world):
+def test_directory_layout_matches_the_documentation(store, world):
     world.write(store, TREE)
     root = store.directory / "v1"
     assert sorted(entry.name for entry in root.iterdir()) == ["CURRENT", "lance", "lexical-000001", "writer.lock"]
     assert sorted(entry.name for entry in (root / "lance").iterdir()) == ["chunks.lance", "files.lance"]
 
 
-def test_an_empty_index_can_be_written_and_extended(store, world):
+def test_empty_index_can_be_written_and_extended(store, world):
     with store.open_writer() as writer:
         snapshot = world.commit(writer, {})
     world.check(snapshot, {})
@@ -92,7 +92,7 @@ def test_all_chunks_can_be_removed(store, world):
         world.check(world.commit(writer, TREE), TREE)
 
 
-def test_removed_files_are_gone_and_the_order_of_the_rest_is_kept(store, world):
+def test_removal_keeps_the_order_of_the_remaining_files(store, world):
     before = world.write(store, TREE).read_chunks()["path"].to_pylist()
     with store.open_writer() as writer:
         writer.remove(["src/b.py", "never/was.py"])
@@ -112,7 +112,7 @@ def test_a_rename_is_a_removal_and_an_addition(store, world):
     world.check(snapshot, renamed)
 
 
-def test_a_changed_file_is_replaced_whatever_comes_first(store, world):
+def test_changed_file_is_replaced_in_any_order_of_calls(store, world):
     world.write(store, TREE)
     with store.open_writer() as writer:
         writer.remove(["src/a.py"])
@@ -124,7 +124,7 @@ def test_a_changed_file_is_replaced_whatever_comes_first(store, world):
     world.check(snapshot, changed)
 
 
-def test_many_batches_with_a_growing_vocabulary(store, world, monkeypatch, capfd):
+def test_vocabulary_grows_over_many_batches(store, world, monkeypatch, capfd):
     monkeypatch.setattr(index_writer, "FLUSH_ROWS", 3)
     tree = {f"f{number}.py": [f"common word{number}", f"word{number % 3} tail"] for number in range(10)}
     with store.open_writer() as writer:
@@ -151,7 +151,7 @@ def test_one_writer_commits_several_times(store, world):
     world.check(store.open(), TREE)
 
 
-def test_a_commit_without_changes_keeps_the_chunk_table(store, world):
+def test_commit_without_changes_keeps_the_chunk_table(store, world):
     first = world.write(store, TREE)
     with store.open_writer() as writer:
         second = world.commit(writer, TREE)
@@ -159,7 +159,7 @@ def test_a_commit_without_changes_keeps_the_chunk_table(store, world):
     world.check(second, TREE)
 
 
-def test_reset_starts_from_nothing_and_may_change_the_dimension(store, world):
+def test_reset_allows_another_dimension(store, world):
     old = world.write(store, TREE)
     with store.open_writer() as writer:
         writer.reset()
@@ -203,7 +203,7 @@ def test_a_reader_keeps_its_generation_while_a_writer_commits_twice(store, world
     later.check(store.open(), {"y": ["two"]})
 
 
-def test_two_writers_are_refused_and_the_message_names_the_holder(store):
+def test_second_writer_is_rejected_with_the_holder(store):
     with store.open_writer(), pytest.raises(IndexLockedError) as caught:
         store.open_writer().__enter__()
     assert str(os.getpid()) in str(caught.value)
@@ -213,7 +213,7 @@ def test_two_writers_are_refused_and_the_message_names_the_holder(store):
         pass
 
 
-def test_who_is_refused_hears_that_searching_works_if_there_is_an_index(store, world):
+def test_lock_error_mentions_searching_if_an_index_exists(store, world):
     world.write(store, TREE)
     with store.open_writer(), pytest.raises(IndexLockedError) as caught:
         store.open_writer().__enter__()
@@ -221,7 +221,7 @@ def test_who_is_refused_hears_that_searching_works_if_there_is_an_index(store, w
 
 
 @pytest.mark.parametrize("name", ["chunks", "files"])
-def test_a_table_that_is_gone_is_noticed_by_a_writer_and_made_by_a_reset(store, world, name):
+def test_writer_detects_a_missing_table_and_reset_recreates_it(store, world, name):
     world.write(store, TREE)
     shutil.rmtree(store.directory / f"v1/lance/{name}.lance")
     with store.open_writer() as writer, pytest.raises(StoreError, match=f"has no table of {name}") as caught:
@@ -250,19 +250,19 @@ def test_a_writer_waits_for_the_lock(store):
     assert order == ["first", "second"]
 
 
-def test_an_unknown_holder_is_not_named(store):
+def test_unknown_holder_is_not_named(store):
     with store.open_writer():
         (store.directory / "v1/writer.json").write_text("{")
         with pytest.raises(IndexLockedError, match=r"is being written: |is being written$"):
             store.open_writer().__enter__()
 
 
-def test_a_writer_outside_its_with_statement_is_refused(store):
+def test_writer_outside_its_with_statement_is_rejected(store):
     with pytest.raises(StoreError, match="with"):
         store.open_writer().remove(["x"])
 
 
-def test_what_a_killed_writer_left_behind_is_not_built_upon(store, world, monkeypatch):
+def test_remains_of_a_killed_writer_are_ignored(store, world, monkeypatch):
     world.write(store, TREE)
 
     def die(*_: object) -> None:
@@ -283,7 +283,7 @@ def test_what_a_killed_writer_left_behind_is_not_built_upon(store, world, monkey
     world.check(snapshot, TREE | {"d.py": ["alive"]})
 
 
-def test_a_writer_whose_commit_failed_must_begin_anew(store, world, monkeypatch):
+def test_writer_must_start_over_after_a_failed_commit(store, world, monkeypatch):
     with store.open_writer() as writer:
         world.add(writer, TREE)
         with monkeypatch.context() as patch:
@@ -298,7 +298,7 @@ def test_a_writer_whose_commit_failed_must_begin_anew(store, world, monkeypatch)
         world.check(world.commit(writer, TREE), TREE)
 
 
-def test_a_killed_first_writer_leaves_nothing_in_the_way(store, world):
+def test_killed_first_writer_leaves_no_obstacle(store, world):
     data = store.directory / "v1/lance/chunks.lance/data"
     data.mkdir(parents=True)
     (data / "half.lance").write_bytes(b"LANC")
@@ -307,7 +307,7 @@ def test_a_killed_first_writer_leaves_nothing_in_the_way(store, world):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"generation": 1}', b"\xff", b'{"generation": {}}'])
-def test_a_damaged_pointer_says_so_and_can_be_rebuilt(store, world, content):
+def test_damaged_pointer_is_reported_and_can_be_rebuilt(store, world, content):
     world.write(store, TREE)
     (store.directory / "v1/CURRENT").write_bytes(content)
     with pytest.raises(StoreError) as caught:
@@ -326,7 +326,7 @@ def test_a_damaged_pointer_says_so_and_can_be_rebuilt(store, world, content):
     assert snapshot.pointer.generation == 2
 
 
-def test_a_pointer_cannot_lead_out_of_the_index(store, world):
+def test_pointer_cannot_leave_the_index_directory(store, world):
     world.write(store, TREE)
     path = store.directory / "v1/CURRENT"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"lexical": "lexical-/../../.."}))
@@ -335,7 +335,7 @@ def test_a_pointer_cannot_lead_out_of_the_index(store, world):
 
 
 @pytest.mark.parametrize("part", ["lance/chunks.lance", "lance/files.lance", "lexical-000001"])
-def test_missing_parts_are_reported_with_what_to_do(store, world, part):
+def test_missing_parts_error_has_a_hint(store, world, part):
     world.write(store, TREE)
     (store.directory / "v1" / part).rename(store.directory / "elsewhere")
     with pytest.raises(StoreError) as caught:
@@ -357,7 +357,7 @@ def test_damaged_arrays_and_tables_are_reported(store, world):
 
 
 @pytest.mark.parametrize(("number", "advice"), [(0, "new format"), (2, "Update CodeRAG")])
-def test_an_index_in_another_format_is_refused_but_does_not_prevent_a_new_one(store, world, number, advice):
+def test_other_index_format_is_rejected_but_allows_a_new_index(store, world, number, advice):
     other = store.directory / f"v{number}"
     other.mkdir(parents=True)
     (other / "CURRENT").write_text("{}")
@@ -369,7 +369,7 @@ def test_an_index_in_another_format_is_refused_but_does_not_prevent_a_new_one(st
     assert (other / "CURRENT").exists()
 
 
-def test_terms_of_another_tokenizer_are_refused_until_rebuilt(store, world):
+def test_other_tokenizer_is_rejected_until_rebuilt(store, world):
     snapshot = world.write(store, TREE)
     write_pointer(store.directory, replace(snapshot.pointer, tokenizer=99))
     with pytest.raises(IndexVersionError):
@@ -379,7 +379,7 @@ def test_terms_of_another_tokenizer_are_refused_until_rebuilt(store, world):
     world.check(world.write(store, TREE), TREE)
 
 
-def test_another_embedding_model_is_refused(store, world):
+def test_other_embedding_model_is_rejected(store, world):
     world.write(store, TREE)
     with store.open_writer() as writer:
         with pytest.raises(IndexModelError):
@@ -399,7 +399,7 @@ def test_another_embedding_model_is_refused(store, world):
             writer.commit([], np.zeros((0, 9)), np.zeros((0, 9)), embedding=EmbeddingInfo("fake", "hash", 9))
 
 
-def test_arguments_that_do_not_fit_together_are_refused(store, world):
+def test_inconsistent_arguments_are_rejected(store, world):
     world.write(store, TREE)
     node, vector, terms = world.node("a", 1, "t"), np.ones((1, 8), np.float32), list(world.terms)
     with store.open_writer() as writer:
@@ -441,7 +441,7 @@ def test_missing_metadata_becomes_empty(store, world):
     assert row["summary"] == ""
 
 
-def test_awkward_paths_and_texts(store, world):
+def test_awkward_paths_and_texts_survive_a_round_trip(store, world):
     tree = {path: [f"text of {path} 'quoted'", "\0 control"] for path in AWKWARD}
     world.write(store, tree)
     world.check(store.open(), tree)
@@ -453,7 +453,7 @@ def test_awkward_paths_and_texts(store, world):
         world.check(snapshot, tree)
 
 
-def test_names_that_are_not_unicode_are_escaped(store, world):
+def test_undecodable_names_are_escaped(store, world):
     path = "caf\udce9.py"  # what os.fsdecode makes of b"caf\xe9.py"
     snapshot = world.write(store, {path: ["x"], "b.py": ["y"]})
     assert snapshot.read_chunks(["path"])["path"].to_pylist() == ["caf\\udce9.py", "b.py"]
@@ -463,7 +463,7 @@ def test_names_that_are_not_unicode_are_escaped(store, world):
         assert world.commit(writer, {"b.py": ["y"]}).read_texts([0]) == ["y"]
 
 
-def test_columns_can_be_chosen(store, world):
+def test_read_chunks_selects_columns(store, world):
     snapshot = world.write(store, TREE)
     assert snapshot.read_chunks(["text", "path"]).column_names == ["text", "path"]
     snapshot.read_chunks()
@@ -472,7 +472,7 @@ def test_columns_can_be_chosen(store, world):
         snapshot.read_chunks(["nonsense"])
 
 
-def test_texts_come_in_the_order_asked_for(store, world):
+def test_texts_follow_the_order_of_rows(store, world):
     snapshot = world.write(store, TREE)
     assert snapshot.read_texts([3, 0, 3]) == ["gamma words words", "def alpha beta", "gamma words words"]
     assert snapshot.read_texts([]) == []
@@ -482,7 +482,7 @@ def test_texts_come_in_the_order_asked_for(store, world):
             snapshot.read_texts([wrong])
 
 
-def test_nearest_agrees_with_the_matrix_after_removals(store, world):
+def test_nearest_matches_the_matrix_after_removals(store, world):
     tree = {f"f{number}.py": [f"text {number}", f"more {number}"] for number in range(20)}
     world.write(store, tree)
     with store.open_writer() as writer:
@@ -507,7 +507,7 @@ def test_nearest_agrees_with_the_matrix_after_removals(store, world):
         snapshot.find_nearest(matrix[5], 3, "path = ")
 
 
-def test_a_chunk_without_a_vector_is_near_to_nothing(store, world):
+def test_chunk_without_a_vector_is_never_nearest(store, world):
     nodes = world.nodes({"a": ["x", "y"]})
     vectors = world.vectors(nodes)
     vectors[0] = 0
@@ -522,7 +522,7 @@ def test_vectors_are_read_only(store, world):
         world.write(store, TREE).read_vectors()[0] = 1
 
 
-def test_file_vectors_may_be_given_for_all_files(store, world):
+def test_file_vectors_are_accepted_for_all_files(store, world):
     files = world.files(TREE)
     matrix = np.arange(len(files) * 8, dtype=np.float32).reshape(-1, 8)
     with store.open_writer() as writer:
@@ -543,7 +543,7 @@ def test_attached_arrays_belong_to_their_generation(store, world):
     assert second.read_arrays() == {}
 
 
-def test_counts_that_are_not_whole_numbers_survive(store, world):
+def test_fractional_counts_survive_a_round_trip(store, world):
     nodes = world.nodes(TREE)
     counts = world.counts(nodes)
     counts.body.data[:] = np.linspace(0.1, 70_000.5, counts.body.nnz)
@@ -558,7 +558,7 @@ def test_counts_that_are_not_whole_numbers_survive(store, world):
         world.commit(writer, TREE)
 
 
-def test_counts_in_another_order_than_the_chunks_are_joined_by_id(store, world):
+def test_reordered_counts_are_matched_by_id(store, world):
     snapshot = world.write(store, TREE)
     path = store.directory / "v1/lance/chunks.lance"
     rows = lance.dataset(str(path)).to_table()
@@ -572,7 +572,7 @@ def test_counts_in_another_order_than_the_chunks_are_joined_by_id(store, world):
         store.open().read_counts()
 
 
-def test_old_generations_are_deleted_but_for_the_one_before(store, world, monkeypatch):
+def test_only_the_previous_generation_is_retained(store, world, monkeypatch):
     monkeypatch.setattr(retention, "RETENTION_PERIOD", timedelta(0))
     snapshots = [world.write(store, TREE)]
     loaded = snapshots[0]
@@ -598,7 +598,7 @@ def test_old_generations_are_deleted_but_for_the_one_before(store, world, monkey
     assert store.open().read_texts([4]) == ["n2"]
 
 
-def test_a_reader_of_what_a_failed_commit_deleted_is_told_to_open_the_index_again(store, world):
+def test_reader_of_a_deleted_generation_is_told_to_reopen(store, world):
     lazy = type(world.write(store, TREE))(store.directory, store.read_pointer())
     with store.open_writer() as writer:
         world.commit(writer, {})
@@ -620,7 +620,7 @@ def test_a_reader_of_what_a_failed_commit_deleted_is_told_to_open_the_index_agai
     assert caught.value.hint == "Open the index again."
 
 
-def test_recently_replaced_generations_are_kept_up_to_a_number(store, world, monkeypatch):
+def test_recent_generations_are_retained_up_to_a_limit(store, world, monkeypatch):
     monkeypatch.setattr(retention, "MAX_RETAINED", 3)
     for _ in range(6):
         with store.open_writer() as writer:
@@ -657,7 +657,7 @@ def test_many_small_commits_are_compacted_and_stay_aligned(store, world, monkeyp
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError("Io error: ... (os error 28)")])
 @pytest.mark.parametrize("place", ["write", "commit_changes", "arrays", "pointer"])
-def test_a_full_disk_keeps_the_last_generation(store, world, monkeypatch, place, error):
+def test_full_disk_keeps_the_last_generation(store, world, monkeypatch, place, error):
     before = world.write(store, TREE)
 
     def full(*_: object, **__: object) -> None:
@@ -684,7 +684,7 @@ def test_a_full_disk_keeps_the_last_generation(store, world, monkeypatch, place,
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts a small file system")
-def test_a_file_system_that_is_really_full(tmp_path, world):
+def test_really_full_file_system_is_reported(tmp_path, world):
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(tmp_path)], check=False).returncode:
         pytest.skip("may not mount")
     try:
@@ -723,14 +723,14 @@ def test_missing_permission_is_reported(store, world, monkeypatch, error):
     assert "permission" in caught.value.hint
 
 
-def test_a_directory_that_cannot_be_made_is_reported(tmp_path):
+def test_uncreatable_directory_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
         IndexStore(tmp_path / "file" / "index").open_writer().__enter__()
     assert IndexStore(tmp_path / "file" / "index").read_pointer() is None
 
 
-def test_failing_to_clean_up_fails_nothing(store, world, monkeypatch, caplog):
+def test_failed_cleanup_does_not_fail_the_commit(store, world, monkeypatch, caplog):
     world.write(store, TREE)
 
     def fail(*_: object) -> None:
@@ -741,7 +741,7 @@ def test_failing_to_clean_up_fails_nothing(store, world, monkeypatch, caplog):
     assert "busy" in caplog.text
 
 
-def test_importing_the_store_imports_nothing_heavy():
+def test_importing_the_store_loads_nothing_heavy():
     code = (
         "import sys; import coderag.stores.index_store, coderag.stores.protocols, coderag.stores.lexical; "
         "heavy = ('pandas', 'lance', 'lancedb', 'llama_index', 'pyarrow', 'scipy', 'filelock'); "
@@ -766,7 +766,7 @@ _STEPS = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(steps=_STEPS)
-def test_any_sequence_of_changes_equals_a_dictionary(new_world, steps):
+def test_any_sequence_of_changes_matches_a_dictionary(new_world, steps):
     with tempfile.TemporaryDirectory() as directory:
         store, world = IndexStore(Path(directory) / ".coderag"), new_world()
         committed: dict[str, list[str]] = {}

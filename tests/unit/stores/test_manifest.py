@@ -32,28 +32,28 @@ def file_in(directory):
     return file
 
 
-def test_it_is_read_as_it_was_written(directory):
+def test_manifest_survives_a_round_trip(directory):
     assert read_manifest(directory, pointer()) == MANIFEST
 
 
 @pytest.mark.parametrize("other", [pointer(generation=4), pointer(created="2026-01-01T00:00:01+00:00")])
-def test_that_of_another_generation_is_none(directory, other):
+def test_manifest_of_another_generation_is_ignored(directory, other):
     assert read_manifest(directory, other) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b'{"generation": 3}'])
-def test_a_damaged_one_is_none(directory, content):
+def test_damaged_manifest_is_ignored(directory, content):
     file_in(directory).write_bytes(content)
     assert read_manifest(directory, pointer()) is None
 
 
-def test_a_missing_one_is_none(directory):
+def test_missing_manifest_is_none(directory):
     file_in(directory).unlink()
     assert read_manifest(directory, pointer()) is None
 
 
 @pytest.mark.parametrize("length", [1, 50, 200, -1])
-def test_one_that_was_cut_off_is_none(directory, length):
+def test_truncated_manifest_is_ignored(directory, length):
     content = file_in(directory).read_bytes()
     file_in(directory).write_bytes(content[:length])
     assert read_manifest(directory, pointer()) is None
@@ -65,7 +65,7 @@ FIELDS = st.sampled_from([*FileRecord.__slots__])
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(field=FIELDS, row=st.integers(0, 1), wrong=WRONG)
-def test_a_record_with_a_value_of_another_type_makes_it_none(directory, field, row, wrong):
+def test_record_of_a_wrong_type_invalidates_the_manifest(directory, field, row, wrong):
     write_manifest(directory, pointer(), MANIFEST)
     stored = json.loads(file_in(directory).read_bytes())
     stored["records"][field][row] = wrong
@@ -75,7 +75,7 @@ def test_a_record_with_a_value_of_another_type_makes_it_none(directory, field, r
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=st.sampled_from(["checked_ns", "records"]), wrong=st.text(max_size=3) | st.none() | st.just([1]))
-def test_a_part_of_another_type_makes_it_none(directory, key, wrong):
+def test_part_of_a_wrong_type_invalidates_the_manifest(directory, key, wrong):
     write_manifest(directory, pointer(), MANIFEST)
     stored = json.loads(file_in(directory).read_bytes())
     stored[key] = wrong

@@ -68,7 +68,7 @@ def open_repository(root, **arguments):
 def overlaid(rag):
     """Return what lies over the current generation, or the generation itself."""
     rag.flag([ROOT])
-    return rag._opened.open_context(rag.settings.search).corpus.snapshot
+    return rag._open_index.open_context(rag.settings.search).corpus.snapshot
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def rag(tmp_path):
 @pytest.mark.slow
 @settings(max_examples=15)
 @given(STEPS, STEPS)
-def test_edits_laid_over_an_index_equal_a_run_of_indexing(before, after):
+def test_overlay_equals_a_fresh_index(before, after):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve() / "repo"
         for path, content in zip(PATHS, CONTENTS, strict=False):
@@ -100,7 +100,7 @@ def test_edits_laid_over_an_index_equal_a_run_of_indexing(before, after):
         assert_same_index(found, real._store.open())
 
 
-def test_search_results_are_those_after_indexing(rag):
+def test_overlay_search_equals_search_after_indexing(rag):
     do(
         rag.root,
         "write",
@@ -110,14 +110,14 @@ def test_search_results_are_those_after_indexing(rag):
     rag.flag([ROOT])
     questions = ("third", "who calls third", "how is a value kept", "guide setup")
     before = [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions]
-    assert isinstance(rag._opened.open_context(rag.settings.search).corpus, OverlayCorpus)
+    assert isinstance(rag._open_index.open_context(rag.settings.search).corpus, OverlayCorpus)
     rag.index()
-    assert not isinstance(rag._opened.open_context(rag.settings.search).corpus, OverlayCorpus)
+    assert not isinstance(rag._open_index.open_context(rag.settings.search).corpus, OverlayCorpus)
     assert [[(hit.path, hit.start_line, round(hit.score, 5)) for hit in rag.search(one)] for one in questions] == before
 
 
-def test_resident_arrays_are_those_made_anew(rag):
-    below = rag._opened.open_context(rag.settings.search).corpus
+def test_overlay_corpus_equals_a_fresh_corpus(rag):
+    below = rag._open_index.open_context(rag.settings.search).corpus
     for name in ("qualified_name", "docstring"):
         below.get_column(name)
     do(rag.root, "write", "pkg/b.py", "def other(): ...\n")
@@ -134,7 +134,7 @@ def test_resident_arrays_are_those_made_anew(rag):
     np.testing.assert_array_equal(mine.body.score(terms), anew.body.score(terms))
 
 
-def test_the_nearest_chunks_are_those_of_the_files_as_they_are_now(rag):
+def test_nearest_chunks_reflect_edited_files(rag):
     do(rag.root, "write", "a.py", "def completely_different_name(): ...\n")
     snapshot = overlaid(rag)
     row = snapshot.read_chunks(["path"])["path"].to_pylist().index("a.py")
@@ -143,7 +143,7 @@ def test_the_nearest_chunks_are_those_of_the_files_as_they_are_now(rag):
     assert cosine == pytest.approx(1.0)
 
 
-def test_a_filter_of_lance_is_refused_with_a_hint(rag):
+def test_lance_filter_on_an_overlay_is_rejected_with_a_hint(rag):
     do(rag.root, "write", "a.py", "x = 1\n")
     with pytest.raises(StoreError) as caught:
         overlaid(rag).find_nearest(np.ones(3), 1, "path = 'a.py'")

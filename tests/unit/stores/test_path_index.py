@@ -17,20 +17,20 @@ def by_path(values):
     return {path: pytest.approx(value) for path, value in zip(PATHS, values.tolist(), strict=True) if value}
 
 
-def test_a_question_has_stemmed_words_without_stop_words_and_short_ones():
+def test_split_question_drops_stop_words_and_short_words():
     assert split_question("how are the sessionTokens of a DB stored") == ["session", "token", "store"]
 
 
-def test_a_file_name_has_the_words_of_its_parts():
+def test_split_name_splits_a_file_name_into_words():
     assert split_name("sessionStore_v2") == {"session", "store", "v", "2"}
 
 
-def test_the_share_of_a_files_name_that_is_in_the_question(index):
+def test_stem_coverage_is_the_share_of_the_file_name_in_the_question(index):
     assert by_path(index.compute_stem_coverage(["session"])) == {"auth/session_store.py": 0.5, "web/session.ts": 1.0}
     assert by_path(index.compute_stem_coverage(["session", "store"]))["auth/session_store.py"] == 1.0
 
 
-def test_a_word_of_the_question_that_begins_like_one_of_the_name_counts(index):
+def test_shared_prefix_counts_as_a_match(index):
     assert by_path(index.compute_stem_coverage(["sess"])) == {"auth/session_store.py": 0.5, "web/session.ts": 1.0}
     assert by_path(index.compute_stem_coverage(["sessionless"])) == {
         "auth/session_store.py": 0.5,
@@ -38,11 +38,11 @@ def test_a_word_of_the_question_that_begins_like_one_of_the_name_counts(index):
     }
 
 
-def test_the_same_word_counts_once(index):
+def test_repeated_word_counts_once(index):
     assert by_path(index.compute_stem_coverage(["session", "sess", "sessio"]))["auth/session_store.py"] == 0.5
 
 
-def test_folders_count_by_the_share_of_the_question_and_not_where_the_name_says_it_already(index):
+def test_folder_share_excludes_words_of_the_stem(index):
     assert by_path(index.compute_folder_share(["auth", "zebra"])) == {
         "auth/session_store.py": 0.5,
         "auth/login.py": 0.5,
@@ -56,15 +56,15 @@ def test_only_the_two_nearest_folders_count(index):
 
 
 @pytest.mark.parametrize("name", ["SessionStore", "session_store", "sessionstore"])
-def test_a_file_may_be_named_like_an_identifier_in_any_spelling(index, name):
+def test_stem_matches_an_identifier_in_any_spelling(index, name):
     assert by_path(index.match_stems([name])) == {"auth/session_store.py": 1.0}
 
 
-def test_a_file_may_have_the_plural_of_the_name(index):
+def test_stem_matches_the_plural_of_a_name(index):
     assert by_path(index.match_stems(["rate"])) == {"billing/tax/rates.py": 1.0}
 
 
-def test_a_part_of_the_name_is_not_the_name(index):
+def test_part_of_a_stem_does_not_match(index):
     assert not index.match_stems(["store", "sess"]).any()
 
 
@@ -85,13 +85,13 @@ def test_a_part_of_the_name_is_not_the_name(index):
         ("pkg/library.rs", set()),
     ],
 )
-def test_a_path_says_how_much_of_the_code_its_file_holds(path, flags):
+def test_path_flags_mark_files_with_little_code(path, flags):
     index = PathIndex(["other.py", path])
     assert {flag for flag in PATH_FLAG_PATTERNS if 1 in index.flagged_files[flag]} == flags
     assert not any(0 in files for files in index.flagged_files.values())
 
 
-def test_an_index_without_files_answers():
+def test_empty_path_index_works():
     empty = PathIndex([])
     for values in (empty.compute_stem_coverage(["a"]), empty.compute_folder_share(["a"]), empty.match_stems(["a"])):
         assert values.shape == (0,)

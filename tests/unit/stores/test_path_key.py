@@ -16,12 +16,12 @@ def given(key):
     return PrivacySettings(obfuscate_paths=True, key=SecretStr(key))
 
 
-def test_without_the_setting_there_is_no_mask_and_no_key(tmp_path):
+def test_masking_off_creates_no_key(tmp_path):
     assert load_path_mask(PrivacySettings(), tmp_path) is None
     assert not list(tmp_path.iterdir())
 
 
-def test_a_key_is_made_once_and_read_again(tmp_path):
+def test_key_is_created_once_and_reused(tmp_path):
     first, second = load_path_mask(ON, tmp_path / "index"), load_path_mask(ON, tmp_path / "index")
     assert first.mask("src/a.py") == second.mask("src/a.py")
     assert sorted(path.name for path in (tmp_path / "index").iterdir()) == [".gitignore", KEY_FILE]
@@ -33,14 +33,14 @@ def test_each_index_has_its_own_key(tmp_path):
 
 
 @posix
-def test_only_its_owner_may_read_the_key(tmp_path):
+def test_key_file_is_readable_by_its_owner_only(tmp_path):
     load_path_mask(ON, tmp_path)
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
 
 
 @posix
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620])
-def test_a_key_that_others_may_read_is_refused(tmp_path, mode):
+def test_key_readable_by_others_is_rejected(tmp_path, mode):
     load_path_mask(ON, tmp_path)
     (tmp_path / KEY_FILE).chmod(mode)
     with pytest.raises(ConfigurationError, match="by others") as caught:
@@ -49,7 +49,7 @@ def test_a_key_that_others_may_read_is_refused(tmp_path, mode):
 
 
 @pytest.mark.parametrize("content", [b"", b"abc\n", b"\xff" * 64, b"0" * 63, b"0" * 65, b"0" * 64 + b"\n1"])
-def test_a_damaged_key_is_refused_and_not_repeated(tmp_path, content):
+def test_damaged_key_is_rejected_without_echoing_it(tmp_path, content):
     (tmp_path / KEY_FILE).write_bytes(content)
     (tmp_path / KEY_FILE).chmod(0o600)
     with pytest.raises(ConfigurationError, match="damaged") as caught:
@@ -58,21 +58,21 @@ def test_a_damaged_key_is_refused_and_not_repeated(tmp_path, content):
     assert "0000" not in str(caught.value)
 
 
-def test_a_key_of_the_settings_needs_no_file(tmp_path):
+def test_configured_key_needs_no_file(tmp_path):
     mask = load_path_mask(given("correct horse battery staple"), tmp_path)
     assert mask.mask("a") == load_path_mask(given("correct horse battery staple\n"), tmp_path / "elsewhere").mask("a")
     assert mask.mask("a") != load_path_mask(given("correct horse battery stable"), tmp_path).mask("a")
     assert not list(tmp_path.iterdir())
 
 
-def test_the_key_of_a_file_may_move_into_the_settings(tmp_path):
+def test_key_of_a_file_can_move_into_the_settings(tmp_path):
     of_file = load_path_mask(ON, tmp_path)
     key = (tmp_path / KEY_FILE).read_text()
     assert re.fullmatch(r"[0-9a-f]{64}\n", key)
     assert load_path_mask(given(key), tmp_path / "elsewhere").mask("a") == of_file.mask("a")
 
 
-def test_a_key_that_can_be_guessed_is_refused_and_not_repeated(tmp_path):
+def test_guessable_key_is_rejected_without_echoing_it(tmp_path):
     with pytest.raises(ConfigurationError, match="shorter than 16 characters") as caught:
         load_path_mask(given("sesame"), tmp_path)
     assert "sesame" not in str(caught.value) + caught.value.hint

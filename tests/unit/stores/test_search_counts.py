@@ -18,7 +18,7 @@ def directory(tmp_path):
     return folder
 
 
-def test_results_are_counted_over_processes(directory):
+def test_results_are_counted_across_processes(directory):
     first = SearchCounts(directory)
     first.record_keys([LOGIN, TOTAL])
     del first
@@ -28,14 +28,14 @@ def test_results_are_counted_over_processes(directory):
     assert second.read_counts() == {LOGIN: 2, TOTAL: 1}
 
 
-def test_no_search_writes_a_line_of_its_own(directory):
+def test_searches_are_buffered_before_writing(directory):
     counts = SearchCounts(directory)
     for _ in range(5):
         counts.record_keys([LOGIN])
     assert not list(directory.glob("returned*"))
 
 
-def test_the_file_stays_small_and_recent_searches_count(directory, monkeypatch):
+def test_log_file_is_rotated(directory, monkeypatch):
     monkeypatch.setattr(search_counts, "_MAX_LOG_BYTES", 2_000)
     counts = SearchCounts(directory)
     for _ in range(400):
@@ -47,13 +47,13 @@ def test_the_file_stays_small_and_recent_searches_count(directory, monkeypatch):
     assert 0 < found[LOGIN] < 400
 
 
-def test_lines_that_are_none_count_nothing(directory):
+def test_invalid_lines_are_ignored(directory):
     (directory / "returned.jsonl").write_text('{"a": 1}\n[["half\n[[1, 2, 3]]\n[["a.py", "f"]]\n')
     assert SearchCounts(directory).read_counts() == {("a.py", "f"): 1}
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_a_folder_that_cannot_be_written_counts_nothing(directory):
+def test_unwritable_folder_disables_counting(directory):
     directory.chmod(0o500)
     try:
         counts = SearchCounts(directory)
@@ -64,14 +64,14 @@ def test_a_folder_that_cannot_be_written_counts_nothing(directory):
         directory.chmod(0o700)
 
 
-def test_without_an_index_nothing_is_written(tmp_path):
+def test_missing_index_writes_nothing(tmp_path):
     counts = SearchCounts(tmp_path / "none")
     for _ in range(40):
         counts.record_keys([LOGIN])
     assert not (tmp_path / "none").exists()
 
 
-def test_a_file_where_the_counts_should_be_counts_nothing(directory):
+def test_file_in_place_of_the_folder_disables_counting(directory):
     (directory / "returned.jsonl").mkdir()
     counts = SearchCounts(directory)
     for _ in range(40):

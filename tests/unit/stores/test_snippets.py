@@ -25,7 +25,7 @@ def corpus():
     return make_corpus({"shop/cart.py": CART, "shop/__init__.py": "from shop.cart import Cart\n"})
 
 
-def test_a_result_is_shown_with_its_facts_and_lines(corpus):
+def test_result_snippet_has_metadata_and_lines(corpus):
     (shown,) = build_result_snippets(corpus, [candidate(corpus, row_named(corpus, "Cart"), 0.7)])
     assert (shown.name, shown.kind, shown.location) == ("Cart", "class", "shop/cart.py:1-9")
     assert (shown.docstring, shown.signature, shown.score) == ("Holds items.", "class Cart:", 0.7)
@@ -33,7 +33,7 @@ def test_a_result_is_shown_with_its_facts_and_lines(corpus):
     assert (shown.is_looked_up, shown.relation, shown.relation_phrase) == (False, None, "")
 
 
-def test_a_member_is_shown_with_its_own_lines_kind_and_signature(corpus):
+def test_member_snippet_has_its_own_lines_kind_and_signature(corpus):
     member = {
         **candidate(corpus, row_named(corpus, "Cart"), symbol="Cart.total", lookup=1.0),
         "start_line": 4,
@@ -55,13 +55,13 @@ def test_a_member_is_shown_with_its_own_lines_kind_and_signature(corpus):
         ((1, 6), "pay", "function"),
     ],
 )
-def test_some_lines_of_a_chunk_are_called_like_what_they_declare(lines, name, kind):
+def test_clipped_lines_are_named_for_their_declaration(lines, name, kind):
     text = "def pay():\n    return 1\n\n\ndef refund():\n    return -1\n"
     (shown,) = find_snippets_at_lines(make_corpus({"till.py": text}, merged=True), "till.py", *lines)
     assert (shown.name, shown.kind) == (name, kind)
 
 
-def test_related_code_says_how_it_belongs_to_its_result(corpus):
+def test_related_snippet_has_its_relation(corpus):
     related = {
         "chunk_id": corpus.get_value("id", row_named(corpus, "Cart")),
         "relation": "caller",
@@ -95,9 +95,9 @@ def test_every_relation_has_a_phrase_with_both_ends(relation):
         ("imported_by", "`src/settings_0.py` imports the file of `result`"),
     ],
 )
-def test_a_phrase_has_the_right_direction(relation, phrase):
+def test_relation_phrase_has_the_right_direction(relation, phrase):
     assert piece(name="near", relation=relation, related_to="result").relation_phrase == phrase
 
 
-def test_nothing_is_nothing(corpus):
+def test_no_results_yield_no_snippets(corpus):
     assert build_result_snippets(corpus, []) == build_related_snippets(corpus, []) == []

@@ -41,11 +41,11 @@ def words(found):
         ("a", "a"),
     ],
 )
-def test_a_misspelt_word_leads_to_the_right_one(spellings, word, near):
+def test_misspelt_word_is_corrected(spellings, word, near):
     assert words(spellings.find_similar(word))[0] == near
 
 
-def test_the_nearest_comes_first_and_says_how_near_it_is(spellings):
+def test_nearest_word_comes_first_with_its_quality(spellings):
     assert [(near.word, round(near.quality, 2)) for near in spellings.find_similar("session")] == [
         ("session", 1.0),
         ("sessions", 0.93),
@@ -53,7 +53,7 @@ def test_the_nearest_comes_first_and_says_how_near_it_is(spellings):
 
 
 @pytest.mark.parametrize("word", ["", "photosynthesis", "xyz"])
-def test_a_word_unlike_all_others_is_near_to_none(spellings, word):
+def test_dissimilar_word_has_no_matches(spellings, word):
     assert spellings.find_similar(word) == []
     assert spellings.find_expansions(word) == []
 
@@ -62,7 +62,7 @@ def test_a_word_unlike_all_others_is_near_to_none(spellings, word):
     st.sets(st.text("abcdef", min_size=5, max_size=10), max_size=40),
     st.data(),
 )
-def test_one_wrong_letter_is_found_as_by_comparing_all(vocabulary, data):
+def test_one_wrong_letter_matches_a_brute_force_search(vocabulary, data):
     right = data.draw(st.sampled_from(sorted(vocabulary)) if vocabulary else st.just("abcdefg"))
     place = data.draw(st.integers(0, len(right) - 1))
     wrong = right[:place] + "z" + right[place + 1 :]
@@ -81,19 +81,19 @@ def test_one_wrong_letter_is_found_as_by_comparing_all(vocabulary, data):
         ("repository", []),  # how it ends is no abbreviation
     ],
 )
-def test_a_cut_off_or_abbreviated_word_leads_to_what_it_is_short_for(spellings, word, longer):
+def test_truncated_or_abbreviated_word_is_expanded(spellings, word, longer):
     assert words(spellings.find_expansions(word)) == longer
 
 
-def test_a_beginning_is_surer_than_letters_in_order_and_less_sure_than_a_misspelling():
+def test_prefix_is_surer_than_subsequence_and_less_sure_than_misspelling():
     found = SpellingIndex(["carxtotal", "carttotal"]).find_expansions("cart")
     assert words(found) == ["carttotal", "carxtotal"]
     assert MIN_SIMILARITY > found[0].quality > found[1].quality > 0
 
 
-def test_no_words_are_near_to_anything():
+def test_empty_index_has_no_matches():
     assert SpellingIndex([]).find_similar("session") == SpellingIndex([]).find_expansions("session") == []
 
 
-def test_words_that_cannot_be_told_apart_from_their_ends_are_left_out():
+def test_words_with_separators_are_excluded():
     assert words(SpellingIndex(["se\0sion", "session"]).find_similar("sesion")) == ["session"]

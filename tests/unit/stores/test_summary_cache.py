@@ -15,7 +15,7 @@ def cache(tmp_path):
         yield cache
 
 
-def test_nothing_is_there_and_no_file_is_made_before_something_is_stored(cache, tmp_path):
+def test_nothing_is_created_before_the_first_write(cache, tmp_path):
     assert cache.find_latest(["a"]) == {}
     assert cache.find_subjects_by_maker("m", ["a"]) == set()
     assert cache.find_failures("m", ["a"]) == {}
@@ -24,18 +24,18 @@ def test_nothing_is_there_and_no_file_is_made_before_something_is_stored(cache, 
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_sentence_is_there_for_another_process(cache, tmp_path):
+def test_summary_is_visible_to_another_process(cache, tmp_path):
     cache.put("m", [SummaryEntry("a", "Does a."), SummaryEntry("b", "Does b.")])
     with SummaryCache(tmp_path / "cache") as other:
         assert other.find_latest(["b", "c", "a"]) == {"a": "Does a.", "b": "Does b."}
 
 
-def test_thousands_of_subjects_are_looked_up_at_once(cache):
+def test_thousands_of_subjects_are_queried_at_once(cache):
     cache.put("m", [SummaryEntry(str(number), f"Does {number}.") for number in range(2_500)])
     assert len(cache.find_latest(map(str, range(5_000)))) == 2_500
 
 
-def test_the_last_sentence_of_several_makers_holds(cache):
+def test_last_summary_of_several_makers_wins(cache):
     cache.put("first", [SummaryEntry("a", "One.")])
     cache.put("second", [SummaryEntry("a", "Two.")])
     assert cache.find_latest(["a"]) == {"a": "Two."}
@@ -44,14 +44,14 @@ def test_the_last_sentence_of_several_makers_holds(cache):
     assert cache.find_latest(["a"]) == {"a": "One."}
 
 
-def test_a_maker_has_written_what_it_wrote_or_what_was_imported(cache):
+def test_subjects_by_maker_include_imported_ones(cache):
     cache.put("m", [SummaryEntry("a", "One.")])
     cache.put(f"{IMPORTED_MAKER_PREFIX}somebody", [SummaryEntry("b", "Two.")])
     cache.put("other", [SummaryEntry("c", "Three.")])
     assert cache.find_subjects_by_maker("m", ["a", "b", "c"]) == {"a", "b"}
 
 
-def test_failures_are_counted_until_a_sentence_comes(cache):
+def test_failures_are_counted_until_a_summary_arrives(cache):
     cache.record_failures("m", {"a": "slow", "b": "refused"})
     cache.record_failures("m", {"a": "slower"})
     found = cache.find_failures("m", ["a", "b", "c"])
@@ -64,13 +64,13 @@ def test_failures_are_counted_until_a_sentence_comes(cache):
     assert cache.find_failures("m", ["a", "b"]).keys() == {"b"}
 
 
-def test_the_speed_of_the_last_run_is_kept(cache):
+def test_speed_of_the_last_run_is_stored(cache):
     cache.record_speed("m", 10, 50.0)
     cache.record_speed("m", 10, 20.0)
     assert cache.estimate_seconds_per_summary("m") == 2.0
 
 
-def test_several_threads_write_at_once(cache, tmp_path):
+def test_concurrent_threads_can_write(cache, tmp_path):
     def write(thread):
         with SummaryCache(tmp_path / "cache") as own:
             for number in range(20):
@@ -84,7 +84,7 @@ def test_several_threads_write_at_once(cache, tmp_path):
     assert len(cache.find_latest(f"{thread}-{number}" for thread in range(4) for number in range(20))) == 80
 
 
-def test_a_damaged_file_is_an_error_that_says_what_to_do(cache, tmp_path):
+def test_damaged_file_error_has_a_hint(cache, tmp_path):
     cache.put("m", [SummaryEntry("a", "One.")])
     cache.close()
     (tmp_path / "cache" / FILE_NAME).write_bytes(b"no database at all" * 100)
@@ -95,12 +95,12 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(cache, tmp_path):
         cache.put("m", [SummaryEntry("a", "One.")])
 
 
-def test_nothing_of_a_batch_is_stored_when_a_part_cannot_be(cache):
+def test_invalid_batch_is_rolled_back(cache):
     with pytest.raises((StoreError, sqlite3.Error)):
         cache.put("m", [SummaryEntry("a", "One."), SummaryEntry("b", None)])
     assert cache.find_latest(["a", "b"]) == {}
 
 
-def test_the_name_of_a_maker_is_its_model():
+def test_maker_name_is_its_model():
     assert parse_maker_name("summarize-1-abc ollama/qwen") == "ollama/qwen"
     assert parse_maker_name(f"{IMPORTED_MAKER_PREFIX}by hand") == "by hand"

@@ -51,32 +51,32 @@ def found(table, name):
         ("::", []),
     ],
 )
-def test_a_qualified_name_is_split_at_any_languages_separator(name, parts):
+def test_qualified_name_is_split_at_any_separator(name, parts):
     assert split_qualified(name) == parts
 
 
 @pytest.mark.parametrize(
     "name", ["Session.login", "Session::login", "Session->login", "Session#login", "session.login()"]
 )
-def test_a_qualified_name_puts_the_member_of_that_scope_first(table, name):
+def test_qualified_name_prefers_its_scope(table, name):
     assert found(table, name) == [("Session.login", 1.0), ("login", 0.8)]
 
 
-def test_a_plain_name_finds_it_in_every_scope(table):
+def test_plain_name_matches_every_scope(table):
     assert {name for name, quality in found(table, "login") if quality == 1} == {"Session.login", "login"}
 
 
 @pytest.mark.parametrize("name", ["auth.login", "web.auth.login", "web::login", "web/auth.login"])
-def test_folders_and_file_qualify_a_name_too(table, name):
+def test_folders_and_file_qualify_a_name(table, name):
     assert found(table, name)[0] == ("login", 1.0)
 
 
 @pytest.mark.parametrize("name", ["Inner.run", "Outer.Inner.run", "Outer.run", "deep.nested.Outer.Inner.run"])
-def test_a_suffix_of_the_scopes_is_enough(table, name):
+def test_suffix_of_the_scopes_suffices(table, name):
     assert found(table, name) == [("Outer.Inner.run", 1.0)]
 
 
-def test_a_file_that_is_named_like_one_of_its_classes_does_not_qualify_the_others():
+def test_file_named_like_a_class_does_not_qualify_others():
     members = [symbol("Token.login", "method"), symbol("Session.login", "method", 9)]
     assert found(SymbolTable(to_symbol_list_array([members]), lambda _: ["net", "session"]), "Session.login") == [
         ("Session.login", 1.0),
@@ -84,46 +84,46 @@ def test_a_file_that_is_named_like_one_of_its_classes_does_not_qualify_the_other
     ]
 
 
-def test_another_scope_is_still_found_with_less_certainty(table):
+def test_other_scope_matches_with_lower_quality(table):
     assert found(table, "Nowhere.run") == [("Outer.Inner.run", 0.8)]
 
 
 @pytest.mark.parametrize("name", ["MAX_SIZE", "maxSize", "maxsize", "max__size"])
-def test_other_spellings_of_the_same_words_are_found(table, name):
+def test_folded_spellings_match(table, name):
     assert found(table, name) == [("max_size", 0.7), ("MaxSize", 0.7)]
 
 
 @pytest.mark.parametrize("name", ["max_size", "MaxSize"])
-def test_an_exact_spelling_hides_the_others(table, name):
+def test_exact_spelling_hides_folded_ones(table, name):
     assert found(table, name) == [(name, 1.0)]
 
 
-def test_another_spelling_in_another_scope_is_least_certain(table):
+def test_folded_spelling_in_another_scope_is_least_certain(table):
     assert found(table, "Nowhere.maxSize")[0][1] == 0.5
 
 
 @pytest.mark.parametrize("name", ["", "()", "nothing_like_it", "log"])
-def test_what_is_not_declared_is_not_found(table, name):
+def test_undeclared_name_has_no_matches(table, name):
     assert table.find(name) == []
 
 
-def test_a_match_knows_its_chunk_kind_and_lines(table):
+def test_match_has_row_kind_and_lines(table):
     match = table.find("Session.login")[0]
     assert (match.row, match.kind, match.start_line, match.end_line) == (0, "method", 3, 5)
 
 
-def test_the_kind_of_a_member_is_known(table):
+def test_find_kind_returns_the_kind_of_a_member(table):
     assert table.find_kind(0, "Session.login") == "method"
     assert table.find_kind(1, "Session.login") == ""
     assert table.find_kind(0, "") == ""
 
 
 @pytest.mark.parametrize(("name", "near"), [("sesion", "Session"), ("Session.logn", "login"), ("maxsiz", "max_size")])
-def test_a_misspelt_name_is_near_to_the_right_one(table, name, near):
+def test_misspelt_name_suggests_the_right_one(table, name, near):
     assert near in table.suggest_names(name)
 
 
-def test_beside_a_name_that_is_nearly_so_none_is_a_far_guess():
+def test_near_spelling_suppresses_far_guesses():
     table = SymbolTable(
         to_symbol_list_array([[symbol("set_art"), symbol("__setattr__"), symbol("start")]]), lambda _: ()
     )
@@ -131,22 +131,22 @@ def test_beside_a_name_that_is_nearly_so_none_is_a_far_guess():
 
 
 @pytest.mark.parametrize(("name", "near"), [("sess", "Session"), ("mxsz", "max_size"), ("Session.logi", "login")])
-def test_a_shortened_name_is_near_to_the_whole_one(table, name, near):
+def test_abbreviated_name_suggests_the_full_one(table, name, near):
     assert near in table.suggest_names(name)
 
 
-def test_how_near_a_name_is_is_known(table):
+def test_spellings_have_qualities(table):
     (near,) = table.find_spellings("Sesion")
     assert near.word == "Session"
     assert 0.8 <= near.quality < 1
 
 
 @pytest.mark.parametrize("name", ["", "photosynthesis"])
-def test_a_name_unlike_all_others_is_near_to_none(table, name):
+def test_dissimilar_name_has_no_suggestions(table, name):
     assert table.suggest_names(name) == []
 
 
-def test_the_table_counts_declarations(table):
+def test_len_counts_declarations(table):
     assert len(table) == 6
     assert len(SymbolTable(to_symbol_list_array([]), lambda _: [])) == 0
 
@@ -155,7 +155,7 @@ NAMES = st.text(st.sampled_from("abcXYZ_"), min_size=1, max_size=8).filter(lambd
 
 
 @given(st.lists(NAMES, min_size=1, max_size=6, unique=True))
-def test_every_declared_name_is_found_with_certainty(names):
+def test_every_declared_name_matches_with_certainty(names):
     table = SymbolTable(to_symbol_list_array([[symbol(name) for name in names]]), lambda _: [])
     for name in names:
         assert [match.qualified_name for match in table.find(name)] == [name]
@@ -167,7 +167,7 @@ def test_folding_ignores_case_and_underscores(name, random):
     assert fold_name(respelt) == fold_name(name)
 
 
-def test_a_type_comes_before_what_is_implemented_for_it():
+def test_type_precedes_its_implementations():
     implementations = [symbol("Lock", "impl", 5), symbol("Lock", "impl", 9)]
     table = SymbolTable(to_symbol_list_array([implementations, [symbol("Lock", "struct", 20)]]), lambda row: ())
     assert [(match.kind, match.quality) for match in table.find("Lock")] == [

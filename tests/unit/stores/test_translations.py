@@ -18,16 +18,16 @@ ENGLISH = ["docs/config/README.md", "README.md", "guide/en/intro.md", "site/faq.
         "site/faq.pt-br.md",
     ],
 )
-def test_a_document_beside_the_same_one_in_english_is_its_translation(path):
+def test_document_beside_its_english_original_is_a_translation(path):
     assert find_translations([*ENGLISH, path]) == [len(ENGLISH)]
 
 
 @pytest.mark.parametrize(
     "path", ["docs/zh-CN/only.md", "docs/go/config/README.md", "docs/guide.md", "README.rst", "de/other.md"]
 )
-def test_other_documents_are_none(path):
+def test_other_documents_are_not_translations(path):
     assert find_translations([*ENGLISH, path]) == []
 
 
-def test_the_documents_themselves_are_none():
+def test_originals_are_not_translations():
     assert find_translations(ENGLISH) == []

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from coderag.system.subprocesses import python_command, python_environment
+from coderag.system.subprocesses import build_python_command, build_python_environment
 
 CHATTER = """
 import os, subprocess, sys
@@ -19,10 +19,12 @@ os.write(replies, b"reply to " + os.read(given, 5))
 
 
 def run(redirections: str = "") -> "subprocess.CompletedProcess[bytes]":
-    command = python_command(CHATTER)
+    command = build_python_command(CHATTER)
     if redirections:
         command = ["sh", "-c", f'exec "$@" {redirections}', "sh", *command]
-    return subprocess.run(command, input=b"task\nnext\n", capture_output=True, env=python_environment(), check=False)
+    return subprocess.run(
+        command, input=b"task\nnext\n", capture_output=True, env=build_python_environment(), check=False
+    )
 
 
 def test_nothing_that_others_print_or_read_gets_between_the_messages():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coderag.schema.chunks import module_of
+from coderag.schema.chunks import get_module_name
 from coderag.text.path_masking import MaskedPaths, PathMask
 
 MASK = PathMask(b"k" * 32)
@@ -84,7 +84,7 @@ def test_separators_leading_dots_and_a_short_extension_stay(path, shape):
 @pytest.mark.parametrize("path", ["src/session.py", "src/session.test.ts", ".env", "Makefile", "a.b/c"])
 def test_a_module_is_masked_like_its_file_without_the_extension(path):
     assert MASK.mask(path).startswith(MASK.mask_module(path))
-    assert MaskedPaths(MASK, [path]).unmask(MASK.mask_module(path)) == module_of(path)
+    assert MaskedPaths(MASK, [path]).unmask(MASK.mask_module(path)) == get_module_name(path)
 
 
 def test_the_key_is_in_no_description_of_the_mask():

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from coderag.workspace.edit_gatherer import EditGatherer
+from coderag.workspace.edit_gatherer import EditDebouncer
 from tests.support.workspaces import DEADLINE_S, eventually
 
 
@@ -27,7 +27,7 @@ def gather(acts):
     made = []
 
     def make(quiet_s=0.05, longest_s=DEADLINE_S):
-        made.append(EditGatherer(acts, quiet_s=quiet_s, longest_s=longest_s))
+        made.append(EditDebouncer(acts, quiet_s=quiet_s, max_delay_s=longest_s))
         return made[-1]
 
     yield make

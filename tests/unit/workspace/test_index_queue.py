@@ -3,12 +3,12 @@ import threading
 import pytest
 
 from coderag.errors import IndexLockedError, ModelUnavailableError, ServiceError
-from coderag.workspace.index_queue import IndexQueue, Order
+from coderag.workspace.index_queue import IndexQueue, IndexRequest
 from tests.support.workspaces import DEADLINE_S, REPORT, FakeWriters, eventually
 
 
 def order(root="/repo", edits=None, trusted=True):
-    return Order(root, trusted, lambda: edits)
+    return IndexRequest(root, trusted, lambda: edits)
 
 
 class Gate:
@@ -242,7 +242,7 @@ def test_jobs_are_told_with_the_last_asked_for_first(start, gate):
     jobs = [queue.submit(order(f"/{name}")) for name in "abc"]
     assert gate.entered.wait(DEADLINE_S)
     jobs[1].cancel()
-    assert queue.jobs() == [jobs[2], jobs[0], jobs[1]]
+    assert queue.list_jobs() == [jobs[2], jobs[0], jobs[1]]
     gate.open.set()
 
 
@@ -251,11 +251,11 @@ def test_the_current_job_of_a_repository_is_the_one_under_way_then_the_last_one(
     first = queue.submit(order())
     assert gate.entered.wait(DEADLINE_S)
     second = queue.submit(order(), for_edits=True)
-    assert queue.current("/repo") is first
+    assert queue.find_current_job("/repo") is first
     gate.open.set()
     ended(second)
-    assert queue.current("/repo") is second
-    assert queue.current("/other") is None
+    assert queue.find_current_job("/repo") is second
+    assert queue.find_current_job("/other") is None
 
 
 def test_closing_cancels_what_runs_and_leaves_no_thread(start, gate):

@@ -11,8 +11,8 @@ def make_job(cancel=lambda: None):
 def test_who_watches_is_told_how_it_stands_now_and_then_each_change():
     job, seen = make_job(), []
     job.watch(lambda view: seen.append(view.state))
-    job.change({"state": "running"})
-    job.change({"state": "done"})
+    job.update({"state": "running"})
+    job.update({"state": "done"})
     assert seen == ["queued", "running", "done"]
 
 
@@ -20,7 +20,7 @@ def test_who_has_stopped_watching_is_told_nothing_more():
     job, seen = make_job(), []
     end = job.watch(lambda view: seen.append(view.state))
     end()
-    job.change({"state": "running"})
+    job.update({"state": "running"})
     end()
     assert seen == ["queued"]
 
@@ -34,14 +34,14 @@ def test_a_watcher_that_fails_keeps_the_change_from_nobody():
 
     job.watch(fail)
     job.watch(lambda view: seen.append(view.state))
-    job.change({"state": "running"})
+    job.update({"state": "running"})
     assert seen == ["queued", "running"]
 
 
 def test_a_job_that_has_ended_stays_as_it_is():
     job = make_job()
-    job.change({"state": "cancelled"})
-    job.change({"state": "running", "progress": IndexProgress("scan", 0, 0)})
+    job.update({"state": "cancelled"})
+    job.update({"state": "running", "progress": IndexProgress("scan", 0, 0)})
     assert job.view.state == "cancelled"
     assert job.view.progress is None
 
@@ -50,7 +50,7 @@ def test_waiting_ends_when_the_job_does():
     job = make_job()
     waiter = threading.Thread(target=job.wait)
     waiter.start()
-    job.change({"state": "failed"})
+    job.update({"state": "failed"})
     waiter.join(10)
     assert not waiter.is_alive()
 
@@ -62,6 +62,6 @@ def test_waiting_ends_when_the_time_is_over():
 def test_cancelling_a_job_that_has_ended_does_nothing():
     cancelled = []
     job = make_job(lambda: cancelled.append(1))
-    job.change({"state": "done"})
+    job.update({"state": "done"})
     job.cancel()
     assert not cancelled

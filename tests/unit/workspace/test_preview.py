@@ -3,8 +3,8 @@ import pytest
 from coderag.config.sections import IngestionSettings
 from coderag.errors import InvalidQueryError
 from coderag.ingestion.files.source import read_regular
-from coderag.workspace.preview import preview
-from coderag.workspace.preview_words import words_of
+from coderag.workspace.preview import find_preview_hits
+from coderag.workspace.preview_words import parse_query_terms
 
 AUTH = '''"""Logging in."""
 
@@ -37,7 +37,7 @@ def root(tmp_path):
 
 
 def look(root, query, top_k=5, budget_s=60.0, **options):
-    return preview(root, IngestionSettings(**options.pop("settings", {})), query, top_k, budget_s=budget_s)
+    return find_preview_hits(root, IngestionSettings(**options.pop("settings", {})), query, top_k, budget_s=budget_s)
 
 
 def test_the_declaration_that_has_the_words_comes_first(root):
@@ -129,7 +129,7 @@ def test_files_whose_place_has_words_of_the_question_are_read_first(root, monkey
 
 
 def test_without_time_to_parse_lines_are_shown_as_blocks(root, monkeypatch):
-    monkeypatch.setattr("coderag.workspace.preview._LARGEST_PARSED", 0)
+    monkeypatch.setattr("coderag.workspace.preview._MAX_PARSED_BYTES", 0)
     hits = look(root, "hash password")
     assert {hit.kind for hit in hits} == {"block"}
     assert str(hits[0].path) == "src/auth.py"
@@ -152,10 +152,10 @@ def test_an_empty_repository_has_nothing(tmp_path):
 
 
 def test_words_that_say_nothing_are_left_out():
-    assert [word.term for word in words_of("where are the retries of a request")] == ["retri", "request"]
+    assert [word.term for word in parse_query_terms("where are the retries of a request")] == ["retri", "request"]
 
 
 def test_a_needle_is_what_all_forms_of_a_word_begin_with():
-    (word,) = words_of("retry")
-    assert word.needle in b"retry"
-    assert word.needle in b"retries"
+    (word,) = parse_query_terms("retry")
+    assert word.literal in b"retry"
+    assert word.literal in b"retries"

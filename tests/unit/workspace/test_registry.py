@@ -7,7 +7,7 @@ import pytest
 
 from coderag.errors import StoreError
 from coderag.workspace import registry as module
-from coderag.workspace.registry import Registry, note_repository, registry_file, unique_name
+from coderag.workspace.registry import Registry, choose_unique_name, get_registry_file, note_repository
 from tests.support.workspaces import make_index
 
 
@@ -23,7 +23,7 @@ def folder(tmp_path, name):
 
 
 def test_nothing_is_known_at_first(registry):
-    assert registry.entries() == []
+    assert registry.read_entries() == []
 
 
 def test_what_is_noted_is_known_by_its_folder_name(registry, tmp_path):
@@ -33,11 +33,11 @@ def test_what_is_noted_is_known_by_its_folder_name(registry, tmp_path):
 
 
 def test_the_last_used_comes_first(registry, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_RECENT", module.timedelta(0))
+    monkeypatch.setattr(module, "_MIN_NOTE_INTERVAL", module.timedelta(0))
     one, two = folder(tmp_path, "one"), folder(tmp_path, "two")
     for root in (one, two, one):
         registry.note(root)
-    assert [entry.name for entry in registry.entries()] == ["one", "two"]
+    assert [entry.name for entry in registry.read_entries()] == ["one", "two"]
 
 
 def test_a_repository_that_was_noted_a_moment_ago_is_not_written_again(registry, tmp_path):
@@ -61,7 +61,7 @@ def test_repositories_of_one_name_get_different_ones(registry, tmp_path):
 
 
 def test_names_that_differ_in_capitals_alone_are_told_apart():
-    assert unique_name(Path("/x/Web"), ["web"]) == "x/Web"
+    assert choose_unique_name(Path("/x/Web"), ["web"]) == "x/Web"
 
 
 def test_a_name_stays_when_another_repository_of_that_name_comes_and_goes(registry, tmp_path):
@@ -82,23 +82,23 @@ def test_what_is_forgotten_is_not_known(registry, tmp_path):
     registry.note(root)
     assert registry.forget(str(root))
     assert not registry.forget(str(root))
-    assert registry.entries() == []
+    assert registry.read_entries() == []
 
 
 def test_a_repository_that_is_gone_is_told_as_such(registry, tmp_path):
     root = folder(tmp_path, "shop")
     registry.note(root)
-    assert registry.entries()[0].is_there
+    assert registry.read_entries()[0].is_there
     root.rmdir()
-    assert not registry.entries()[0].is_there
+    assert not registry.read_entries()[0].is_there
 
 
 def test_whether_it_is_indexed_is_read_from_the_index_itself(registry, tmp_path):
     root = folder(tmp_path, "shop")
     registry.note(root)
-    assert not registry.entries()[0].is_indexed
+    assert not registry.read_entries()[0].is_indexed
     make_index(root)
-    assert registry.entries()[0].is_indexed
+    assert registry.read_entries()[0].is_indexed
 
 
 @pytest.mark.parametrize(
@@ -108,22 +108,22 @@ def test_a_damaged_file_is_moved_aside_with_a_warning(registry, tmp_path, conten
     registry._path.parent.mkdir()
     registry._path.write_text(content)
     with caplog.at_level(logging.WARNING):
-        assert registry.entries() == []
+        assert registry.read_entries() == []
     assert "made no sense" in caplog.text
     assert registry._path.with_name("repositories.json.damaged").read_text() == content
     assert registry.note(folder(tmp_path, "shop")).name == "shop"
 
 
 def test_no_more_than_some_hundred_are_kept_and_those_that_are_gone_go_first(registry, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(module, "MAX_ENTRIES", 3)
     roots = [folder(tmp_path, name) for name in ("one", "two", "three")]
     for root in roots:
         registry.note(root)
     roots[2].rmdir()
     registry.note(folder(tmp_path, "four"))
-    assert {entry.name for entry in registry.entries()} == {"one", "two", "four"}
+    assert {entry.name for entry in registry.read_entries()} == {"one", "two", "four"}
     registry.note(folder(tmp_path, "five"))
-    assert {entry.name for entry in registry.entries()} == {"two", "four", "five"}
+    assert {entry.name for entry in registry.read_entries()} == {"two", "four", "five"}
 
 
 def test_several_at_once_lose_nothing(registry, tmp_path):
@@ -133,7 +133,7 @@ def test_several_at_once_lose_nothing(registry, tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(registry.entries()) == 12
+    assert len(registry.read_entries()) == 12
 
 
 def test_a_file_that_cannot_be_written_is_an_error_of_ours(tmp_path):
@@ -143,13 +143,13 @@ def test_a_file_that_cannot_be_written_is_an_error_of_ours(tmp_path):
 
 
 def test_noting_after_indexing_never_fails(tmp_path, home):
-    registry_file().parent.parent.mkdir(parents=True)
-    registry_file().parent.write_text("in the way")
+    get_registry_file().parent.parent.mkdir(parents=True)
+    get_registry_file().parent.write_text("in the way")
     note_repository(tmp_path)
-    registry_file().parent.unlink()
+    get_registry_file().parent.unlink()
     note_repository(tmp_path)
-    assert json.loads(registry_file().read_text())["repositories"][0]["root"] == str(tmp_path)
+    assert json.loads(get_registry_file().read_text())["repositories"][0]["root"] == str(tmp_path)
 
 
 def test_the_registry_is_in_the_home_of_the_user(home):
-    assert registry_file().is_relative_to(home)
+    assert get_registry_file().is_relative_to(home)

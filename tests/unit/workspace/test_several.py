@@ -2,17 +2,17 @@ import threading
 
 from coderag.errors import IndexNotFoundError
 from coderag.schema.search import SearchHits
-from coderag.workspace.several import Reply, ask_several, merged
+from coderag.workspace.several import RepositoryReply, merge_hits, query_repositories
 from tests.support.workspaces import hit
 
 
 def reply(name, evidence="found", confidence=0.9, hits=2):
     found = SearchHits([hit(f"{name}{rank}") for rank in range(hits)], evidence=evidence, confidence=confidence)
-    return Reply(name, f"/{name}", found)
+    return RepositoryReply(name, f"/{name}", found)
 
 
 def names(replies, top_k=10):
-    return [one.hit.name for one in merged(replies, top_k)]
+    return [one.hit.name for one in merge_hits(replies, top_k)]
 
 
 def test_repositories_that_have_an_answer_take_turns_and_the_surest_begins():
@@ -37,7 +37,7 @@ def test_no_more_than_asked_for_are_returned():
 
 
 def test_each_result_says_which_repository_it_is_of():
-    (first, *_) = merged([reply("a")], 5)
+    (first, *_) = merge_hits([reply("a")], 5)
     assert (first.repository, first.root) == ("a", "/a")
 
 
@@ -47,7 +47,7 @@ def test_an_error_is_told_and_holds_up_no_other():
             raise IndexNotFoundError("bad is not indexed yet", hint="Run `coderag index` there first.")
         return reply(place)
 
-    replies, verdicts = ask_several(["bad", "good"], ask)
+    replies, verdicts = query_repositories(["bad", "good"], ask)
     assert [one.name for one in replies] == ["good"]
     assert [verdict.repository for verdict in verdicts] == ["bad", "good"]
     assert verdicts[0].error == "bad is not indexed yet (Run `coderag index` there first.)"
@@ -62,7 +62,7 @@ def test_one_that_does_not_answer_in_time_is_told():
             go_on.wait(20)
         return reply(place)
 
-    replies, verdicts = ask_several(["slow", "quick"], ask, limit_s=0.2)
+    replies, verdicts = query_repositories(["slow", "quick"], ask, timeout_s=0.2)
     go_on.set()
     assert [one.name for one in replies] == ["quick"]
     assert "no answer within" in verdicts[0].error
@@ -75,9 +75,9 @@ def test_they_are_asked_side_by_side():
         both.wait()
         return reply(place)
 
-    assert len(ask_several(["a", "b"], ask)[0]) == 2
+    assert len(query_repositories(["a", "b"], ask)[0]) == 2
 
 
 def test_nothing_comes_of_no_repositories():
-    assert ask_several([], reply) == ([], [])
-    assert merged([], 5) == []
+    assert query_repositories([], reply) == ([], [])
+    assert merge_hits([], 5) == []

@@ -30,9 +30,9 @@ from tests.support.workspaces import (
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Have what waits for a quiet moment happen soon."""
-    monkeypatch.setattr(repository, "_AFTER_OPENING_S", 0.05)
+    monkeypatch.setattr(repository, "_FIRST_RUN_DELAY_S", 0.05)
     monkeypatch.setattr(repository, "_RETRY_S", 0.05)
-    monkeypatch.setattr(repository, "QUIET_S", 0.05)
+    monkeypatch.setattr(repository, "DEFAULT_QUIET_S", 0.05)
 
 
 @pytest.fixture
@@ -69,24 +69,24 @@ def start(tmp_path):
 
 def test_a_repository_is_opened_once(start, roots):
     workspace = start()
-    assert workspace.repository(roots[0]) is workspace.repository(str(roots[0]))
+    assert workspace.open_repository(roots[0]) is workspace.open_repository(str(roots[0]))
     assert len(workspace.engines.opened) == 1
 
 
 def test_a_repository_that_was_opened_is_known_by_name(start, roots):
     workspace = start()
-    one = workspace.repository(roots[0])
-    assert workspace.repository("one") is one
-    assert workspace.repository("ONE") is one
+    one = workspace.open_repository(roots[0])
+    assert workspace.open_repository("one") is one
+    assert workspace.open_repository("ONE") is one
 
 
 def test_two_of_one_name_are_told_apart(start, tmp_path):
     for place in ("a/web", "b/web"):
         (tmp_path / place).mkdir(parents=True)
     workspace = start()
-    names = [workspace.repository(tmp_path / place).name for place in ("a/web", "b/web")]
+    names = [workspace.open_repository(tmp_path / place).name for place in ("a/web", "b/web")]
     assert names == ["web", "b/web"]
-    assert workspace.repository("b/web").root == tmp_path / "b" / "web"
+    assert workspace.open_repository("b/web").root == tmp_path / "b" / "web"
 
 
 def test_the_names_are_those_of_other_processes_too(start, roots):
@@ -96,9 +96,9 @@ def test_the_names_are_those_of_other_processes_too(start, roots):
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(start, roots):
     workspace = start()
-    workspace.repository(roots[0])
+    workspace.open_repository(roots[0])
     with pytest.raises(IngestionError) as caught:
-        workspace.repository("nothing-like-it")
+        workspace.open_repository("nothing-like-it")
     assert "one" in caught.value.hint
 
 
@@ -111,44 +111,44 @@ def test_what_is_no_repository_is_refused(start, place):
 def test_what_lies_outside_the_allowed_folders_is_neither_opened_nor_listed(start, roots):
     start().repository(roots[1])
     workspace = start(allowed_roots=(roots[0],))
-    workspace.repository(roots[0])
+    workspace.open_repository(roots[0])
     for place in (roots[1], "two"):
         with pytest.raises(ForbiddenRootError):
-            workspace.repository(place)
-    assert [one.name for one in workspace.known()] == ["one"]
+            workspace.open_repository(place)
+    assert [one.name for one in workspace.list_repositories()] == ["one"]
 
 
 def test_a_repository_in_another_one_is_one_of_its_own(start, roots):
     (roots[0] / "inner").mkdir()
     workspace = start()
-    assert workspace.repository(roots[0]) is not workspace.repository(roots[0] / "inner")
+    assert workspace.open_repository(roots[0]) is not workspace.open_repository(roots[0] / "inner")
 
 
 @pytest.mark.parametrize("file", [".coderag.yaml", ".coderag.local.yaml"])
 def test_other_settings_open_it_anew(start, roots, file):
     workspace = start()
-    first = workspace.repository(roots[0])
+    first = workspace.open_repository(roots[0])
     (roots[0] / file).write_text("version: 1\n")
-    second = workspace.repository(roots[0])
+    second = workspace.open_repository(roots[0])
     assert second is not first
     assert first.engine.is_closed
-    assert workspace.repository(roots[0]) is second
+    assert workspace.open_repository(roots[0]) is second
 
 
 def test_trusting_a_repository_opens_it_anew(start, roots):
     workspace = start()
-    assert not workspace.repository(roots[0]).engine.trusted
+    assert not workspace.open_repository(roots[0]).engine.trusted
     trust(roots[0])
-    assert workspace.repository(roots[0]).engine.trusted
+    assert workspace.open_repository(roots[0]).engine.trusted
 
 
 def test_where_the_registry_cannot_be_written_repositories_open_all_the_same(start, roots, tmp_path):
     workspace = start()
     (tmp_path / "data").write_text("in the way")
-    workspace.repository(roots[0])
-    workspace.repository(roots[1])
-    assert {one.name for one in workspace.known()} == {"one", "two"}
-    assert workspace.repository("two").root == roots[1]
+    workspace.open_repository(roots[0])
+    workspace.open_repository(roots[1])
+    assert {one.name for one in workspace.list_repositories()} == {"one", "two"}
+    assert workspace.open_repository("two").root == roots[1]
     (tmp_path / "data").unlink()
 
 
@@ -158,7 +158,7 @@ def test_where_the_registry_cannot_be_written_repositories_open_all_the_same(sta
 def test_beyond_the_limit_the_least_recently_used_is_closed(start, roots):
     workspace = start(max_repositories=2)
     for root in (roots[0], roots[1], roots[0], roots[2]):
-        workspace.repository(root)
+        workspace.open_repository(root)
     closed = [engine.root for engine in workspace.engines.opened if engine.is_closed]
     assert closed == [roots[1]]
     assert ("closed", "two") in workspace.events
@@ -166,10 +166,10 @@ def test_beyond_the_limit_the_least_recently_used_is_closed(start, roots):
 
 def test_one_that_is_in_use_is_not_closed(start, roots):
     workspace = start(max_repositories=1)
-    with workspace.repository(roots[0]).using() as used:
-        workspace.repository(roots[1])
+    with workspace.open_repository(roots[0]).keep_open() as used:
+        workspace.open_repository(roots[1])
         assert not used.engine.is_closed
-    workspace.repository(roots[2])
+    workspace.open_repository(roots[2])
     assert used.engine.is_closed
 
 
@@ -181,9 +181,9 @@ def test_one_that_is_being_indexed_is_not_closed(start, roots):
         return REPORT
 
     workspace = start(act, max_repositories=1)
-    indexed = workspace.repository(roots[0])
+    indexed = workspace.open_repository(roots[0])
     job = indexed.index()
-    workspace.repository(roots[1])
+    workspace.open_repository(roots[1])
     assert not indexed.engine.is_closed
     go_on.set()
     job.wait(DEADLINE_S)
@@ -196,8 +196,8 @@ def test_known_repositories_say_what_they_are(start, roots):
     start().repository(roots[0])
     make_index(roots[1])
     workspace = start(watch=False)
-    workspace.repository(roots[1])
-    seen = {one.name: (one.is_open, one.is_indexed, one.is_there) for one in workspace.known()}
+    workspace.open_repository(roots[1])
+    seen = {one.name: (one.is_open, one.is_indexed, one.is_there) for one in workspace.list_repositories()}
     assert seen == {"one": (False, False, True), "two": (True, True, True)}
 
 
@@ -212,10 +212,10 @@ def test_a_repository_that_is_gone_is_known_as_such(start, roots):
 @pytest.mark.parametrize("by", ["name", "folder"])
 def test_what_is_forgotten_is_closed_and_not_known(start, roots, by):
     workspace = start()
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     assert workspace.forget("one" if by == "name" else roots[0])
     assert one.engine.is_closed
-    assert workspace.known() == []
+    assert workspace.list_repositories() == []
     assert not workspace.forget("one")
 
 
@@ -250,12 +250,12 @@ def test_an_index_with_other_words_is_none(start, roots):
 
 def test_another_generation_is_told_whoever_wrote_it(start, roots):
     workspace = start(watch=False)
-    workspace.repository(roots[0])
+    workspace.open_repository(roots[0])
     make_index(roots[0], 1)
-    workspace.repository(roots[0])
-    workspace.repository(roots[0])
+    workspace.open_repository(roots[0])
+    workspace.open_repository(roots[0])
     make_index(roots[0], 2)
-    workspace.repository(roots[0])
+    workspace.open_repository(roots[0])
     assert workspace.events.count(("generation", "one")) == 2
 
 
@@ -265,7 +265,7 @@ def test_a_generation_that_a_job_made_is_told_and_opened_before_the_next_questio
         return REPORT
 
     workspace = start(act)
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     one.index().wait(DEADLINE_S)
     eventually(lambda: ("generation", "one") in workspace.events)
     eventually(lambda: one.engine.opened == 1)
@@ -276,12 +276,12 @@ def test_a_generation_that_a_job_made_is_told_and_opened_before_the_next_questio
 
 def test_a_job_can_be_found_by_its_id(start, roots):
     workspace = start()
-    job = workspace.repository(roots[0]).index()
-    assert workspace.job(job.id) is job
-    assert workspace.job("nothing") is None
-    assert workspace.jobs() == [job]
+    job = workspace.open_repository(roots[0]).index()
+    assert workspace.find_job(job.id) is job
+    assert workspace.find_job("nothing") is None
+    assert workspace.list_jobs() == [job]
     job.wait(DEADLINE_S)
-    assert workspace.repository(roots[0]).job is job
+    assert workspace.open_repository(roots[0]).job is job
 
 
 def test_a_job_outlives_the_opening_of_its_repository_with_other_settings(start, roots):
@@ -292,9 +292,9 @@ def test_a_job_outlives_the_opening_of_its_repository_with_other_settings(start,
         return REPORT
 
     workspace = start(act)
-    job = workspace.repository(roots[0]).index()
+    job = workspace.open_repository(roots[0]).index()
     (roots[0] / ".coderag.yaml").write_text("version: 1\n")
-    assert workspace.repository(roots[0]).job is job
+    assert workspace.open_repository(roots[0]).job is job
     go_on.set()
     assert job.wait(DEADLINE_S).state == "done"
 
@@ -315,7 +315,7 @@ def test_closing_a_repository_ends_its_job(start, roots):
 def test_edits_are_indexed_as_one_job_that_is_told_the_paths(start, roots):
     make_index(roots[0])
     workspace = start()
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     eventually(lambda: one.job and one.job.view.state == "done")  # what happened before it was opened
     assert workspace.writers.tasks[0].edited is None
     for number in range(200):
@@ -327,10 +327,10 @@ def test_edits_are_indexed_as_one_job_that_is_told_the_paths(start, roots):
 
 def test_edits_of_a_repository_that_is_not_indexed_begin_nothing(start, roots):
     workspace = start()
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     one.engine.on_edited(["a.py"])
     eventually(lambda: one._edits._timer is None)
-    assert workspace.jobs() == []
+    assert workspace.list_jobs() == []
 
 
 def test_a_repository_is_followed_from_its_first_index_on(start, roots):
@@ -347,11 +347,11 @@ def test_a_repository_is_followed_from_its_first_index_on(start, roots):
 def test_without_watching_nothing_is_followed_and_nothing_begun(start, roots):
     make_index(roots[0])
     workspace = start(watch=False)
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     one.engine.on_edited(["a.py"])
     one.index().wait(DEADLINE_S)
     assert not one.engine.follows
-    assert len(workspace.jobs()) == 1
+    assert len(workspace.list_jobs()) == 1
 
 
 def test_after_a_failure_the_next_run_walks_and_comes_by_itself(start, roots):
@@ -365,7 +365,7 @@ def test_after_a_failure_the_next_run_walks_and_comes_by_itself(start, roots):
         return REPORT
 
     workspace = start(act)
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     eventually(lambda: one.job and one.job.view.state == "done")
     failing.set()
     one.engine.on_edited(["a.py"])
@@ -376,7 +376,7 @@ def test_after_a_failure_the_next_run_walks_and_comes_by_itself(start, roots):
 def test_where_anything_may_have_been_edited_the_next_run_walks(start, roots):
     make_index(roots[0])
     workspace = start()
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     eventually(lambda: one.job and one.job.view.state == "done")
     one.engine.on_edited(["a.py", ""])
     eventually(lambda: len(workspace.writers.tasks) == 2)
@@ -403,7 +403,7 @@ def test_several_are_asked_and_each_result_says_which_it_is_of(start, roots):
 def test_a_repository_that_is_named_twice_is_asked_once(start, roots):
     workspace = start()
     workspace.engines.found = {"one": SearchHits([hit("a")])}
-    workspace.repository(roots[0])
+    workspace.open_repository(roots[0])
     found = workspace.search("what is this", ["one", roots[0], str(roots[0])])
     assert len(found.hits) == len(found.verdicts) == 1
 
@@ -431,20 +431,20 @@ def test_who_has_stopped_listening_hears_nothing(start, roots):
     end = workspace.listen(heard.append)
     end()
     end()
-    workspace.repository(roots[0]).index().wait(DEADLINE_S)
+    workspace.open_repository(roots[0]).index().wait(DEADLINE_S)
     assert not heard
 
 
 def test_after_closing_nothing_runs_and_nothing_opens(start, roots):
     make_index(roots[0])
     workspace = start()
-    one = workspace.repository(roots[0])
+    one = workspace.open_repository(roots[0])
     one.engine.on_edited(["a.py"])
     workspace.close()
     workspace.close()
     assert one.engine.is_closed
     with pytest.raises(ServiceError):
-        workspace.repository(roots[0])
+        workspace.open_repository(roots[0])
     with pytest.raises(ServiceError):
         one.index()
     names = {thread.name for thread in threading.enumerate()}
@@ -459,9 +459,9 @@ def test_many_threads_open_and_search_side_by_side(start, roots):
         try:
             for step in range(8):
                 root = roots[(number + step) % len(roots)]
-                workspace.repository(root).engine.search("q")
+                workspace.open_repository(root).engine.search("q")
                 workspace.search("what", [root])
-                workspace.known()
+                workspace.list_repositories()
         except Exception as error:  # noqa: BLE001  # whatever it is, there may be none
             faults.append(error)
 

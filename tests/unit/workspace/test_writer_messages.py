@@ -5,7 +5,7 @@ import pytest
 from coderag import errors
 from coderag.errors import CodeRAGError, IndexLockedError
 from coderag.schema.indexing import IndexProgress, IndexReport
-from coderag.workspace.writer_messages import IndexTask, reply_of, task_of, write_reply, write_task
+from coderag.workspace.writer_messages import IndexTask, parse_reply, parse_task, write_reply, write_task
 
 CLASSES = [
     kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, CodeRAGError)
@@ -29,7 +29,7 @@ def through_the_pipe(write, message):
     ],
 )
 def test_a_task_arrives_as_it_was_sent(task):
-    assert task_of(through_the_pipe(write_task, task)) == task
+    assert parse_task(through_the_pipe(write_task, task)) == task
 
 
 @pytest.mark.parametrize(
@@ -42,22 +42,22 @@ def test_a_task_arrives_as_it_was_sent(task):
     ],
 )
 def test_progress_and_report_arrive_as_they_were_sent(reply):
-    assert reply_of(through_the_pipe(write_reply, reply)) == reply
+    assert parse_reply(through_the_pipe(write_reply, reply)) == reply
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_an_error_arrives_as_its_class_with_its_hint(kind):
-    error = reply_of(through_the_pipe(write_reply, kind("what failed", hint="what to do")))
+    error = parse_reply(through_the_pipe(write_reply, kind("what failed", hint="what to do")))
     assert type(error) is kind
     assert (str(error), error.hint) == ("what failed", "what to do")
 
 
 def test_an_error_of_a_class_unknown_here_arrives_as_the_base_of_all():
     kind = type("NewKindOfError", (IndexLockedError,), {})
-    assert type(reply_of(through_the_pipe(write_reply, kind("what failed")))) is CodeRAGError
+    assert type(parse_reply(through_the_pipe(write_reply, kind("what failed")))) is CodeRAGError
 
 
 @pytest.mark.parametrize("line", [b"", b"hello\n", b"{}\n", b'{"error": {}}\n', b"3\n"])
 def test_what_is_no_reply_is_refused(line):
     with pytest.raises(ValueError):
-        reply_of(line)
+        parse_reply(line)

@@ -33,7 +33,7 @@ class FakeEngine:
     def __init__(self, runs):
         self._runs = runs
 
-    def indexer(self, progress):
+    def make_indexer(self, progress):
         return FakeIndexer(self._runs, progress)
 
 
@@ -64,12 +64,12 @@ def loop(monkeypatch, opened, runs, replies):
 
 
 def test_the_report_is_the_last_reply(loop, replies):
-    loop.do(IndexTask("/repo", trusted=True))
+    loop.run_task(IndexTask("/repo", trusted=True))
     assert replies[-1] == REPORT
 
 
 def test_progress_is_told_now_and_then_and_at_every_new_stage(loop, replies):
-    loop.do(IndexTask("/repo", trusted=True))
+    loop.run_task(IndexTask("/repo", trusted=True))
     stages = [reply.stage for reply in replies[:-1]]
     assert stages[0] == "chunk"
     assert stages[-1] == "commit"
@@ -78,39 +78,39 @@ def test_progress_is_told_now_and_then_and_at_every_new_stage(loop, replies):
 
 def test_a_repository_is_opened_once_as_long_as_its_settings_are_the_same(loop, opened, tmp_path):
     task = IndexTask(str(tmp_path), trusted=False)
-    loop.do(task)
-    loop.do(task)
+    loop.run_task(task)
+    loop.run_task(task)
     (tmp_path / ".coderag.yaml").write_text("version: 1\n")
-    loop.do(task)
-    loop.do(IndexTask(str(tmp_path), trusted=True))
+    loop.run_task(task)
+    loop.run_task(IndexTask(str(tmp_path), trusted=True))
     assert opened == [(tmp_path, False), (tmp_path, False), (tmp_path, True)]
 
 
 def test_after_a_walk_known_edits_need_no_other_one(loop, runs):
-    loop.do(IndexTask("/repo", trusted=True, edited=["a.py"]))
-    loop.do(IndexTask("/repo", trusted=True, edited=["b.py"]))
-    loop.do(IndexTask("/repo", trusted=True))
-    loop.do(IndexTask("/repo", trusted=True, full=True, edited=["b.py"]))
+    loop.run_task(IndexTask("/repo", trusted=True, edited=["a.py"]))
+    loop.run_task(IndexTask("/repo", trusted=True, edited=["b.py"]))
+    loop.run_task(IndexTask("/repo", trusted=True))
+    loop.run_task(IndexTask("/repo", trusted=True, full=True, edited=["b.py"]))
     assert runs == [(False, None), (False, ("a walk's result", ["b.py"])), (False, None), (True, None)]
 
 
 def test_after_a_failed_run_there_is_a_walk(loop, runs):
-    loop.do(IndexTask("/repo", trusted=True))
+    loop.run_task(IndexTask("/repo", trusted=True))
     REPORT_OR_ERROR.append(ModelUnavailableError("no answer"))
-    loop.do(IndexTask("/repo", trusted=True, edited=["a.py"]))
+    loop.run_task(IndexTask("/repo", trusted=True, edited=["a.py"]))
     REPORT_OR_ERROR.append(REPORT)
-    loop.do(IndexTask("/repo", trusted=True, edited=["a.py"]))
+    loop.run_task(IndexTask("/repo", trusted=True, edited=["a.py"]))
     assert [since is None for _, since in runs] == [True, False, True]
 
 
 def test_an_error_of_ours_is_the_reply(loop, replies):
     REPORT_OR_ERROR.append(ModelUnavailableError("no answer"))
-    loop.do(IndexTask("/repo", trusted=True))
+    loop.run_task(IndexTask("/repo", trusted=True))
     assert replies[-1] is REPORT_OR_ERROR[-1]
 
 
 def test_a_fault_is_told_as_an_error_and_does_not_end_the_process(loop, replies):
     REPORT_OR_ERROR.append(KeyError("a fault"))
-    loop.do(IndexTask("/repo", trusted=True))
+    loop.run_task(IndexTask("/repo", trusted=True))
     assert isinstance(replies[-1], IngestionError)
     assert "KeyError" in str(replies[-1])

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from coderag.errors import CodeRAGError, ServiceError
-from coderag.interfaces.mcp.framing import MAX_LINE, LineCutter
-from coderag.service.discovery import answers, find_service
+from coderag.interfaces.mcp.framing import MAX_LINE_BYTES, LineCutter
+from coderag.service.discovery import find_service, is_service_alive
 from coderag.service.http import connect
 from coderag.service.service_address import ServiceAddress
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONNECT_S: Final = 5.0
+CONNECT_TIMEOUT_S: Final = 5.0
 """Seconds in which a service must take a connection and answer the hello."""
 
-AUTOSTART_S: Final = 15.0
+AUTOSTART_TIMEOUT_S: Final = 15.0
 """Seconds that a service which was just started may take until it answers."""
 
-CLOSE_S: Final = 0.5
+CLOSE_TIMEOUT_S: Final = 0.5
 """Seconds that the server of this process is given to end: nobody waits for what it still computes."""
 
-_CHUNK: Final = 1 << 16
-_POLL_S: Final = 0.05
+_READ_BYTES: Final = 1 << 16
+_POLL_INTERVAL_S: Final = 0.05
 
 
 class BackendError(Exception):
@@ -67,33 +67,33 @@ class Backend:
             process which was stopped.
     """
 
-    def __init__(self, connection: socket.socket, name: str, is_well: Callable[[], bool] | None = None) -> None:
+    def __init__(self, connection: socket.socket, name: str, is_healthy: Callable[[], bool] | None = None) -> None:
         self.name = name
-        self.is_well = is_well
-        self.ended = threading.Event()
-        self.fault = ""
+        self.is_healthy = is_healthy
+        self.has_ended = threading.Event()
+        self.end_reason = ""
         """Why it has ended, if it knows."""
         self._connection = connection
-        self._cutter = LineCutter(MAX_LINE)
-        self._early: list[bytes] = []
+        self._cutter = LineCutter(MAX_LINE_BYTES)
+        self._buffered_lines: list[bytes] = []
 
-    def greet(self, options: SessionOptions, token: str = "") -> None:
+    def begin_session(self, options: SessionOptions, token: str = "") -> None:
         """Say hello, and wait for the answer; close the connection if that fails.
 
         Raises:
             BackendError: It is not let in.
         """
         try:
-            self._say_hello(options, token)
+            self._send_hello(options, token)
         except BackendError:
             self._connection.close()
             raise
 
-    def _say_hello(self, options: SessionOptions, token: str) -> None:
+    def _send_hello(self, options: SessionOptions, token: str) -> None:
         hello = {"coderag": 1, "token": token, "root": str(options.root), "tools": options.tools}
         try:
             self._connection.sendall(json.dumps(hello).encode("ascii") + b"\n")
-            answer: Any = json.loads(self._first_line())
+            answer: Any = json.loads(self._read_first_line())
         except (OSError, ValueError) as error:
             raise BackendError(f"no answer to the hello: {error}") from error
         if not isinstance(answer, dict) or answer.get("ok") is not True:
@@ -107,19 +107,19 @@ class Backend:
         except OSError:
             self.close()
 
-    def lines(self) -> list[bytes]:
+    def read_lines(self) -> list[bytes]:
         """Wait for lines, and return them; an empty list at the end. Only one thread may call this."""
-        while not self._early:
+        while not self._buffered_lines:
             try:
-                data = self._connection.recv(_CHUNK)
+                data = self._connection.recv(_READ_BYTES)
             except OSError:
                 data = b""
             if not data:
-                self.ended.set()
+                self.has_ended.set()
                 self._connection.close()
                 break
-            self._early = [line for line in self._cutter.cut(data) if line is not None]
-        lines, self._early = self._early, []
+            self._buffered_lines = [line for line in self._cutter.cut(data) if line is not None]
+        lines, self._buffered_lines = self._buffered_lines, []
         return lines
 
     def close(self) -> None:
@@ -127,10 +127,10 @@ class Backend:
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
-    def _first_line(self) -> bytes:
-        first, *self._early = self.lines() or [b""]
+    def _read_first_line(self) -> bytes:
+        first, *self._buffered_lines = self.read_lines() or [b""]
         if not first:
-            raise BackendError(self.fault or "it has ended")
+            raise BackendError(self.end_reason or "it has ended")
         return first
 
 
@@ -144,7 +144,7 @@ class LocalServer:
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
         self._lock = threading.Lock()
-        self._opened: Workspace | None = None
+        self._current_workspace: Workspace | None = None
         self._thread: threading.Thread | None = None
 
     def connect(self) -> Backend:
@@ -153,20 +153,20 @@ class LocalServer:
         Raises:
             BackendError: It cannot be begun, as when a part of the installation is missing.
         """
-        near, far = socket.socketpair()
-        backend = Backend(near, "the server in this process")
-        self._thread = threading.Thread(target=self._run, args=(far, backend), name="mcp-server", daemon=True)
+        client_end, server_end = socket.socketpair()
+        backend = Backend(client_end, "the server in this process")
+        self._thread = threading.Thread(target=self._run, args=(server_end, backend), name="mcp-server", daemon=True)
         self._thread.start()
-        backend.greet(self._options)
+        backend.begin_session(self._options)
         return backend
 
     def close(self) -> bool:
         """Close the repositories, and return whether there was anything to close. Sessions must have been ended."""
         if self._thread is not None:
-            self._thread.join(CLOSE_S)
+            self._thread.join(CLOSE_TIMEOUT_S)
         # Without the lock: who is just making a workspace holds it for seconds, and has nothing to be closed yet.
-        if self._opened is not None:
-            self._opened.close()
+        if self._current_workspace is not None:
+            self._current_workspace.close()
         return self._thread is not None
 
     def _run(self, connection: socket.socket, backend: Backend) -> None:
@@ -176,7 +176,7 @@ class LocalServer:
             asyncio.run(self._serve(connection))
         except Exception as error:  # the top of the thread: whatever it is, the client is told
             logger.warning("the MCP server in this process has ended", exc_info=error)
-            backend.fault = f"{type(error).__name__}: {error}"
+            backend.end_reason = f"{type(error).__name__}: {error}"
         finally:
             connection.close()
 
@@ -186,21 +186,21 @@ class LocalServer:
         from coderag.interfaces.mcp.lines import serve_lines  # noqa: PLC0415  # a second
 
         reader, writer = await asyncio.open_connection(sock=connection)
-        await serve_lines(self._workspace, reader, writer, token=None)
+        await serve_lines(self._get_workspace, reader, writer, token=None)
 
-    def _workspace(self) -> "Workspace":
+    def _get_workspace(self) -> "Workspace":
         from coderag.workspace.workspace import Workspace, WorkspaceOptions  # noqa: PLC0415  # seconds
 
         with self._lock:
-            if self._opened is None:
-                settings = service_settings(self._options.root)
-                self._opened = Workspace(
+            if self._current_workspace is None:
+                settings = load_service_settings(self._options.root)
+                self._current_workspace = Workspace(
                     WorkspaceOptions(self._options.allowed_roots, settings.max_repositories, settings.watch)
                 )
-            return self._opened
+            return self._current_workspace
 
 
-class Backends:
+class BackendSelector:
     """Finds what a session can use: the service if it runs or is to be started, else the server in this process.
 
     Args:
@@ -220,7 +220,7 @@ class Backends:
         # A service keeps to the folders that it was started with, not to those of this session.
         if self._options.use_service and not self._options.allowed_roots:
             try:
-                if (address := self._running_service()) is not None:
+                if (address := self._find_service()) is not None:
                     return connect_to_service(address, self._options)
             except BackendError as error:
                 logger.warning("the service is not used: %s", error)
@@ -230,20 +230,20 @@ class Backends:
         """Close what is open in this process, and return whether anything was. Sessions must have been ended."""
         return self._local.close()
 
-    def _running_service(self) -> ServiceAddress | None:
+    def _find_service(self) -> ServiceAddress | None:
         address = find_service()
-        if address is None and service_settings(self._options.root).autostart:
+        if address is None and load_service_settings(self._options.root).autostart:
             from coderag.service.starting import start_for_later  # noqa: PLC0415  # seldom needed
 
             start_for_later()
-            deadline = time.monotonic() + AUTOSTART_S
+            deadline = time.monotonic() + AUTOSTART_TIMEOUT_S
             while address is None and time.monotonic() < deadline:
-                time.sleep(_POLL_S)
+                time.sleep(_POLL_INTERVAL_S)
                 address = find_service()
         return address
 
 
-def service_settings(root: Path) -> "ServiceSettings":
+def load_service_settings(root: Path) -> "ServiceSettings":
     """Return what the settings of a repository say of the service; those of nowhere if they cannot be used."""
     from coderag.config.sections import ServiceSettings  # noqa: PLC0415  # slow, too
     from coderag.config.settings import Settings  # noqa: PLC0415  # half a second
@@ -263,9 +263,9 @@ def connect_to_service(address: ServiceAddress, options: SessionOptions) -> Back
         BackendError: It does not answer, or refuses.
     """
     try:
-        connection = connect(address.mcp, CONNECT_S)
+        connection = connect(address.mcp, CONNECT_TIMEOUT_S)
     except ServiceError as error:
         raise BackendError(str(error)) from error
-    backend = Backend(connection, "the service", lambda: answers(address))
-    backend.greet(options, address.token)
+    backend = Backend(connection, "the service", lambda: is_service_alive(address))
+    backend.begin_session(options, address.token)
     return backend

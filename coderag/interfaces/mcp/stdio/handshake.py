@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 from coderag import __version__
 from coderag.interfaces.mcp.framing import Message
 
-PACKAGED: Final = Path(__file__).with_name("handshake.json")
-VERSION_MARK: Final = "{version}"
+HANDSHAKE_FILE: Final = Path(__file__).with_name("handshake.json")
+VERSION_PLACEHOLDER: Final = "{version}"
 """Stands in the file for the version of CodeRAG."""
 
 PROTOCOL_KEY: Final = "io.modelcontextprotocol/protocolVersion"
@@ -28,17 +28,19 @@ class Handshake:
     """
 
     def __init__(self, profile: Literal["all", "single"]) -> None:
-        text = PACKAGED.read_text(encoding="utf-8").replace(VERSION_MARK, __version__)
+        text = HANDSHAKE_FILE.read_text(encoding="utf-8").replace(VERSION_PLACEHOLDER, __version__)
         replies = json.loads(text)[profile]
-        self._initialize: Mapping[str, Message] = replies["initialize"]
-        self._discover: Mapping[str, Message] = replies["discover"]
+        self._initialize_results: Mapping[str, Message] = replies["initialize"]
+        self._discover_results: Mapping[str, Message] = replies["discover"]
 
     def initialize(self, params: object) -> Message | None:
         """Return the result of ``initialize``; None if the server had better judge these parameters itself."""
         match params:
             case {"protocolVersion": str() as version, "capabilities": dict() as capabilities, "clientInfo": client}:
-                usual = _is_implementation(client) and all(isinstance(one, dict) for one in capabilities.values())
-                return self._initialize.get(version, self._newest) if usual else None
+                is_usual = _is_implementation(client) and all(
+                    isinstance(capability, dict) for capability in capabilities.values()
+                )
+                return self._initialize_results.get(version, self._latest_result) if is_usual else None
             case _:
                 return None
 
@@ -47,12 +49,12 @@ class Handshake:
         meta = params.get("_meta") if isinstance(params, dict) else None
         if not isinstance(meta, dict) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
             return None
-        return self._discover.get(str(meta.get(PROTOCOL_KEY)))
+        return self._discover_results.get(str(meta.get(PROTOCOL_KEY)))
 
     @property
-    def _newest(self) -> Message:
+    def _latest_result(self) -> Message:
         """What a client is offered that speaks none of the versions."""
-        return self._initialize[max(self._initialize)]
+        return self._initialize_results[max(self._initialize_results)]
 
 
 def _is_implementation(client: Any) -> bool:  # noqa: ANN401  # anything a client sends

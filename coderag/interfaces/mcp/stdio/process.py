@@ -14,25 +14,25 @@ from typing import Final
 
 from coderag.interfaces._errors import INTERRUPTED, SUCCESS
 from coderag.interfaces.mcp.framing import LineCutter
-from coderag.interfaces.mcp.stdio.backends import Backends, SessionOptions
-from coderag.interfaces.mcp.stdio.front import Front
+from coderag.interfaces.mcp.stdio.backends import BackendSelector, SessionOptions
+from coderag.interfaces.mcp.stdio.front import SessionProxy
 from coderag.interfaces.mcp.stdio.handshake import Handshake
 from coderag.interfaces.mcp.stdio.wire import Wire, WireClosedError
 
-ANSWER_S: Final = 1.0
+ANSWER_GRACE_S: Final = 1.0
 """Seconds that a client which has closed its side still waits for replies."""
 
-CONNECT_S: Final = 5.0
+CONNECT_GRACE_S: Final = 5.0
 """Seconds more if what is behind is still being connected."""
 
-LEAVE_S: Final = 4.0
+EXIT_TIMEOUT_S: Final = 4.0
 """Seconds after which the process is gone, whatever still runs in it."""
 
 _TICK_S: Final = 1.0
 _IDLE_TICK_S: Final = 0.02
 
 
-class End(Enum):
+class SessionEnd(Enum):
     """Why a session ends."""
 
     INPUT = "the client has closed its side"
@@ -42,7 +42,7 @@ class End(Enum):
     INTERRUPTED = "Ctrl-C"
 
 
-Ends = queue.SimpleQueue[End]
+SessionEnds = queue.SimpleQueue[SessionEnd]
 
 
 def serve_stdio(options: SessionOptions) -> int:
@@ -52,82 +52,82 @@ def serve_stdio(options: SessionOptions) -> int:
         WireClosedError: Standard output is closed.
     """
     parent = os.getppid()  # before anything is answered: whoever has the answer may be killed
-    wire, ends = Wire(), Ends()
+    wire, ends = Wire(), SessionEnds()
     _listen_to_signals(ends)
 
     def write(line: bytes) -> None:
         try:
             wire.write(line)
         except WireClosedError:
-            ends.put(End.CLIENT)
+            ends.put(SessionEnd.CLIENT)
 
-    backends = Backends(options)
-    front = Front(write, backends, Handshake(options.tools))
-    threading.Thread(target=_read, args=(wire, front, ends), name="mcp-reader", daemon=True).start()
-    end = _wait(ends, parent)
-    if end is End.INPUT:
-        end = _answer_rest(front, ends)
-    code = INTERRUPTED if end is End.INTERRUPTED else SUCCESS
-    _end_by_force(code)
-    front.close()
+    backends = BackendSelector(options)
+    proxy = SessionProxy(write, backends, Handshake(options.tools))
+    threading.Thread(target=_read_input, args=(wire, proxy, ends), name="mcp-reader", daemon=True).start()
+    end = _wait_for_end(ends, parent)
+    if end is SessionEnd.INPUT:
+        end = _drain_requests(proxy, ends)
+    code = INTERRUPTED if end is SessionEnd.INTERRUPTED else SUCCESS
+    _schedule_exit(code)
+    proxy.close()
     if backends.close():  # the interpreter would wait for what its pools of threads still compute
-        _leave(code)
+        _exit_process(code)
     return code
 
 
-def _read(wire: Wire, front: Front, ends: Ends) -> None:
+def _read_input(wire: Wire, proxy: SessionProxy, ends: SessionEnds) -> None:
     cutter = LineCutter()
     for data in wire.read():
         for line in cutter.cut(data):
-            front.from_client(line)
-    ends.put(End.INPUT)
+            proxy.handle_client_line(line)
+    ends.put(SessionEnd.INPUT)
 
 
-def _listen_to_signals(ends: Ends) -> None:
+def _listen_to_signals(ends: SessionEnds) -> None:
     def note(number: int, _: FrameType | None) -> None:
-        ends.put(End.INTERRUPTED if number == signal.SIGINT else End.TERMINATED)
+        ends.put(SessionEnd.INTERRUPTED if number == signal.SIGINT else SessionEnd.TERMINATED)
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
         if (number := getattr(signal, name, None)) is not None:
             signal.signal(number, note)
 
 
-def _wait(ends: Ends, parent: int) -> End:
+def _wait_for_end(ends: SessionEnds, parent: int) -> SessionEnd:
     """Wait until the session ends. Where there are no parents that change, their end closes the input."""
     while True:
         try:
             return ends.get(timeout=_TICK_S)
         except queue.Empty:
             if os.getppid() != parent:
-                return End.PARENT
+                return SessionEnd.PARENT
 
 
-def _answer_rest(front: Front, ends: Ends) -> End:
+def _drain_requests(proxy: SessionProxy, ends: SessionEnds) -> SessionEnd:
     """Give the requests that are under way a moment; another reason to end ends that."""
-    deadline = time.monotonic() + ANSWER_S + CONNECT_S
+    deadline = time.monotonic() + ANSWER_GRACE_S + CONNECT_GRACE_S
     connected_at: float | None = None
-    while not front.is_idle and time.monotonic() < deadline:
-        if connected_at is None and front.is_connected:
+    while not proxy.is_idle and time.monotonic() < deadline:
+        if connected_at is None and proxy.is_connected:
             connected_at = time.monotonic()
-            deadline = min(deadline, connected_at + ANSWER_S)
+            deadline = min(deadline, connected_at + ANSWER_GRACE_S)
         try:
             return ends.get(timeout=_IDLE_TICK_S)
         except queue.Empty:
             continue
-    return End.INPUT
+    return SessionEnd.INPUT
 
 
-def _end_by_force(code: int) -> None:
+def _schedule_exit(code: int) -> None:
     """See to it that the process is gone in a while, and at the next signal at once."""
     for name in ("SIGTERM", "SIGHUP", "SIGBREAK", "SIGINT"):
         if (number := getattr(signal, name, None)) is not None:
             signal.signal(number, signal.SIG_DFL)
-    timer = threading.Timer(LEAVE_S, _leave, (code,))
+    timer = threading.Timer(EXIT_TIMEOUT_S, _exit_process, (code,))
     timer.daemon = True
     timer.start()
 
 
-def _leave(code: int) -> None:
+def _exit_process(code: int) -> None:
     """End the process without waiting for its threads: a computation that nobody waits for cannot be stopped."""
     logging.shutdown()
     with suppress(OSError, ValueError):

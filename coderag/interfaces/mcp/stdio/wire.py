@@ -7,7 +7,7 @@ from typing import Final
 
 from coderag.system.standard_streams import STDOUT, is_open, take_streams
 
-_CHUNK: Final = 1 << 16
+_READ_BYTES: Final = 1 << 16
 
 
 class WireClosedError(Exception):
@@ -37,7 +37,7 @@ class Wire:
         """Yield what comes, as it comes, until the client closes it."""
         while True:
             try:
-                data = os.read(self._in, _CHUNK)
+                data = os.read(self._in, _READ_BYTES)
             except OSError:
                 return
             if not data:
@@ -50,10 +50,10 @@ class Wire:
         Raises:
             WireClosedError: Nobody reads them.
         """
-        rest = memoryview(line)
+        unsent = memoryview(line)
         with self._lock:
-            while rest:
+            while unsent:
                 try:
-                    rest = rest[os.write(self._out, rest) :]
+                    unsent = unsent[os.write(self._out, unsent) :]
                 except OSError as error:
                     raise WireClosedError(f"the client reads no more: {error.strerror or error}") from error

@@ -1,9 +1,9 @@
 """``coderag_backlog``: tickets, as soon as a source of them can be configured."""
 
 from coderag.interfaces.mcp.arguments import BacklogArguments
-from coderag.interfaces.mcp.replies import Reply
-from coderag.interfaces.mcp.structures import Backlog
-from coderag.interfaces.mcp.tool import Call, ToolDefinition
+from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.structures import BacklogResult
+from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 
 _NOTE = (
     "No backlog source is configured: this version of CodeRAG reads no ticket system, so there is nothing to list here and "
@@ -12,11 +12,11 @@ _NOTE = (
 )
 
 
-async def backlog(_: Call, asked: BacklogArguments) -> Reply:
+async def run_backlog(_: ToolRequest, arguments: BacklogArguments) -> McpReply:
     """Return that there is no source of tickets."""
-    return Reply(
-        facts={"action": asked.action, "configured": False, "items": []},
-        intro=[f"backlog {asked.action}: 0 items"],
+    return McpReply(
+        facts={"action": arguments.action, "configured": False, "items": []},
+        intro=[f"backlog {arguments.action}: 0 items"],
         notes=[_NOTE],
     )
 
@@ -26,6 +26,6 @@ BACKLOG = ToolDefinition(
     "Look up tickets",
     "Search, get or list tickets of this project's backlog. Until a backlog source is configured it says so and returns none.",
     BacklogArguments,
-    Backlog,
-    backlog,
+    BacklogResult,
+    run_backlog,
 )

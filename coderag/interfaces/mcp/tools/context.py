@@ -6,95 +6,101 @@ from typing import Final
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.mcp.arguments import ContextArguments
-from coderag.interfaces.mcp.contexts import context_reply
-from coderag.interfaces.mcp.missing import as_place, path_of, refuse_path
-from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.places import neighbour_part
-from coderag.interfaces.mcp.replies import MOST_CHARACTERS, Part, Reply
-from coderag.interfaces.mcp.repositories import Opened
-from coderag.interfaces.mcp.structures import Context
-from coderag.interfaces.mcp.tool import Call, ToolDefinition
+from coderag.interfaces.mcp.contexts import build_context_reply
+from coderag.interfaces.mcp.missing import normalize_place, refuse_path, strip_line_range
+from coderag.interfaces.mcp.pending import build_pending_reply
+from coderag.interfaces.mcp.places import build_neighbour_part
+from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply, ReplyPart
+from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.structures import ContextResult
+from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.search import Filters
 
-_MOST_PACKED: Final = MOST_CHARACTERS // 3
+_MAX_PACKED_TOKENS: Final = MAX_REPLY_CHARS // 3
 """Tokens that a context is packed into, at most: code has about three characters a token."""
 
-_MOST_IN_SESSION: Final = MOST_CHARACTERS // 4
+_MAX_SESSION_TOKENS: Final = MAX_REPLY_CHARS // 4
 """As much as surely fits: what a session counts as shown must have been shown."""
 
-_MOST_RELATED = 12
-_TYPES: Final = frozenset({"class", "interface", "struct", "trait", "enum", "type_alias"})
+_MAX_RELATED = 12
+_TYPE_KINDS: Final = frozenset({"class", "interface", "struct", "trait", "enum", "type_alias"})
 
 
-async def context(call: Call, asked: ContextArguments) -> Reply:
+async def run_context(call: ToolRequest, arguments: ContextArguments) -> McpReply:
     """Return the code for a question, or that of a file."""
-    opened = await call.open(asked.repository)
-    if opened.indexing is not None:
-        return await pending_reply(call, opened, asked.query or path_of(asked.file_path))
-    return await call.run(partial(_packed if asked.query.strip() else _read, opened, asked))
+    handle = await call.open(arguments.repository)
+    if handle.indexing_job is not None:
+        return await build_pending_reply(call, handle, arguments.query or strip_line_range(arguments.file_path))
+    return await call.run(partial(_pack_context if arguments.query.strip() else _read_place, handle, arguments))
 
 
-def _packed(opened: Opened, asked: ContextArguments) -> Reply:
-    engine, most = opened.engine, _MOST_IN_SESSION if asked.session else _MOST_PACKED
-    path = path_of(as_place(opened.repository.root, asked.file_path)) if asked.file_path else ""
-    packed = engine.context(
-        asked.query,
-        token_budget=min(asked.max_tokens, most),
+def _pack_context(handle: RepositoryHandle, arguments: ContextArguments) -> McpReply:
+    engine, max_tokens = handle.engine, _MAX_SESSION_TOKENS if arguments.session else _MAX_PACKED_TOKENS
+    path = strip_line_range(normalize_place(handle.repository.root, arguments.file_path)) if arguments.file_path else ""
+    context = engine.context(
+        arguments.query,
+        token_budget=min(arguments.max_tokens, max_tokens),
         filters=Filters(paths=(path,)) if path else None,
-        session=asked.session or None,
+        session=arguments.session or None,
     )
-    without = [] if asked.include_tests else ["test_for"]
-    without += [] if asked.include_interfaces else ["base", "interface_of"]
-    reply = context_reply(opened, packed, max_tokens=asked.max_tokens, without=without)
-    if asked.include_tests:
-        names = [item.name for section in packed.sections if section.name == "primary" for item in section.items]
-        shown = {part.data.get("path") for part in reply.parts}
-        reply.parts += _tests(opened, names, shown)
+    excluded_relations = [] if arguments.include_tests else ["test_for"]
+    excluded_relations += [] if arguments.include_interfaces else ["base", "interface_of"]
+    reply = build_context_reply(handle, context, max_tokens=arguments.max_tokens, excluded_relations=excluded_relations)
+    if arguments.include_tests:
+        names = [item.name for section in context.sections if section.name == "primary" for item in section.items]
+        shown_paths = {part.data.get("path") for part in reply.parts}
+        reply.parts += _find_test_parts(handle, names, shown_paths)
     return reply
 
 
-def _read(opened: Opened, asked: ContextArguments) -> Reply:
-    engine, place = opened.engine, as_place(opened.repository.root, asked.file_path)
+def _read_place(handle: RepositoryHandle, arguments: ContextArguments) -> McpReply:
+    engine, place = handle.engine, normalize_place(handle.repository.root, arguments.file_path)
     try:
-        read = engine.read([place], token_budget=min(asked.max_tokens, _MOST_PACKED))
+        context = engine.read([place], token_budget=min(arguments.max_tokens, _MAX_PACKED_TOKENS))
     except InvalidQueryError as error:
         refuse_path(engine, place, error)
-    reply = context_reply(opened, read, max_tokens=asked.max_tokens)
-    reply.intro = [f"{opened.cleaner().line(place)} in {opened.name}"]
-    for verdict in ("evidence", "confidence"):  # nothing was searched for
-        del reply.facts[verdict]
-    path = path_of(place)
-    if asked.include_tests:
-        reply.parts += _tests(opened, [path], {path})
-    if asked.include_interfaces:
-        reply.parts += _bases(opened, path)
+    reply = build_context_reply(handle, context, max_tokens=arguments.max_tokens)
+    reply.intro = [f"{handle.make_cleaner().clean_line(place)} in {handle.name}"]
+    for field in ("evidence", "confidence"):  # nothing was searched for
+        del reply.facts[field]
+    path = strip_line_range(place)
+    if arguments.include_tests:
+        reply.parts += _find_test_parts(handle, [path], {path})
+    if arguments.include_interfaces:
+        reply.parts += _find_base_parts(handle, path)
     return reply
 
 
-def _tests(opened: Opened, names: Iterable[str], shown: set[str | None]) -> list[Part]:
-    graph = opened.engine.graph.permissive
-    found = [test for name in list(names)[:3] if name for test in graph.tests(name) if test.path not in shown]
-    return _listed(opened, found, "test_for")
+def _find_test_parts(handle: RepositoryHandle, names: Iterable[str], shown_paths: set[str | None]) -> list[ReplyPart]:
+    graph = handle.engine.graph.permissive
+    tests = [test for name in list(names)[:3] if name for test in graph.tests(name) if test.path not in shown_paths]
+    return _build_related_parts(handle, tests, "test_for")
 
 
-def _bases(opened: Opened, path: str) -> list[Part]:
-    graph = opened.engine.graph.permissive
-    types = [entry.qualified_name for entry in graph.outline(path) if entry.kind in _TYPES]
-    return _listed(opened, [base for name in types for base in graph.bases(f"{path}::{name}")], "base")
+def _find_base_parts(handle: RepositoryHandle, path: str) -> list[ReplyPart]:
+    graph = handle.engine.graph.permissive
+    types = [entry.qualified_name for entry in graph.outline(path) if entry.kind in _TYPE_KINDS]
+    return _build_related_parts(handle, [base for name in types for base in graph.bases(f"{path}::{name}")], "base")
 
 
-def _listed(opened: Opened, found: Sequence[GraphNeighbour], relation: str) -> list[Part]:
+def _build_related_parts(
+    handle: RepositoryHandle, neighbours: Sequence[GraphNeighbour], relation: str
+) -> list[ReplyPart]:
     """Return neighbours as related places, each once, without their code."""
-    cleaner, places, parts = opened.cleaner(), set[tuple[str, str]](), list[Part]()
-    for one in found:
-        if (one.path, one.qualified_name) in places or not one.path or len(parts) == _MOST_RELATED:
+    cleaner, seen, parts = handle.make_cleaner(), set[tuple[str, str]](), list[ReplyPart]()
+    for neighbour in neighbours:
+        if (neighbour.path, neighbour.qualified_name) in seen or not neighbour.path or len(parts) == _MAX_RELATED:
             continue
-        places.add((one.path, one.qualified_name))
-        part = neighbour_part(one, relation, cleaner)
-        kept = {key: part.data[key] for key in ("path", "start_line", "end_line", "name", "kind") if key in part.data}
-        data = {**kept, "relation": relation, "related_to": cleaner.line(one.via)}
-        parts.append(Part(part.text, data, key="related", title="Tests" if relation == "test_for" else "Base types"))
+        seen.add((neighbour.path, neighbour.qualified_name))
+        part = build_neighbour_part(neighbour, relation, cleaner)
+        place_fields = {
+            key: part.data[key] for key in ("path", "start_line", "end_line", "name", "kind") if key in part.data
+        }
+        data = {**place_fields, "relation": relation, "related_to": cleaner.clean_line(neighbour.via)}
+        parts.append(
+            ReplyPart(part.text, data, key="related", title="Tests" if relation == "test_for" else "Base types")
+        )
     return parts
 
 
@@ -105,6 +111,6 @@ CONTEXT = ToolDefinition(
     "together, packed into max_tokens. Call it first for a task. With file_path alone it reads that file or place. "
     "Returns code with paths and lines, and how well it answers.",
     ContextArguments,
-    Context,
-    context,
+    ContextResult,
+    run_context,
 )

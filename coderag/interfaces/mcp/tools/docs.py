@@ -3,42 +3,47 @@
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import DocsArguments
-from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.places import advice, hit_part, verdict_facts, verdict_line
-from coderag.interfaces.mcp.replies import Reply
-from coderag.interfaces.mcp.repositories import Opened
-from coderag.interfaces.mcp.structures import Found
-from coderag.interfaces.mcp.tool import Call, ToolDefinition
+from coderag.interfaces.mcp.pending import build_pending_reply
+from coderag.interfaces.mcp.places import build_hit_part, format_verdict, suggest_next_steps, to_verdict_fields
+from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.structures import SearchResult
+from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.search import Filters
 
-_LINES = 60
+_LINES_PER_SECTION = 60
 
 
-async def docs(call: Call, asked: DocsArguments) -> Reply:
+async def run_docs(call: ToolRequest, arguments: DocsArguments) -> McpReply:
     """Return the sections of documents that answer a question; after them, if they are few, what else does."""
-    opened = await call.open(asked.repository)
-    if opened.indexing is not None:
-        return await pending_reply(call, opened, asked.query, top_k=asked.top_k)
-    return await call.run(partial(_found, opened, asked))
+    handle = await call.open(arguments.repository)
+    if handle.indexing_job is not None:
+        return await build_pending_reply(call, handle, arguments.query, top_k=arguments.top_k)
+    return await call.run(partial(_search_docs, handle, arguments))
 
 
-def _found(opened: Opened, asked: DocsArguments) -> Reply:
-    cleaner = opened.cleaner()
-    hits = opened.engine.search(asked.query, top_k=asked.top_k, filters=Filters(roles=("docs",)))
-    found, notes = list(hits), advice(hits.evidence, hits.not_indexed, cleaner)
-    if len(found) < asked.top_k:
-        known = {hit.chunk_id for hit in found}
-        sections = opened.engine.search(asked.query, top_k=asked.top_k, filters=Filters(kinds=("section",)))
-        found += [hit for hit in sections if hit.chunk_id not in known][: asked.top_k - len(found)]
-    if not found:
+def _search_docs(handle: RepositoryHandle, arguments: DocsArguments) -> McpReply:
+    cleaner = handle.make_cleaner()
+    hits = handle.engine.search(arguments.query, top_k=arguments.top_k, filters=Filters(roles=("docs",)))
+    results, notes = list(hits), suggest_next_steps(hits.evidence, hits.not_indexed, cleaner)
+    if len(results) < arguments.top_k:
+        seen_ids = {hit.chunk_id for hit in results}
+        sections = handle.engine.search(arguments.query, top_k=arguments.top_k, filters=Filters(kinds=("section",)))
+        results += [hit for hit in sections if hit.chunk_id not in seen_ids][: arguments.top_k - len(results)]
+    if not results:
         notes.append("There are no documents about it. Next: coderag_context finds it in the code.")
-    return Reply(
-        facts={"repository": opened.name, **verdict_facts(hits.evidence, hits.confidence), "results": []},
-        intro=[f"{verdict_line(hits.evidence, hits.confidence)}, {len(found)} sections in {opened.name}"],
-        parts=[hit_part(hit, cleaner, lines=_LINES, number=number) for number, hit in enumerate(found, 1)],
+    return McpReply(
+        facts={"repository": handle.name, **to_verdict_fields(hits.evidence, hits.confidence), "results": []},
+        intro=[f"{format_verdict(hits.evidence, hits.confidence)}, {len(results)} sections in {handle.name}"],
+        parts=[
+            build_hit_part(hit, cleaner, lines=_LINES_PER_SECTION, number=number)
+            for number, hit in enumerate(results, 1)
+        ],
         notes=notes,
-        more=lambda _: "the same call with a lower top_k, or coderag_context with file_path of one section.",
-        max_tokens=asked.max_tokens,
+        describe_next_call=lambda _: (
+            "the same call with a lower top_k, or coderag_context with file_path of one section."
+        ),
+        max_tokens=arguments.max_tokens,
     )
 
 
@@ -48,6 +53,6 @@ DOCS = ToolDefinition(
     "Find what this project's documents say (README, docs, guides): sections with their text and places. "
     "Call it for intentions, setup, configuration and conventions; for behaviour trust the code (coderag_context).",
     DocsArguments,
-    Found,
-    docs,
+    SearchResult,
+    run_docs,
 )

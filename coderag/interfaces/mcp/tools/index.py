@@ -3,22 +3,22 @@
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import IndexArguments
-from coderag.interfaces.mcp.following import follow, told
-from coderag.interfaces.mcp.replies import Reply
-from coderag.interfaces.mcp.structures import Indexed
-from coderag.interfaces.mcp.tool import Call, ToolDefinition
-from coderag.interfaces.mcp.tools.status import job_record
+from coderag.interfaces.mcp.following import follow, format_progress
+from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.structures import IndexResult
+from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
+from coderag.interfaces.mcp.tools.status import build_job_record
 
 
-async def index(call: Call, asked: IndexArguments) -> Reply:
+async def run_index(call: ToolRequest, arguments: IndexArguments) -> McpReply:
     """Begin or join a run of indexing, and return how it stands after a while."""
-    repository = await call.find(asked.repository)
-    job = await call.run(partial(repository.index, full=asked.full))
-    view = await follow(job, asked.wait_s, call.report)
+    repository = await call.find(arguments.repository)
+    job = await call.run(partial(repository.index, full=arguments.full))
+    view = await follow(job, arguments.wait_s, call.report)
     if job.error is not None:
         raise job.error
-    reply = Reply(
-        facts={"repository": repository.name, "job": job_record(view)},
+    reply = McpReply(
+        facts={"repository": repository.name, "job": build_job_record(view)},
         intro=[f"{repository.name}: job {view.id} {view.state}"],
     )
     if report := view.report:
@@ -31,13 +31,13 @@ async def index(call: Call, asked: IndexArguments) -> Reply:
             "failed": len(report.failed),
         }
         reply.facts |= {"counts": counts, "elapsed_s": round(report.elapsed_s, 2)}
-        reply.intro.append(", ".join(f"{count} {what}" for what, count in counts.items()))
+        reply.intro.append(", ".join(f"{count} {label}" for label, count in counts.items()))
         reply.intro.append(f"took {report.elapsed_s:.2f} s")
     elif view.state == "cancelled":
         reply.notes.append("The run was cancelled; the index is what it was.")
     else:
-        reply.facts["indexing"] = told(view)
-        reply.intro.append(told(view))
+        reply.facts["indexing"] = format_progress(view)
+        reply.intro.append(format_progress(view))
         reply.notes.append("It goes on. The other tools answer meanwhile; coderag_status says how far it is.")
     return reply
 
@@ -48,7 +48,7 @@ INDEX = ToolDefinition(
     "Bring the index up to date, or join the run that does; waits up to wait_s and returns how it stands. Seldom needed: "
     "replies follow edits by themselves, and the first call on a new repository begins this.",
     IndexArguments,
-    Indexed,
-    index,
+    IndexResult,
+    run_index,
     read_only=False,
 )

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
-from coderag.interfaces.mcp.following import told
-from coderag.interfaces.mcp.paging import page_of
-from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.places import advice, hit_part, verdict_facts, verdict_line
-from coderag.interfaces.mcp.replies import Reply
-from coderag.interfaces.mcp.repositories import Opened
-from coderag.interfaces.mcp.structures import Found
-from coderag.interfaces.mcp.tool import Call, ToolDefinition
-from coderag.interfaces.mcp.tools.text_search import text_reply
+from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
+from coderag.interfaces.mcp.following import format_progress
+from coderag.interfaces.mcp.paging import fetch_page
+from coderag.interfaces.mcp.pending import build_pending_reply
+from coderag.interfaces.mcp.places import build_hit_part, format_verdict, suggest_next_steps, to_verdict_fields
+from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.structures import SearchResult
+from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
+from coderag.interfaces.mcp.tools.text_search import build_text_reply
 from coderag.schema.vocabulary import Evidence
 
 if TYPE_CHECKING:
@@ -21,87 +21,108 @@ if TYPE_CHECKING:
     from coderag.workspace.workspace import Workspace
 
 
-async def search(call: Call, asked: SearchArguments) -> Reply:
+async def run_search(call: ToolRequest, arguments: SearchArguments) -> McpReply:
     """Return the places that a query means."""
-    opened = [await call.open(name) for name in asked.repository or [""]]
-    ready = [one for one in opened if one.indexing is None]
+    handles = [await call.open(name) for name in arguments.repository or [""]]
+    ready = [handle for handle in handles if handle.indexing_job is None]
     if not ready:
-        return await pending_reply(call, opened[0], asked.query, top_k=asked.top_k)
-    if asked.mode != "hybrid":
-        reply = await call.run(partial(text_reply, ready, asked))
+        return await build_pending_reply(call, handles[0], arguments.query, top_k=arguments.top_k)
+    if arguments.mode != "hybrid":
+        reply = await call.run(partial(build_text_reply, ready, arguments))
     elif len(ready) == 1:
-        reply = await call.run(partial(_one, ready[0], asked))
+        reply = await call.run(partial(_search_one, ready[0], arguments))
     else:
-        workspace = await call.repositories.workspace()
-        reply = await call.run(partial(_several, workspace, ready, asked))
-    reply.notes += [f"{one.name} is not searched yet ({told(one.indexing)})." for one in opened if one.indexing]
-    reply.max_tokens = asked.max_tokens
-    reply.more = lambda shown: f"the same call with offset={asked.offset + shown}."
+        workspace = await call.repositories.get_workspace()
+        reply = await call.run(partial(_search_federated, workspace, ready, arguments))
+    reply.notes += [
+        f"{handle.name} is not searched yet ({format_progress(handle.indexing_job)})."
+        for handle in handles
+        if handle.indexing_job
+    ]
+    reply.max_tokens = arguments.max_tokens
+    reply.describe_next_call = lambda shown_count: f"the same call with offset={arguments.offset + shown_count}."
     return reply
 
 
-def _one(opened: Opened, asked: SearchArguments) -> Reply:
-    engine, cleaner = opened.engine, opened.cleaner()
-    hits = engine.search(asked.query, top_k=asked.top_k, filters=asked.filters)
-    page = page_of(
+def _search_one(handle: RepositoryHandle, arguments: SearchArguments) -> McpReply:
+    engine, cleaner = handle.engine, handle.make_cleaner()
+    hits = engine.search(arguments.query, top_k=arguments.top_k, filters=arguments.filters)
+    page = fetch_page(
         hits,
-        lambda most: engine.search(asked.query, top_k=most, filters=asked.filters),
+        lambda top_k: engine.search(arguments.query, top_k=top_k, filters=arguments.filters),
         lambda hit: (hit.path, hit.start_line),
-        asked.offset,
+        arguments.offset,
     )
-    return Reply(
-        facts={"repository": opened.name, **verdict_facts(hits.evidence, hits.confidence), "results": []},
-        intro=[f"{verdict_line(hits.evidence, hits.confidence)}, {len(page)} results in {opened.name}"],
+    return McpReply(
+        facts={"repository": handle.name, **to_verdict_fields(hits.evidence, hits.confidence), "results": []},
+        intro=[f"{format_verdict(hits.evidence, hits.confidence)}, {len(page)} results in {handle.name}"],
         parts=[
-            hit_part(hit, cleaner, lines=asked.snippet_lines, number=number)
-            for number, hit in enumerate(page, asked.offset + 1)
+            build_hit_part(hit, cleaner, lines=arguments.snippet_lines, number=number)
+            for number, hit in enumerate(page, arguments.offset + 1)
         ],
-        notes=[*advice(hits.evidence, hits.not_indexed, cleaner), *_beyond(asked, hits.evidence, len(page))],
+        notes=[
+            *suggest_next_steps(hits.evidence, hits.not_indexed, cleaner),
+            *_suggest_more(arguments, hits.evidence, len(page)),
+        ],
     )
 
 
-def _several(workspace: "Workspace", opened: Sequence[Opened], asked: SearchArguments) -> Reply:
-    roots = [one.repository.root for one in opened]
+def _search_federated(
+    workspace: "Workspace", handles: Sequence[RepositoryHandle], arguments: SearchArguments
+) -> McpReply:
+    roots = [entry.repository.root for entry in handles]
 
-    def found(top_k: int) -> "WorkspaceHits":
-        return workspace.search(asked.query, roots, top_k=top_k, filters=asked.filters)
+    def search_all(top_k: int) -> "WorkspaceHits":
+        return workspace.search(arguments.query, roots, top_k=top_k, filters=arguments.filters)
 
-    first = found(asked.top_k)
-    page = page_of(
-        first.hits[: asked.top_k],
-        lambda most: found(most).hits,
-        lambda one: (one.root, one.hit.path, one.hit.start_line),
-        asked.offset,
+    first = search_all(arguments.top_k)
+    page = fetch_page(
+        first.hits[: arguments.top_k],
+        lambda max_results: search_all(max_results).hits,
+        lambda entry: (entry.root, entry.hit.path, entry.hit.start_line),
+        arguments.offset,
     )
-    cleaners = {str(one.repository.root): one.cleaner() for one in opened}
-    best = max((one for one in first.verdicts if not one.error), key=lambda one: one.confidence, default=None)
-    verdict = verdict_facts(best.evidence, best.confidence) if best else {}
-    return Reply(
+    cleaners = {str(entry.repository.root): entry.make_cleaner() for entry in handles}
+    best = max((entry for entry in first.verdicts if not entry.error), key=lambda entry: entry.confidence, default=None)
+    verdict = to_verdict_fields(best.evidence, best.confidence) if best else {}
+    return McpReply(
         facts={**verdict, "results": []},
-        intro=[f"{len(page)} results in {', '.join(one.name for one in opened)}"],
+        intro=[f"{len(page)} results in {', '.join(entry.name for entry in handles)}"],
         parts=[
-            hit_part(one.hit, cleaners[one.root], lines=asked.snippet_lines, number=number, repository=one.repository)
-            for number, one in enumerate(page, asked.offset + 1)
+            build_hit_part(
+                entry.hit,
+                cleaners[entry.root],
+                lines=arguments.snippet_lines,
+                number=number,
+                repository=entry.repository,
+            )
+            for number, entry in enumerate(page, arguments.offset + 1)
         ],
-        notes=[*map(_told_verdict, first.verdicts), *_next_page(asked, len(page))],
+        notes=[*map(_format_verdict, first.verdicts), *_suggest_next_page(arguments, len(page))],
     )
 
 
-def _told_verdict(one: "RepositoryVerdict") -> str:
-    return f"{one.repository}: {one.error or f'evidence {one.evidence} (confidence {one.confidence:.2f})'}"
+def _format_verdict(verdict: "RepositoryVerdict") -> str:
+    return (
+        f"{verdict.repository}: {verdict.error or f'evidence {verdict.evidence} (confidence {verdict.confidence:.2f})'}"
+    )
 
 
-def _beyond(asked: SearchArguments, evidence: Evidence, found: int) -> list[str]:
+def _suggest_more(arguments: SearchArguments, evidence: Evidence, shown_count: int) -> list[str]:
     """Return what to do about results that do not answer: those after them will not either."""
-    if not found and not asked.offset and asked.filters:
+    if not shown_count and not arguments.offset and arguments.filters:
         return ["Nothing that the filters let through has to do with it, or they let nothing through."]
-    return [] if evidence == "not_found" else _next_page(asked, found)
+    return [] if evidence == "not_found" else _suggest_next_page(arguments, shown_count)
 
 
-def _next_page(asked: SearchArguments, found: int) -> list[str]:
+def _suggest_next_page(arguments: SearchArguments, shown_count: int) -> list[str]:
     """Return how to see more, if there may be more."""
-    end = asked.offset + asked.top_k
-    return [f"There may be more: the same call with offset={end}."] if found == asked.top_k and end < DEEPEST else []
+    end = arguments.offset + arguments.top_k
+    return (
+        [f"There may be more: the same call with offset={end}."]
+        if shown_count == arguments.top_k and end < MAX_RANKED_RESULTS
+        else []
+    )
 
 
 SEARCH = ToolDefinition(
@@ -111,6 +132,6 @@ SEARCH = ToolDefinition(
     "occurrence. Returns ranked places (path, lines, kind, name, first lines of code) and how well they answer. "
     "Use it instead of grep. To read and understand code call coderag_context.",
     SearchArguments,
-    Found,
-    search,
+    SearchResult,
+    run_search,
 )

@@ -1,39 +1,43 @@
-"""``search_codebase``: the one tool of the profile ``single``."""
+"""``run_search_codebase``: the one tool of the profile ``single``."""
 
 from dataclasses import replace
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import SingleArguments
-from coderag.interfaces.mcp.contexts import context_reply
-from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.places import hit_part
-from coderag.interfaces.mcp.replies import MOST_CHARACTERS, Reply
-from coderag.interfaces.mcp.repositories import Opened
-from coderag.interfaces.mcp.structures import Context
-from coderag.interfaces.mcp.tool import Call, ToolDefinition
+from coderag.interfaces.mcp.contexts import build_context_reply
+from coderag.interfaces.mcp.pending import build_pending_reply
+from coderag.interfaces.mcp.places import build_hit_part
+from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply
+from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.structures import ContextResult
+from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 
-_TOP_PLACES = 10
+_MAX_PLACES = 10
 _PLACES_SHARE = 0.15  # of the tokens
 
 
-async def search_codebase(call: Call, asked: SingleArguments) -> Reply:
+async def run_search_codebase(call: ToolRequest, arguments: SingleArguments) -> McpReply:
     """Return the code for a question, and the places that come next."""
-    opened = await call.open(asked.repository)
-    if opened.indexing is not None:
-        return await pending_reply(call, opened, asked.query)
-    return await call.run(partial(_answered, opened, asked))
+    handle = await call.open(arguments.repository)
+    if handle.indexing_job is not None:
+        return await build_pending_reply(call, handle, arguments.query)
+    return await call.run(partial(_build_reply, handle, arguments))
 
 
-def _answered(opened: Opened, asked: SingleArguments) -> Reply:
-    budget = max(200, int(min(asked.max_tokens, MOST_CHARACTERS // 3) * (1 - _PLACES_SHARE)))
-    reply = context_reply(opened, opened.engine.context(asked.query, token_budget=budget), max_tokens=asked.max_tokens)
-    shown = {(part.data.get("path"), part.data.get("name")) for part in reply.parts}
-    cleaner = opened.cleaner()
-    for hit in opened.engine.search(asked.query, top_k=_TOP_PLACES):
-        part = hit_part(hit, cleaner, lines=0, key="places")
-        if (part.data["path"], part.data.get("name")) not in shown:
+def _build_reply(handle: RepositoryHandle, arguments: SingleArguments) -> McpReply:
+    budget = max(200, int(min(arguments.max_tokens, MAX_REPLY_CHARS // 3) * (1 - _PLACES_SHARE)))
+    reply = build_context_reply(
+        handle, handle.engine.context(arguments.query, token_budget=budget), max_tokens=arguments.max_tokens
+    )
+    shown_places = {(part.data.get("path"), part.data.get("name")) for part in reply.parts}
+    cleaner = handle.make_cleaner()
+    for hit in handle.engine.search(arguments.query, top_k=_MAX_PLACES):
+        part = build_hit_part(hit, cleaner, lines=0, key="places")
+        if (part.data["path"], part.data.get("name")) not in shown_places:
             reply.parts.append(replace(part, title="Further places"))
-    reply.more = lambda _: "search_codebase with a narrower question, or your own file tools at the places above."
+    reply.describe_next_call = lambda _: (
+        "search_codebase with a narrower question, or your own file tools at the places above."
+    )
     return reply
 
 
@@ -44,6 +48,6 @@ SINGLE = ToolDefinition(
     "packed into max_tokens. Call it before grep or reading files. Returns code with paths and lines, further places, and how "
     "well they answer.",
     SingleArguments,
-    Context,
-    search_codebase,
+    ContextResult,
+    run_search_codebase,
 )

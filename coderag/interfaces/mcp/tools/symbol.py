@@ -2,56 +2,71 @@
 
 from functools import partial
 
-from coderag.interfaces.mcp.arguments import LEAST_TOKENS, MOST_NEIGHBOURS, SymbolArguments
-from coderag.interfaces.mcp.missing import as_place
-from coderag.interfaces.mcp.pending import pending_reply
-from coderag.interfaces.mcp.relations import counted, declarations_of, definition_parts, related_to
-from coderag.interfaces.mcp.replies import Reply
-from coderag.interfaces.mcp.repositories import Opened
-from coderag.interfaces.mcp.structures import Symbol
-from coderag.interfaces.mcp.tool import Call, ToolDefinition
+from coderag.interfaces.mcp.arguments import MAX_NEIGHBOURS, MIN_TOKENS, SymbolArguments
+from coderag.interfaces.mcp.missing import normalize_place
+from coderag.interfaces.mcp.pending import build_pending_reply
+from coderag.interfaces.mcp.relations import (
+    build_definition_parts,
+    find_declarations,
+    find_related_parts,
+    format_counts,
+)
+from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.structures import SymbolResult
+from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 
 _DEFINITION_SHARE = 0.4  # of the tokens, if there are neighbours as well
 
 
-async def symbol(call: Call, asked: SymbolArguments) -> Reply:
+async def run_symbol(call: ToolRequest, arguments: SymbolArguments) -> McpReply:
     """Return the definition and the neighbours of a name."""
-    opened = await call.open(asked.repository)
-    if opened.indexing is not None:
-        return await pending_reply(call, opened, asked.name, key="definitions", name=asked.name)
-    return await call.run(partial(_told, opened, asked))
+    handle = await call.open(arguments.repository)
+    if handle.indexing_job is not None:
+        return await build_pending_reply(call, handle, arguments.name, key="definitions", name=arguments.name)
+    return await call.run(partial(_build_reply, handle, arguments))
 
 
-def _told(opened: Opened, asked: SymbolArguments) -> Reply:
-    cleaner, graph = opened.cleaner(), opened.engine.graph
-    name = as_place(opened.repository.root, asked.name)
-    declared = declarations_of(graph, name)
-    relations = [relation for relation in asked.relations if relation != "definition"]
-    related = related_to(graph, name, relations, cleaner, depth=asked.depth, limit=asked.limit, more=_more(asked.limit))
+def _build_reply(handle: RepositoryHandle, arguments: SymbolArguments) -> McpReply:
+    cleaner, graph = handle.make_cleaner(), handle.engine.graph
+    name = normalize_place(handle.repository.root, arguments.name)
+    declarations = find_declarations(graph, name)
+    relations = [relation for relation in arguments.relations if relation != "definition"]
+    related = find_related_parts(
+        graph,
+        name,
+        relations,
+        cleaner,
+        depth=arguments.depth,
+        limit=arguments.limit,
+        next_call=_suggest_narrowing(arguments.limit),
+    )
     parts = []
-    if "definition" in asked.relations:
+    if "definition" in arguments.relations:
         share = _DEFINITION_SHARE if relations else 1.0
-        parts = definition_parts(opened.engine, declared, cleaner, max(LEAST_TOKENS, int(asked.max_tokens * share)))
-    first = declared[0]
-    counts = counted(related.counts)
-    return Reply(
+        parts = build_definition_parts(
+            handle.engine, declarations, cleaner, max(MIN_TOKENS, int(arguments.max_tokens * share))
+        )
+    first = declarations[0]
+    counts = format_counts(related.counts)
+    return McpReply(
         facts={
-            "repository": opened.name,
-            "name": cleaner.line(first.name),
+            "repository": handle.name,
+            "name": cleaner.clean_line(first.name),
             "definitions": [],
             "neighbours": [],
             "counts": related.counts,
         },
-        intro=[f"`{cleaner.line(first.name)}` ({first.kind}) in {opened.name}{f': {counts}' if counts else ''}"],
+        intro=[f"`{cleaner.clean_line(first.name)}` ({first.kind}) in {handle.name}{f': {counts}' if counts else ''}"],
         parts=[*parts, *related.parts],
         notes=related.notes,
-        more=lambda _: "the same call with fewer relations, a lower limit, or depth 1.",
-        max_tokens=asked.max_tokens,
+        describe_next_call=lambda _: "the same call with fewer relations, a lower limit, or depth 1.",
+        max_tokens=arguments.max_tokens,
     )
 
 
-def _more(limit: int) -> str:
-    return "a higher limit" if limit < MOST_NEIGHBOURS else "one relation at a time, of a narrower name"
+def _suggest_narrowing(limit: int) -> str:
+    return "a higher limit" if limit < MAX_NEIGHBOURS else "one relation at a time, of a narrower name"
 
 
 SYMBOL = ToolDefinition(
@@ -61,6 +76,6 @@ SYMBOL = ToolDefinition(
     "subclasses, bases, importers, tests, references, or impact (all that may break). Call it before you change or rename "
     "something. Returns places with the line of evidence; an ambiguous name gets its candidates.",
     SymbolArguments,
-    Symbol,
-    symbol,
+    SymbolResult,
+    run_symbol,
 )

@@ -3,73 +3,75 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coderag.interfaces.mcp.arguments import DEEPEST, SearchArguments
-from coderag.interfaces.mcp.cleaning import Cleaner, span
-from coderag.interfaces.mcp.replies import Part, Reply
-from coderag.interfaces.mcp.repositories import Opened
+from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
+from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
+from coderag.interfaces.mcp.replies import McpReply, ReplyPart
+from coderag.interfaces.mcp.repositories import RepositoryHandle
 
 if TYPE_CHECKING:
     from coderag.retrieval.text_search.text_matches import TextMatch, TextMatches
 
-_MOST_UNREAD = 3
+_MAX_UNREAD = 3
 
 
-def text_reply(opened: Sequence[Opened], asked: SearchArguments) -> Reply:
+def build_text_reply(handles: Sequence[RepositoryHandle], arguments: SearchArguments) -> McpReply:
     """Return every place where a text stands, in all repositories one after the other."""
-    wanted, parts, notes, total = asked.offset + asked.top_k, list[Part](), list[str](), 0
-    for one in opened:
-        cleaner = one.cleaner()
-        found = one.engine.search_text(
-            asked.query, regex=asked.mode == "regex", limit=wanted, filters=asked.filters or None
+    end, parts, notes, total = arguments.offset + arguments.top_k, list[ReplyPart](), list[str](), 0
+    for handle in handles:
+        cleaner = handle.make_cleaner()
+        result = handle.engine.search_text(
+            arguments.query, regex=arguments.mode == "regex", limit=end, filters=arguments.filters or None
         )
-        name = one.name if len(opened) > 1 else ""
-        parts += [_part(match, cleaner, name) for match in found.matches]
-        notes += _notes(found, cleaner)
-        total += found.total
-    page = parts[asked.offset : wanted]
-    if total > wanted:
-        more = (
-            f"the same call with offset={wanted}" if wanted < DEEPEST else "narrow it down with file_path or language"
+        name = handle.name if len(handles) > 1 else ""
+        parts += [_build_match_part(match, cleaner, name) for match in result.matches]
+        notes += _build_notes(result, cleaner)
+        total += result.total
+    page = parts[arguments.offset : end]
+    if total > end:
+        next_step = (
+            f"the same call with offset={end}"
+            if end < MAX_RANKED_RESULTS
+            else "narrow it down with file_path or language"
         )
-        notes.append(f"More: {more}.")
+        notes.append(f"More: {next_step}.")
     if not total:
         notes.append(
             "It stands nowhere in the indexed files. Next: mode hybrid finds what it means in other words; "
             "coderag_status says what is not indexed."
         )
-    return Reply(
+    return McpReply(
         facts={
-            **({"repository": opened[0].name} if len(opened) == 1 else {}),
+            **({"repository": handles[0].name} if len(handles) == 1 else {}),
             "evidence": "found" if total else "not_found",
             "total": total,
             "results": [],
         },
-        intro=[f"{total} matches ({asked.mode}), {len(page)} of them here"],
+        intro=[f"{total} matches ({arguments.mode}), {len(page)} of them here"],
         parts=page,
         notes=notes,
     )
 
 
-def _notes(found: "TextMatches", cleaner: Cleaner) -> list[str]:
-    told = []
-    if found.whitespace_ignored:
-        told.append("It stands nowhere exactly so; these places differ in white space.")
-    if not found.complete:
-        told.append("There are more: counting stopped.")
-    told += [f"Not searched: {cleaner.line(path)} ({reason})" for path, reason in found.unread[:_MOST_UNREAD]]
-    return told
+def _build_notes(result: "TextMatches", cleaner: Cleaner) -> list[str]:
+    notes = []
+    if result.whitespace_ignored:
+        notes.append("It stands nowhere exactly so; these places differ in white space.")
+    if not result.complete:
+        notes.append("There are more: counting stopped.")
+    notes += [f"Not searched: {cleaner.clean_line(path)} ({reason})" for path, reason in result.unread[:_MAX_UNREAD]]
+    return notes
 
 
-def _part(match: "TextMatch", cleaner: Cleaner, repository: str) -> Part:
-    lines = match.text.rstrip("\r\n")
+def _build_match_part(match: "TextMatch", cleaner: Cleaner, repository: str) -> ReplyPart:
+    text = match.text.rstrip("\r\n")
     data = {"path": str(match.path), "start_line": match.start_line, "end_line": match.end_line}
     if repository:
         data["repository"] = repository
     if match.symbol:
-        data |= {"name": cleaner.line(match.symbol), "kind": match.kind}
+        data |= {"name": cleaner.clean_line(match.symbol), "kind": match.kind}
     place = f"{repository}/{match.location}" if repository else match.location
-    inside = f" in {match.kind} {span(cleaner.line(match.symbol))}" if match.symbol else ""
+    inside = f" in {match.kind} {format_code_span(cleaner.clean_line(match.symbol))}" if match.symbol else ""
     if match.start_line != match.end_line:
-        return Part(f"- {cleaner.line(place)}{inside}", data, cleaner.code(lines), match.language)
-    code = cleaner.line(lines)
-    return Part(f"- {cleaner.line(place)}{inside}: {span(code)}", {**data, "code": code})
+        return ReplyPart(f"- {cleaner.clean_line(place)}{inside}", data, cleaner.clean_code(text), match.language)
+    code = cleaner.clean_line(text)
+    return ReplyPart(f"- {cleaner.clean_line(place)}{inside}: {format_code_span(code)}", {**data, "code": code})

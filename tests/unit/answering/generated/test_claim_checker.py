@@ -105,7 +105,7 @@ def repository(tmp_path):
         "It is Python 3.11, Unicode 15.1 and HTTP 1.1 [1].",
     ],
 )
-def test_a_claim_whose_names_quotations_and_numbers_are_in_the_cited_lines_is_verified(repository, claim):
+def test_grounded_claim_is_verified(repository, claim):
     assert repository.checker().check_claim(Statement(claim)).status == "verified"
 
 
@@ -149,13 +149,13 @@ def test_a_claim_whose_names_quotations_and_numbers_are_in_the_cited_lines_is_ve
         ("It asks https://login.example/token first [1].", "the address https://login.example/token"),
     ],
 )
-def test_a_claim_with_something_that_is_not_in_the_cited_lines_is_unsupported(repository, claim, reason):
+def test_ungrounded_claim_is_unsupported(repository, claim, reason):
     verdict = repository.checker().check_claim(Statement(claim))
     assert (verdict.status, verdict.reason) == ("unsupported", f"{reason} is not in what it cites")
     assert verdict.cited == [1]
 
 
-def test_a_claim_that_cites_nearly_everything_rests_on_nothing(repository):
+def test_claim_citing_nearly_everything_is_unsupported(repository):
     piece = replace(EXAMPLE, path="src/money.py", end_line=5, text=MONEY)
     records = [FileRecord("src/money.py", "indexed", encoding="utf-8")]
     checker = ClaimChecker([NumberedEvidence(piece, "")] * 20, CitationChecker(repository.root, records), [])
@@ -164,13 +164,13 @@ def test_a_claim_that_cites_nearly_everything_rests_on_nothing(repository):
     )
 
 
-def test_an_invented_number_alone_is_no_citation(repository):
+def test_invented_number_is_not_a_citation(repository):
     verdict = repository.checker().check_claim(Statement("It works [7, 8]."))
     assert (verdict.status, verdict.cited) == ("unsupported", ())
     assert verdict.reason == "there is no evidence [7], [8]"
 
 
-def test_a_claim_without_citation_is_told_apart_by_whether_its_names_are_known(repository):
+def test_uncited_claim_is_classified_by_its_names(repository):
     check = repository.checker().check_claim
     known, unknown = check(Statement("`login` is slow.")), check(Statement("`logout` is slow."))
     assert (known.status, known.names_unknown, known.reason) == ("uncited", False, "it cites nothing")
@@ -178,7 +178,7 @@ def test_a_claim_without_citation_is_told_apart_by_whether_its_names_are_known(r
     assert unknown.reason == "`logout` is in none of the evidence"
 
 
-def test_brackets_in_code_are_no_citations(repository):
+def test_brackets_in_code_are_not_citations(repository):
     assert repository.checker().check_claim(Statement("`users[1]` is read.")).status == "uncited"
 
 
@@ -191,7 +191,7 @@ def test_brackets_in_code_are_no_citations(repository):
         ("It is in `my docs/read you` [1].", "unsupported"),
     ],
 )
-def test_a_path_with_blanks_and_without_extension_is_one(repository, claim, status):
+def test_path_with_blanks_and_no_extension_is_recognized(repository, claim, status):
     text = "one\ntwo\n"
     repository.write("my docs/read me", text)
     named = NumberedEvidence(replace(EXAMPLE, path="my docs/read me", name="read", end_line=2, text=text), "")
@@ -200,7 +200,7 @@ def test_a_path_with_blanks_and_without_extension_is_one(repository, claim, stat
     assert checker.check_claim(Statement(claim)).status == status
 
 
-def test_a_place_in_an_import_is_known_by_its_words(repository):
+def test_module_path_is_grounded_by_its_words(repository):
     repository.write("src/other.py", "from src.money import round_up\nfrom auth import session\n")
     checker = ClaimChecker(
         [
@@ -220,21 +220,21 @@ def test_a_place_in_an_import_is_known_by_its_words(repository):
 # What is on disk
 
 
-def test_lines_that_changed_since_support_nothing(repository):
+def test_changed_lines_support_nothing(repository):
     repository.write("src/money.py", MONEY.replace("CENT", "EURO"))
     verdict = repository.checker().check_claim(Statement("`round_up` rounds [2]."))
     assert (verdict.status, verdict.cited) == ("unsupported", [2])
     assert verdict.reason == "src/money.py: the lines have changed since they were indexed"
 
 
-def test_a_claim_stands_on_those_of_its_citations_that_hold(repository):
+def test_claim_rests_on_its_verified_citations(repository):
     (repository.root / "src/money.py").unlink()
     checker = repository.checker()
     assert checker.check_claim(Statement("`Session` logs in [1][2].")).cited == [1]
     assert checker.check_claim(Statement("`Session` uses `round_up` [1][2].")).status == "unsupported"
 
 
-def test_lines_that_moved_are_cited_where_they_are(repository):
+def test_moved_lines_are_cited_at_their_new_location(repository):
     repository.write("src/money.py", "# new\n\n" + MONEY)
     checker = repository.checker()
     assert checker.check_claim(Statement("`round_up` rounds, see src/money.py:6 [2].")).status == "verified"
@@ -265,10 +265,10 @@ def test_lines_that_moved_are_cited_where_they_are(repository):
         ("```console\n$ pip install money\n```", []),
     ],
 )
-def test_code_is_found_in_the_evidence_white_space_aside(repository, block, found):
+def test_code_is_found_apart_from_white_space(repository, block, found):
     assert list(repository.checker().find_code(block)) == found
 
 
-def test_code_of_a_file_that_changed_is_not_found(repository):
+def test_code_of_a_changed_file_is_not_found(repository):
     repository.write("src/money.py", "")
     assert not repository.checker().find_code("```\ndef round_up(value):\n```")

@@ -52,21 +52,21 @@ def texts(reply: str) -> list[str]:
         ("Wait... what. Next", ["Wait... what.", "Next"]),
     ],
 )
-def test_a_paragraph_is_cut_into_sentences(reply, sentences):
+def test_paragraph_is_split_into_sentences(reply, sentences):
     assert texts(reply) == sentences
 
 
 # Blocks
 
 
-def test_entries_of_lists_are_apart_and_keep_their_markers():
+def test_list_entries_are_split_with_their_markers():
     found = units("Parts:\n- one\n  - two. Three\n1) four\n   five\n* [ ] six\n")
     assert [(unit.marker, unit.text) for unit in found] == [
         ("", "Parts:"), ("- ", "one"), ("  - ", "two."), ("", "Three"), ("1) ", "four\n   five"), ("* ", "[ ] six"),
     ]  # fmt: skip
 
 
-def test_headings_and_rules_are_no_sentences():
+def test_headings_and_rules_are_separate_units():
     found = units("# A title. With dots\nText.\n\n---\n\n### B\n\nTitle\n=====\n")
     assert [(unit.kind, unit.marker, unit.text) for unit in found] == [
         ("heading", "# ", "A title. With dots"), ("prose", "", "Text."), ("rule", "", "---"), ("heading", "### ", "B"),
@@ -74,14 +74,14 @@ def test_headings_and_rules_are_no_sentences():
     ]  # fmt: skip
 
 
-def test_rows_of_a_table_are_apart_and_its_head_is_none():
+def test_table_rows_are_split_from_the_head():
     found = units("| a | b |\n|---|:-:|\n| 1. | 2 [1] |\n| 3 | 4 |\n\nText.")
     assert [(unit.kind, unit.text) for unit in found] == [
         ("table", "| a | b |\n|---|:-:|"), ("row", "| 1. | 2 [1] |"), ("row", "| 3 | 4 |"), ("prose", "Text."),
     ]  # fmt: skip
 
 
-def test_lines_with_bars_without_a_head_are_rows():
+def test_bar_lines_without_a_head_are_rows():
     assert [unit.kind for unit in units("| a |\n| b |\nText.")] == ["row", "row", "prose"]
 
 
@@ -97,37 +97,37 @@ def test_lines_with_bars_without_a_head_are_rows():
         "> ```\n> x\n> ```",
     ],
 )
-def test_a_block_of_code_is_one_part(block):
+def test_code_block_is_one_unit(block):
     found = units(f"Text.\n\n{block}\n\nMore.")
     assert [(unit.kind, unit.marker + unit.text) for unit in found] == [
         ("prose", "Text."), ("code", block), ("prose", "More."),
     ]  # fmt: skip
 
 
-def test_a_block_of_code_that_is_cut_off_is_one_part():
+def test_truncated_code_block_is_one_unit():
     assert [unit.kind for unit in units("A:\n```python\nx = 1\n# half of")] == ["prose", "code"]
 
 
-def test_quotations_keep_their_marks():
+def test_quotations_keep_their_markers():
     found = units("> One. Two\n> goes on.\n>\n> - three\n\nFour.")
     assert [(unit.marker, unit.text) for unit in found] == [
         ("> ", "One."), ("", "Two\n> goes on."), ("> - ", "three"), ("", "Four."),
     ]  # fmt: skip
 
 
-def test_indented_text_in_a_list_is_no_code():
+def test_indented_text_in_a_list_is_not_code():
     assert [unit.kind for unit in units("- one\n\n    more of it\n")] == ["prose", "prose"]
 
 
 @pytest.mark.parametrize("fence", ["```markdown", "~~~md", "````Markdown"])
-def test_a_fence_around_the_whole_reply_is_taken_off(fence):
+def test_fence_around_the_reply_is_stripped(fence):
     marks = fence.rstrip("Mmarkdown")
     found = units(f"{fence}\nOne.\n\n```python\nx\n```\n\nTwo.\n{marks}\n")
     assert [(unit.kind, unit.text) for unit in found][::2] == [("prose", "One."), ("prose", "Two.")]
     assert len(found) == 3
 
 
-def test_a_part_is_there_as_soon_as_it_is_known_to_end():
+def test_unit_is_returned_as_soon_as_its_end_is_decided():
     splitter = ClaimSplitter()
     assert splitter.feed("It works. ") == []
     assert [unit.text for unit in splitter.feed("[1] N")] == ["It works. [1]"]
@@ -136,11 +136,11 @@ def test_a_part_is_there_as_soon_as_it_is_known_to_end():
     assert [unit.text for unit in splitter.feed("\n")] == ["Next"]
 
 
-def test_an_empty_reply_has_no_parts():
+def test_empty_reply_has_no_units():
     assert units("") == units(" \n\n") == []
 
 
-def test_a_very_long_sentence_takes_no_time_that_grows_with_its_square():
+def test_very_long_sentence_takes_linear_time():
     splitter = ClaimSplitter()
     for _ in range(20_000):
         splitter.feed("word (and `code` ")
@@ -209,7 +209,7 @@ PARTS = st.sampled_from(
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PARTS, max_size=25).map("".join), st.lists(st.integers(0, 80), max_size=6))
-def test_however_a_reply_is_cut_its_parts_are_the_same_and_nothing_of_it_is_lost(reply, cuts):
+def test_units_do_not_depend_on_chunking(reply, cuts):
     places = sorted(min(cut, len(reply)) for cut in cuts)
     pieces = [reply[start:end] for start, end in zip([0, *places], [*places, len(reply)], strict=True)]
     whole = units(reply)

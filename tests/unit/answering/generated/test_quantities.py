@@ -40,7 +40,7 @@ CODE = "timeout = 30_000\nsize = 4 * 1024 * 1024\nmask = 1 << 20\nlimit = 2 ** 1
         ),
     ],
 )
-def test_a_number_that_the_code_has_in_any_unit_or_that_is_no_fact_is_founded(said):
+def test_number_in_any_unit_or_no_fact_is_accepted(said):
     assert find_unsupported_number(said, CODE) == ""
 
 
@@ -57,7 +57,7 @@ def test_a_number_that_the_code_has_in_any_unit_or_that_is_no_fact_is_founded(sa
         ("It has 12,000 entries.", "12,000"),
     ],
 )
-def test_a_number_that_the_code_does_not_have_is_told(said, number):
+def test_unsupported_number_is_returned(said, number):
     assert find_unsupported_number(said, CODE) == number
 
 

@@ -48,13 +48,13 @@ def verdicts(reply: ReplyChecker) -> list[tuple[str, bool]]:
 # Claims
 
 
-def test_a_verified_claim_is_shown(read):
+def test_verified_claim_is_shown(read):
     reply = read("It is `short_1` [1].")
     assert reply.text == "It is `short_1` [1]."
     assert verdicts(reply) == [("verified", True)]
 
 
-def test_a_wrong_name_is_left_out_and_the_rest_stays(read):
+def test_wrong_name_is_dropped_and_the_rest_stays(read):
     reply = read("It is `short_1` [1]. It is `short_9` [1]. It is `short_2` [2].")
     assert reply.text == "It is `short_1` [1]. It is `short_2` [2]."
     assert verdicts(reply) == [("verified", True), ("unsupported", False), ("verified", True)]
@@ -62,45 +62,45 @@ def test_a_wrong_name_is_left_out_and_the_rest_stays(read):
     assert reply.claims[1].citations == [0]
 
 
-def test_an_invented_citation_is_taken_out_and_a_claim_with_no_other_left_out(read):
+def test_invented_citation_is_removed(read):
     reply = read("It is `short_1` [1][9]. Then it ends [42, 7].")
     assert reply.text == "It is `short_1` [1]."
     assert verdicts(reply) == [("verified", True), ("unsupported", False)]
 
 
-def test_a_claim_without_citation_is_marked(read):
+def test_uncited_claim_is_marked(read):
     reply = read("It returns a number. It is `short_1` [1].")
     assert reply.text == f"It returns a number. {NOT_VERIFIED} It is `short_1` [1]."
     assert verdicts(reply) == [("uncited", True), ("verified", True)]
 
 
-def test_a_claim_without_citation_about_nothing_known_is_left_out(read):
+def test_uncited_claim_about_unknown_names_is_dropped(read):
     reply = read("It calls `invented`. It is `short_1` [1].")
     assert reply.text == "It is `short_1` [1]."
 
 
 @pytest.mark.parametrize("said", ["Yes.", "In short:", "Is that so?"])
-def test_what_says_nothing_of_the_code_is_no_claim(read, said):
+def test_statement_without_code_is_not_a_claim(read, said):
     reply = read(f"{said} It is `short_1` [1].")
     assert reply.text == f"{said} It is `short_1` [1]."
     assert len(reply.claims) == 1
 
 
 @pytest.mark.parametrize("said", ["Let me know if you need more details!", "I hope this helps.", "Certainly!"])
-def test_courtesy_is_left_out_and_is_no_claim(read, said):
+def test_courtesy_is_dropped_and_not_a_claim(read, said):
     reply = read(f"It is `short_1` [1].\n\n{said}")
     assert reply.text == "It is `short_1` [1]."
     assert len(reply.claims) == 1
 
 
-def test_citations_are_numbered_in_the_order_of_the_text(read):
+def test_citations_are_numbered_in_reading_order(read):
     reply = read("Last is `short_3` [3]. First is `short_1` [1, 3].")
     assert reply.text == "Last is `short_3` [1]. First is `short_1` [2][1]."
     assert reply.numbering.source_list == "**Sources**\n\n- [1] `src/settings_3.py:1-2`\n- [2] `src/settings_1.py:1-2`"
     assert [claim.citations for claim in reply.claims] == [[0], [1, 0]]
 
 
-def test_what_only_a_claim_that_was_left_out_cites_comes_behind_the_numbers_of_the_text(read):
+def test_citations_of_dropped_claims_come_last(read):
     reply = read("It is `nothing` [2]. It is `short_3` [3].")
     assert [one.path for one in reply.numbering.list_citations()] == ["src/settings_3.py", "src/settings_2.py"]
     assert [claim.citations for claim in reply.claims] == [[1], [0]]
@@ -109,62 +109,62 @@ def test_what_only_a_claim_that_was_left_out_cites_comes_behind_the_numbers_of_t
 @pytest.mark.parametrize(
     "mark", ["[1-3]", "[1, 2; 3]", "[1][2] [3]", "【1】【2】【3】", "[^1][^2][^3]", "[1](#a)[2][3]"]
 )
-def test_all_ways_to_cite_are_read(read, mark):
+def test_all_citation_styles_are_parsed(read, mark):
     assert read(f"All are `short_1`, `short_2`, `short_3` {mark}.").numbering.source_list.count("\n- ") == 3
 
 
 # What was left out leaves nothing behind
 
 
-def test_an_entry_that_was_left_out_takes_its_bullet_along(read):
+def test_dropped_entry_takes_its_bullet_along(read):
     assert read("Parts:\n\n- `bad` [1].\n- `short_1` [1].\n- `worse` [1].").text == "Parts:\n\n- `short_1` [1]."
 
 
-def test_a_bullet_stays_if_only_its_first_sentence_goes(read):
+def test_bullet_stays_if_only_its_first_sentence_is_dropped(read):
     assert read("- `bad` [1]. It is `short_1` [1].").text == "- It is `short_1` [1]."
 
 
-def test_an_entry_with_others_below_it_leaves_a_placeholder(read):
+def test_dropped_entry_with_children_leaves_a_placeholder(read):
     reply = read("- `short_1` [1].\n- `bad` [1].\n  - `short_2` [2].")
     assert reply.text == "- `short_1` [1].\n- *(left out: not verified)*\n  - `short_2` [2]."
 
 
-def test_a_heading_or_lead_in_without_anything_left_goes_too(read):
+def test_emptied_heading_or_lead_in_is_dropped(read):
     reply = read("# All\n\n## One\n\n`bad` [1].\n\n## Two\n\n`short_1` [1].\n\nThese are more:\n\n- `bad` [1].\n\nEnd.")
     assert reply.text == "# All\n\n## Two\n\n`short_1` [1].\n\nEnd."
 
 
-def test_headings_and_lead_ins_stay_where_nothing_was_left_out(read):
+def test_headings_and_lead_ins_stay_with_their_content(read):
     text = "# All\n\nThe parts are:\n\n## One\n\n`short_1` [1].\n\n---\n\n## Empty"
     assert read(text).text == text
 
 
-def test_a_table_loses_rows_and_goes_if_it_loses_all(read):
+def test_table_without_rows_is_dropped(read):
     head = "| name | what |\n|---|---|\n"
     kept = read(f"{head}| `bad` | x [1] |\n| `short_1` | x [1] |\n\nEnd.")
     assert kept.text == f"{head}| `short_1` | x [1] |\n\nEnd."
     assert read(f"Before.\n\n{head}| `bad` | x [1] |\n\nEnd.").text == "Before.\n\nEnd."
 
 
-def test_a_row_without_citation_is_marked_inside_its_last_cell(read):
+def test_uncited_row_is_marked_inside_its_last_cell(read):
     assert read("| a | b |\n|---|---|\n| `short_1` | is old |").text.endswith(f"| is old {NOT_VERIFIED} |")
 
 
-def test_the_next_paragraph_stays_one_if_the_one_before_it_goes(read):
+def test_next_paragraph_stays_separate_after_a_drop(read):
     assert read("`short_1` [1].\n\n`bad` [1].\n\n`short_2` [2].").text == "`short_1` [1].\n\n`short_2` [2]."
 
 
-def test_a_heading_that_is_a_claim_is_checked_as_one(read):
+def test_heading_that_claims_is_checked(read):
     assert read("## `short_1` deletes `everything` [1]\n\nIt is `short_2` [2].").text == "It is `short_2` [1]."
 
 
-def test_a_heading_or_lead_in_with_an_unknown_name_is_left_out(read):
+def test_heading_or_lead_in_with_an_unknown_name_is_dropped(read):
     reply = read("## The `invented` class\n\nThe `made_up` steps:\n\n- `short_1` [1].")
     assert reply.text == "- `short_1` [1]."
     assert verdicts(reply) == [("uncited", False), ("uncited", False), ("verified", True)]
 
 
-def test_a_list_of_sources_by_the_model_is_not_shown(read):
+def test_source_list_of_the_model_is_dropped(read):
     reply = read("It is `short_1` [1].\n\n## Sources\n\n- [1] `src/settings_1.py:1-2`\n- [2]: src/gone.py\n[3]\n")
     assert reply.text == "It is `short_1` [1]."
     assert len(reply.claims) == 1
@@ -191,7 +191,7 @@ def test_a_list_of_sources_by_the_model_is_not_shown(read):
         ("证据中没有说明如何取整。", "证据中没有说明如何取整。"),
     ],
 )
-def test_what_the_model_did_not_find_is_no_claim(read, said, missing):
+def test_missing_statement_is_not_a_claim(read, said, missing):
     reply = read(f"It is `short_1` [1].\n\n{said}")
     assert reply.missing == [missing]
     assert said in reply.text
@@ -207,7 +207,7 @@ def test_what_the_model_did_not_find_is_no_claim(read, said, missing):
         "Nobody can see it.",
     ],
 )
-def test_a_claim_that_something_is_not_so_is_a_claim(read, said):
+def test_negative_claim_is_a_claim(read, said):
     assert read(said).missing == []
     assert read(said).text == f"{said} {NOT_VERIFIED}"
 
@@ -221,7 +221,7 @@ def test_a_claim_that_something_is_not_so_is_a_claim(read, said):
         "Did you know that `invented` deletes all users?",
     ],
 )
-def test_a_claim_behind_a_gap_or_in_a_question_is_checked_all_the_same(read, said):
+def test_claim_after_a_gap_or_in_a_question_is_checked(read, said):
     reply = read(said)
     assert (reply.text, reply.missing) == ("", [])
 
@@ -229,18 +229,18 @@ def test_a_claim_behind_a_gap_or_in_a_question_is_checked_all_the_same(read, sai
 # Code
 
 
-def test_code_of_the_evidence_is_cited_and_other_code_is_marked(read):
+def test_evidence_code_is_cited_and_other_code_marked(read):
     reply = read("```python\ndef short_1():\n    return 1\n```\n\nText.\n\n```\nfoo()\n```")
     assert reply.text.startswith("```python\ndef short_1():\n    return 1\n```\n\n[1]\n\nText.")
     assert reply.text.endswith("```\nfoo()\n```\n\n*(code that the model suggests; it is not in the evidence)*")
     assert verdicts(reply) == [("verified", True), ("uncited", True)]
 
 
-def test_code_that_was_cut_off_is_closed(read):
+def test_truncated_code_is_closed(read):
     assert "```python\ndef short_1():\n```\n\n[1]" in read("```python\ndef short_1():").text
 
 
-def test_an_empty_block_of_code_is_left_out(read):
+def test_empty_code_block_is_dropped(read):
     assert read("It is `short_1` [1].\n\n```\n\n```\n").text == "It is `short_1` [1]."
 
 
@@ -249,24 +249,24 @@ def test_an_empty_block_of_code_is_left_out(read):
 THEIRS = "```mermaid\nflowchart TD\n  short_1 --> invented\n```"
 
 
-def test_a_diagram_of_the_model_is_replaced_by_ours_once(read):
+def test_diagram_of_the_model_is_replaced_once(read):
     reply = read(f"It is `short_1` [1].\n\n{THEIRS}\n\nAgain:\n\n{THEIRS}", OURS)
     assert reply.text == f"It is `short_1` [1].\n\n{OURS}"
     assert reply.append_diagram() == ""
 
 
-def test_a_diagram_of_the_model_is_left_out_if_there_is_none_of_ours(read):
+def test_diagram_of_the_model_is_dropped_without_ours(read):
     assert read(f"It is `short_1` [1].\n\n{THEIRS}").text == "It is `short_1` [1]."
 
 
-def test_our_diagram_is_added_where_the_model_drew_none(read):
+def test_our_diagram_is_appended_if_the_model_drew_none(read):
     assert read("It is `short_1` [1].", OURS).append_diagram() == f"\n\n{OURS}"
 
 
 # Attacks and damage
 
 
-def test_an_image_is_taken_apart_and_a_link_only_goes_where_the_evidence_does(read):
+def test_image_is_neutralised_and_links_need_evidence(read):
     reply = read(
         "See ![x. Y](https://evil.example/?q=1) and [here](https://known.example/page) or [there](http://e.vil/x)."
     )
@@ -280,17 +280,17 @@ def test_control_characters_are_removed(read):
 
 
 @pytest.mark.parametrize("end", ["It is `short", "It is [1", "**bo", "| a |", "- ", "> ", "#", "``", "```mermaid\nx"])
-def test_a_reply_that_is_cut_off_keeps_what_was_checked(read, end):
+def test_truncated_reply_keeps_checked_text(read, end):
     assert read(f"It is `short_1` [1].\n\n{end}").text.startswith("It is `short_1` [1].")
 
 
-def test_a_very_long_reply_is_checked_to_its_end(read):
+def test_very_long_reply_is_checked_to_its_end(read):
     reply = read("\n".join(f"- It is `short_{number % 4}` [{number % 4}]." for number in range(4_000)))
     assert reply.text.count("\n") == 2_999
     assert len(reply.claims) == 4_000
 
 
-def test_nothing_makes_nothing(read):
+def test_empty_reply_yields_nothing(read):
     reply = read(" \n")
     assert (reply.text, reply.claims, reply.missing) == ("", [], [])
 
@@ -332,7 +332,7 @@ PARTS = st.sampled_from(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(PARTS, max_size=30).map("".join), st.integers(1, 7))
-def test_however_the_reply_comes_the_answer_is_the_same(checker, reply, size):
+def test_answer_does_not_depend_on_chunking(checker, reply, size):
     def read(pieces):
         made = ReplyChecker(checker, "", lambda: OURS)
         added = "".join(made.feed(piece) or "" for piece in pieces) + made.close()

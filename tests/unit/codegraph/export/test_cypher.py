@@ -10,7 +10,7 @@ from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import HOSTILE, shop_graph
 
 
-def statements(tables, dialect="neo4j"):
+def build_statements(tables, dialect="neo4j"):
     return b"".join(stream_cypher(tables, "shop", dialect)).decode()
 
 
@@ -35,7 +35,7 @@ def test_row_is_a_map_literal():
 
 
 def test_file_creates_indexes_then_deletes_then_loads():
-    text = statements(shop_graph())
+    text = build_statements(shop_graph())
     assert "CREATE CONSTRAINT coderag_function_id IF NOT EXISTS FOR (n:Function) REQUIRE n.id IS UNIQUE;" in text
     assert "MATCH (n:Function {project: 'shop'}) DETACH DELETE n;" in text
     created = text.index("] AS row\nCREATE (n:Function")
@@ -52,7 +52,7 @@ def test_memgraph_index_statements_differ():
 
 
 def test_statements_are_limited_to_a_batch():
-    text = statements(make_tables({"a.py": [(f"f{n}", "function", n, n) for n in range(1, 1_201)]}))
+    text = build_statements(make_tables({"a.py": [(f"f{n}", "function", n, n) for n in range(1, 1_201)]}))
     sizes = [block.count("\n{") for block in text.split("UNWIND")[1:]]
     assert max(sizes) == 500
     assert sum(sizes) == 1_202 + 1_201  # functions, file and project; what stands in what

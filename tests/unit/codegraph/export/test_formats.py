@@ -6,7 +6,7 @@ from coderag.stores.disk import write_chunks
 from tests.support.shop_graph import shop_graph
 
 
-def broken():
+def fail_halfway():
     yield b"half"
     raise RuntimeError("no more")
 
@@ -15,7 +15,7 @@ def test_failed_export_keeps_the_old_file(tmp_path):
     path = tmp_path / "graph.json"
     path.write_text("old")
     with pytest.raises(StoreError, match="Cannot write"):
-        write_chunks(path, broken())
+        write_chunks(path, fail_halfway())
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -52,11 +52,12 @@ def test_names_round_trip_except_invalid_xml_characters(name):
     text = b"".join(stream_graphml(tables._replace(nodes=nodes)))
     root = ET.fromstring(text)
     space = "{http://graphml.graphdrawing.org/xmlns}"
-    found = [data.text for data in root.iter(f"{space}data") if data.get("key") == "node_name"]
+    names = [data.text for data in root.iter(f"{space}data") if data.get("key") == "node_name"]
     held = "".join(
-        one if one in "\t\n\r" or (ord(one) >= 32 and ord(one) not in (0xFFFE, 0xFFFF)) else "\ufffd" for one in name
+        node if node in "\t\n\r" or (ord(node) >= 32 and ord(node) not in (0xFFFE, 0xFFFF)) else "\ufffd"
+        for node in name
     )
-    assert found[1] == held
+    assert names[1] == held
 
 
 def test_empty_graph_is_valid_graphml():

@@ -17,7 +17,7 @@ def test_json_contains_every_row():
         "centrality": 0.0,
     }  # fmt: skip
     assert HOSTILE in names
-    edges = [(names[one["source"]], one["relation"], names[one["target"]], one["line"]) for one in graph["edges"]]
+    edges = [(names[row["source"]], row["relation"], names[row["target"]], row["line"]) for row in graph["edges"]]
     assert ("Cart.total", "calls", "Item.cost", 7) in edges
     candidate = graph["edges"][edges.index(("Cart.total", "calls", "Gift.cost", 5))]
     assert (candidate["resolver"], candidate["confidence"]) == ("candidates", 0.3)

@@ -31,13 +31,13 @@ LIBRARY = {
 
 
 def collect_calls(program: Program, path: str) -> set[tuple[str, str]]:
-    """Return (function, what it calls or makes) of a file, without its path."""
+    """Return (caller, target) of the calls and instantiations in a file, without its path."""
     edges = triples(program, "calls", "instantiates")
     return {(source.partition(":")[2], target) for source, _, target in edges if source.startswith(f"{path}:")}
 
 
 def build_method_program(body: str, head: str, members: str = "") -> Program:
-    """Return the library with a class that has a method of a body."""
+    """Return the library with a class that has a method with a body."""
     return {**LIBRARY, "app/Main.cs": f"{head}\nclass Main {{\n{members}\nvoid Run(object x) {{\n{body}\n}}\n}}\n"}
 
 
@@ -86,8 +86,8 @@ def test_names_resolve_through_namespaces_usings_and_types(head: str, body: str,
     ],
 )
 def test_unresolvable_calls_have_no_edge(head: str, members: str, body: str) -> None:
-    found = collect_calls(build_method_program(body, head, members), "app/Main.cs")
-    assert not {to for _, to in found if to.startswith("lib/")}
+    calls = collect_calls(build_method_program(body, head, members), "app/Main.cs")
+    assert not {to for _, to in calls if to.startswith("lib/")}
 
 
 def test_overloads_and_generic_types_resolve_by_arity() -> None:
@@ -103,12 +103,12 @@ def test_overloads_and_generic_types_resolve_by_arity() -> None:
     }
     graph = build(program)
     nodes = graph.nodes.to_pylist()
-    found = {
-        (nodes[one["source"]]["name"], nodes[one["target"]]["path"], nodes[one["target"]]["start_line"])
-        for one in graph.edges.to_pylist()
-        if one["relation"] == "calls"
+    calls = {
+        (nodes[edge["source"]]["name"], nodes[edge["target"]]["path"], nodes[edge["target"]]["start_line"])
+        for edge in graph.edges.to_pylist()
+        if edge["relation"] == "calls"
     }
-    assert found == {("One", "A.cs", 1), ("Two", "A.cs", 2), ("One", "B.cs", 4), ("Two", "B.cs", 5)}
+    assert calls == {("One", "A.cs", 1), ("Two", "A.cs", 2), ("One", "B.cs", 4), ("Two", "B.cs", 5)}
 
 
 def test_partial_types_share_members() -> None:
@@ -196,9 +196,11 @@ def test_calls_in_accessors_belong_to_the_property() -> None:
 
 def test_constructor_chaining_is_linked() -> None:
     edges = [
-        one for one in link(LIBRARY) if one.relation == "calls" and one.target == f"{CIRCLE_FILE}:Shapes.Circle.Circle"
+        edge
+        for edge in link(LIBRARY)
+        if edge.relation == "calls" and edge.target == f"{CIRCLE_FILE}:Shapes.Circle.Circle"
     ]
-    assert [(one.source, one.line) for one in edges] == [(f"{CIRCLE_FILE}:Shapes.Circle.Circle", 6)]
+    assert [(edge.source, edge.line) for edge in edges] == [(f"{CIRCLE_FILE}:Shapes.Circle.Circle", 6)]
 
 
 INCREMENTAL: Program = {

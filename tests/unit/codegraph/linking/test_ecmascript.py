@@ -77,10 +77,10 @@ def test_types_inherit_implement_and_override() -> None:
 
 
 def test_edges_name_their_resolver_and_line() -> None:
-    told = {(edge.target, edge.line): edge.resolver for edge in link(_SHOP) if edge.relation == "calls"}
-    assert told["src/store/item.ts:create", 6] == "import"
-    assert told["src/store/memory.ts:Base.close", 9] == "inherited"
-    assert told["src/store/item.ts:Owner.name", 4] == "self"
+    resolvers = {(edge.target, edge.line): edge.resolver for edge in link(_SHOP) if edge.relation == "calls"}
+    assert resolvers["src/store/item.ts:create", 6] == "import"
+    assert resolvers["src/store/memory.ts:Base.close", 9] == "inherited"
+    assert resolvers["src/store/item.ts:Owner.name", 4] == "self"
 
 
 _TSCONFIG = {
@@ -89,7 +89,7 @@ _TSCONFIG = {
 
 
 @pytest.mark.parametrize(
-    ("importing", "name", "files", "found"),
+    ("importing", "name", "files", "expected"),
     [
         ("a.ts", "./b", {"b.ts": "", "b.js": ""}, "b.ts"),
         ("a.ts", "./b.js", {"b.ts": ""}, "b.ts"),
@@ -158,10 +158,12 @@ _TSCONFIG = {
         ("a.ts", "left-pad", {"left-pad.ts": ""}, None),
     ],
 )
-def test_modules_resolve_like_typescript_and_node(importing: str, name: str, files: Program, found: str | None) -> None:
+def test_modules_resolve_like_typescript_and_node(
+    importing: str, name: str, files: Program, expected: str | None
+) -> None:
     edges = triples({importing: f'import "{name}";\n', **files}, "imports")
     assert {target for source, _, target in edges if source == importing and target in files} == (
-        {found} if found else set()
+        {expected} if expected else set()
     )
 
 
@@ -549,8 +551,8 @@ def test_new_on_a_constant_instantiates_the_type_of_its_name():
         **SHARED_NAME_PROGRAM,
         "main.ts": 'import { Kind } from "./kinds";\nfunction run() { const it = new Kind(); it.name(); }\n',
     }
-    found = {(edge.relation, edge.target) for edge in link(program) if edge.source == "main.ts:run"}
-    assert found == {("instantiates", "kinds.ts:Kind"), ("calls", "kinds.ts:Kind.name")}
+    edges = {(edge.relation, edge.target) for edge in link(program) if edge.source == "main.ts:run"}
+    assert edges == {("instantiates", "kinds.ts:Kind"), ("calls", "kinds.ts:Kind.name")}
 
 
 def test_update_links_a_value_added_to_a_type_of_its_name():

@@ -69,7 +69,7 @@ def _collect_calls(program: Program) -> set[tuple[str, str]]:
 
 
 def _collect_body_calls(text: str, **files: str) -> set[tuple[str, str]]:
-    """Return the calls of one file in a module."""
+    """Return the calls of a program of one module with one main file."""
     return _collect_calls({"go.mod": _MODULE, "a.go": f"package shop\n{text}", **files})
 
 
@@ -131,8 +131,8 @@ def test_embedded_interfaces_are_implemented() -> None:
         "type Closer interface { Shut() }\ntype Odd interface { Reader\n io.Closer }\n",
         "b/b.go": "package b\ntype T struct{}\nfunc (t T) Take() int { return 0 }\nfunc (t *T) Shut() {}\n",
     }
-    found = {target for source, _, target in triples(program, "implements") if source == "b/b.go:T"}
-    assert found == {"a/a.go:Reader", "a/a.go:Both", "a/a.go:Closer"}
+    interfaces = {target for source, _, target in triples(program, "implements") if source == "b/b.go:T"}
+    assert interfaces == {"a/a.go:Reader", "a/a.go:Both", "a/a.go:Closer"}
 
 
 def test_local_name_shadows_package_and_function() -> None:
@@ -191,8 +191,8 @@ def test_receiver_types_are_inferred(body: str, target: str) -> None:
         "func generic[X any](x X) T { return T{} }\n"
         f"func use(v any, k string, rest ...T) {{ {body} }}\n"
     )
-    found = {callee.removeprefix("a.go:") for caller, callee in calls if caller == "a.go:use"}
-    assert found - {"first", "pair", "list", "generic", "G.P"} == ({target} if target else set())
+    callees = {callee.removeprefix("a.go:") for caller, callee in calls if caller == "a.go:use"}
+    assert callees - {"first", "pair", "list", "generic", "G.P"} == ({target} if target else set())
 
 
 def test_same_named_packages_are_distinct() -> None:

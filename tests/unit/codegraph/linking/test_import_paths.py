@@ -1,4 +1,4 @@
-"""Imports of languages without rules of their own, as files."""
+"""Import resolution by path suffixes."""
 
 import pytest
 from hypothesis import given
@@ -127,6 +127,6 @@ SEPARATORS = st.sampled_from(["/", ".", "::", "\\"])
 @given(st.lists(SEGMENTS, max_size=5), SEPARATORS, st.booleans())
 def test_any_import_resolves_to_existing_files_or_none(segments, separator, by_name):
     resolver = ImportResolver(RUBY)
-    found = resolver.resolve(0, separator.join(segments), by_name=by_name)
-    assert set(found) <= set(range(len(RUBY)))
-    assert len(found) == len(set(found))
+    files = resolver.resolve(0, separator.join(segments), by_name=by_name)
+    assert set(files) <= set(range(len(RUBY)))
+    assert len(files) == len(set(files))

@@ -28,13 +28,13 @@ AREA = f"{CIRCLE_FILE}:Circle.area"
 
 
 def collect_calls(program: Program, path: str) -> set[tuple[str, str]]:
-    """Return (function, what it calls or makes) of a file, without its path."""
+    """Return (caller, target) of the calls and instantiations in a file, without its path."""
     edges = triples(program, "calls", "instantiates")
     return {(source.partition(":")[2], target) for source, _, target in edges if source.startswith(f"{path}:")}
 
 
 def build_method_program(body: str, head: str = "package app;", members: str = "") -> Program:
-    """Return the library with a class that has a method of a body."""
+    """Return the library with a class that has a method with a body."""
     return {
         **LIBRARY,
         "src/app/Main.java": f"{head}\nclass Main {{\n{members}\nvoid run(Object in) {{\n{body}\n}}\n}}\n",
@@ -65,12 +65,12 @@ def build_method_program(body: str, head: str = "package app;", members: str = "
     ],
 )  # fmt: skip
 def test_names_resolve_through_packages_imports_and_types(head: str, body: str, target: str) -> None:
-    found = {
+    targets = {
         to
         for source, to in collect_calls(build_method_program(body, head), "src/app/Main.java")
         if source == "Main.run"
     }
-    assert target in found
+    assert target in targets
 
 
 @pytest.mark.parametrize(
@@ -87,24 +87,29 @@ def test_names_resolve_through_packages_imports_and_types(head: str, body: str, 
     ],
 )
 def test_unresolvable_calls_have_no_edge(head: str, members: str, body: str) -> None:
-    found = collect_calls(build_method_program(body, head, members), "src/app/Main.java")
-    assert not {to for _, to in found if to.startswith(("src/shapes/Circle.java:Circle.", "src/shapes/Shape.java"))}
+    calls = collect_calls(build_method_program(body, head, members), "src/app/Main.java")
+    assert not {to for _, to in calls if to.startswith(("src/shapes/Circle.java:Circle.", "src/shapes/Shape.java"))}
     if "shapes" not in head:
-        assert not found
+        assert not calls
 
 
 def test_overloads_resolve_by_arity() -> None:
-    edges = [one for one in link(LIBRARY) if one.relation == "calls" and one.target.endswith("Circle.scaled")]
-    assert [one.line for one in edges] == [7]
+    edges = [edge for edge in link(LIBRARY) if edge.relation == "calls" and edge.target.endswith("Circle.scaled")]
+    assert [edge.line for edge in edges] == [7]
     text = CIRCLE.replace("scaled(radius, 2)", "scaled(radius)")
     graph = build({**LIBRARY, CIRCLE_FILE: text})
-    nodes, found = graph.nodes.to_pylist(), [one for one in graph.edges.to_pylist() if one["relation"] == "calls"]
-    assert [nodes[one["target"]]["start_line"] for one in found if nodes[one["target"]]["name"] == "scaled"] == [9]
+    nodes, call_edges = (
+        graph.nodes.to_pylist(),
+        [edge for edge in graph.edges.to_pylist() if edge["relation"] == "calls"],
+    )
+    assert [
+        nodes[edge["target"]]["start_line"] for edge in call_edges if nodes[edge["target"]]["name"] == "scaled"
+    ] == [9]
 
 
 def test_constructor_chaining_is_linked() -> None:
     program = {"A.java": "class A { A(int x) {} }\nclass B extends A { B() { super(1); } B(int y) { this(); } }\n"}
-    assert {(one[0], one[2], one.line) for one in link(program) if one.relation == "calls"} == {
+    assert {(edge[0], edge[2], edge.line) for edge in link(program) if edge.relation == "calls"} == {
         ("A.java:B.B", "A.java:A.A", 2),
         ("A.java:B.B", "A.java:B.B", 2),
     }
@@ -168,7 +173,7 @@ def test_records_and_enums_have_implicit_members() -> None:
         """,
     }
     assert collect_calls(program, "P.java") == {("P.f", "Q.java:Q.go")}
-    lines = [one.line for one in link(program) if one[:3] == ("Q.java:Q.go", "calls", "Q.java:Q.stop")]
+    lines = [edge.line for edge in link(program) if edge[:3] == ("Q.java:Q.go", "calls", "Q.java:Q.stop")]
     assert sorted(lines) == [2, 3, 4]
 
 
@@ -213,12 +218,12 @@ def test_references_imports_and_tests_are_linked() -> None:
             class CircleTest { void testArea() { new Circle().area(); } }
         """,
     }
-    found = triples(program)
-    assert ("src/app/Use.java", "imports", f"{CIRCLE_FILE}:Circle") in found
-    assert ("src/app/Use.java", "imports", "java.util.function") in found
-    assert ("src/app/Use.java:Use.made", "references", f"{CIRCLE_FILE}:Circle.unit") in found
-    assert ("src/app/Use.java:Use.type", "references", f"{CIRCLE_FILE}:Circle") in found
-    assert ("src/test/app/CircleTest.java:CircleTest.testArea", "tests", AREA) in found
+    edges = triples(program)
+    assert ("src/app/Use.java", "imports", f"{CIRCLE_FILE}:Circle") in edges
+    assert ("src/app/Use.java", "imports", "java.util.function") in edges
+    assert ("src/app/Use.java:Use.made", "references", f"{CIRCLE_FILE}:Circle.unit") in edges
+    assert ("src/app/Use.java:Use.type", "references", f"{CIRCLE_FILE}:Circle") in edges
+    assert ("src/test/app/CircleTest.java:CircleTest.testArea", "tests", AREA) in edges
 
 
 def test_external_base_lowers_confidence_of_enclosing_names() -> None:

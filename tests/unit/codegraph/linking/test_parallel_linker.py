@@ -1,4 +1,4 @@
-"""Files linked in several processes have the edges that they have in one."""
+"""Linking in several processes gives the same edges as linking in one."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from coderag.codegraph.linking.resolver import Resolver
 from coderag.errors import IngestionError
 from coderag.ingestion.workers.worker_pool import WorkerPool
 from coderag.stores.facts_codec import unpack_interface
-from coderag.system.process_messages import Helpers, pack_message, read_message
+from coderag.system.process_messages import HelperProcesses, pack_message, read_message
 from tests.support.programs import assert_same_graph, facts_of
 
 PROGRAM = {
@@ -56,8 +56,8 @@ def small_batches(monkeypatch):
 @pytest.fixture
 def program() -> Program:
     records, facts = facts_of(PROGRAM)
-    packed = [(one, facts[one.path]) for one in sorted(records, key=lambda record: record.path)]
-    return Program([_read_row(one, facts, unpack_interface(facts.interface)) for one, facts in packed])
+    packed = [(record, facts[record.path]) for record in sorted(records, key=lambda record: record.path)]
+    return Program([_read_row(record, facts, unpack_interface(facts.interface)) for record, facts in packed])
 
 
 def pack_rows(program: Program) -> bytes:
@@ -68,7 +68,7 @@ def test_parallel_build_equals_serial_build(small_batches, pool):
     records, facts = facts_of(PROGRAM)
     alone = CodeGraphBuilder().build(None, records, facts)
     assert len(alone.edges) > 8
-    assert_same_graph(CodeGraphBuilder(None, Helpers(2, pool.lend)).build(None, records, facts), alone)
+    assert_same_graph(CodeGraphBuilder(None, HelperProcesses(2, pool.lend)).build(None, records, facts), alone)
 
 
 def test_worker_links_all_remaining_batches(program, pool):
@@ -85,36 +85,38 @@ def test_batches_of_a_failed_worker_are_linked_locally(program, small_batches, m
     alone = parallel_linker.link_files(program, files)
     monkeypatch.setattr(parallel_linker, "_ASSIST_ENTRY_POINT", f"{__name__}:{fault.__name__}")
     assert parallel_linker._link_remotely(pack_rows(program), deque([files]), pool.lend) == {}
-    assert parallel_linker.link_files(program, files, Helpers(2, pool.lend)) == alone
+    assert parallel_linker.link_files(program, files, HelperProcesses(2, pool.lend)) == alone
 
 
 def test_all_files_are_linked_locally_without_workers(program, small_batches):
-    def lend(function):
+    def lend_worker(function):
         raise IngestionError("no worker process can be started")
 
     files = list(range(len(program.rows)))
-    assert parallel_linker.link_files(program, files, Helpers(2, lend)) == parallel_linker.link_files(program, files)
+    assert parallel_linker.link_files(program, files, HelperProcesses(2, lend_worker)) == parallel_linker.link_files(
+        program, files
+    )
 
 
 def test_interrupt_stops_sending_batches(program, small_batches, monkeypatch):
-    asked = []
-    monkeypatch.setattr(parallel_linker, "_link_remotely", lambda rows, parts, lend: asked.append(parts) or {})
+    sent = []
+    monkeypatch.setattr(parallel_linker, "_link_remotely", lambda rows, parts, lend: sent.append(parts) or {})
 
-    def interrupted(linker: Linker, file: int) -> None:
+    def raise_interrupt(linker: Linker, file: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Linker, "link", interrupted)
+    monkeypatch.setattr(Linker, "link", raise_interrupt)
     with pytest.raises(KeyboardInterrupt):
-        parallel_linker.link_files(program, range(len(program.rows)), Helpers(1, lambda function: None))
-    assert [len(parts) for parts in asked] == [0]
+        parallel_linker.link_files(program, range(len(program.rows)), HelperProcesses(1, lambda function: None))
+    assert [len(parts) for parts in sent] == [0]
 
 
 def test_few_files_are_linked_without_workers():
-    def lend(function):
+    def lend_worker(function):
         raise AssertionError(function)
 
     records, facts = facts_of(PROGRAM)
-    assert len(CodeGraphBuilder(None, Helpers(8, lend)).build(None, records, facts).edges) > 8
+    assert len(CodeGraphBuilder(None, HelperProcesses(8, lend_worker)).build(None, records, facts).edges) > 8
 
 
 def test_linking_leaves_no_reference_cycles():
@@ -123,22 +125,22 @@ def test_linking_leaves_no_reference_cycles():
     gc.disable()
     try:
         CodeGraphBuilder().build(None, records, facts)
-        left = [one for one in gc.get_objects() if isinstance(one, (Program, Resolver))]
+        leaked = [instance for instance in gc.get_objects() if isinstance(instance, (Program, Resolver))]
     finally:
         gc.enable()
-    assert left == []
+    assert leaked == []
 
 
 def test_recursion_error_in_one_file_does_not_affect_the_rest(program, monkeypatch, caplog):
     link = Linker.link
 
-    def endless(linker, file):
+    def raise_in_first_file(linker, file):
         if not file:
             raise RecursionError
         return link(linker, file)
 
-    monkeypatch.setattr(Linker, "link", endless)
+    monkeypatch.setattr(Linker, "link", raise_in_first_file)
     linked = parallel_linker.link_files(program, range(len(program.rows)))
     assert not linked[0].links
-    assert any(one.links for one in linked.values())
+    assert any(linked_file.links for linked_file in linked.values())
     assert program.rows[0].path in caplog.text

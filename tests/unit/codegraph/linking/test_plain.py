@@ -6,7 +6,7 @@ from tests.support.programs import Program, build, link, triples
 
 
 def _collect_uses(program: Program) -> set[tuple[str, str]]:
-    """Return who calls and instantiates what for sure."""
+    """Return (source, target) of the calls and instantiations with high confidence."""
     return {(source, target) for source, _, target in triples(program, "calls", "instantiates", least=0.6)}
 
 
@@ -105,29 +105,33 @@ def test_php_classes_resolve_by_composer_autoload() -> None:
     }
 
 
-@pytest.mark.parametrize("told", ['{"psr-4": {"App\\\\": [1, null]}}', '{"psr-4": "x"}', "3", "{}"])
-def test_malformed_composer_autoload_is_ignored(told: str) -> None:
-    assert ("src/A.php:A.run", "src/A.php:A.own") in _collect_uses({**_PHP, "composer.json": f'{{"autoload": {told}}}'})
+@pytest.mark.parametrize("autoload", ['{"psr-4": {"App\\\\": [1, null]}}', '{"psr-4": "x"}', "3", "{}"])
+def test_malformed_composer_autoload_is_ignored(autoload: str) -> None:
+    assert ("src/A.php:A.run", "src/A.php:A.own") in _collect_uses(
+        {**_PHP, "composer.json": f'{{"autoload": {autoload}}}'}
+    )
 
 
 @pytest.mark.parametrize(
-    ("suffix", "one", "two"),
+    ("suffix", "caller_text", "callee_text"),
     [
         ("kt", "class One {\n    fun go() { Two(); shared() }\n}\n", "class Two\nfun shared() {}\n"),
         ("swift", "class One { func go() { Two(); shared() } }\n", "class Two {}\nfunc shared() {}\n"),
         ("dart", "class One { void go() { Two(); shared(); } }\n", "class Two {}\nvoid shared() {}\n"),
     ],
 )
-def test_folder_packages_are_linked(suffix: str, one: str, two: str) -> None:
+def test_folder_packages_are_linked(suffix: str, caller_text: str, callee_text: str) -> None:
     if suffix == "dart":
-        assert link({f"x/one.{suffix}": one, f"x/two.{suffix}": two}) == []  # it has no declarations yet
+        assert (
+            link({f"x/one.{suffix}": caller_text, f"x/two.{suffix}": callee_text}) == []
+        )  # Dart files have no declarations yet
         return
-    here = {f"x/one.{suffix}": one, f"x/two.{suffix}": two}
-    found = {(f"x/one.{suffix}:One.go", f"x/two.{suffix}:{name}") for name in ("Two", "shared")}
-    assert _collect_uses(here) == found
-    assert _collect_uses({f"x/one.{suffix}": one, f"y/two.{suffix}": two}) == set()
-    twice = {**here, f"x/three.{suffix}": two}
-    assert _collect_uses(twice) == set(), "which of two is meant is unknown"
+    program = {f"x/one.{suffix}": caller_text, f"x/two.{suffix}": callee_text}
+    expected = {(f"x/one.{suffix}:One.go", f"x/two.{suffix}:{name}") for name in ("Two", "shared")}
+    assert _collect_uses(program) == expected
+    assert _collect_uses({f"x/one.{suffix}": caller_text, f"y/two.{suffix}": callee_text}) == set()
+    ambiguous = {**program, f"x/three.{suffix}": callee_text}
+    assert _collect_uses(ambiguous) == set(), "two declarations of one name are ambiguous"
 
 
 def test_scala_inheritance_is_linked_within_a_folder() -> None:

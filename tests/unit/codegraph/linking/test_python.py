@@ -14,7 +14,7 @@ class Robot:
 
 
 def _collect_edges(program: Program, *relations: str) -> set[tuple[str, str, str]]:
-    """Return the edges of a program, with those of its only file by their bare names."""
+    """Return the edges of a program; of a single file by bare names."""
     edges = triples(program, *relations)
     return edges if len(program) > 1 else {(a.removeprefix("a.py:"), b, c.removeprefix("a.py:")) for a, b, c in edges}
 
@@ -48,7 +48,7 @@ def outer():
 
 
 def _collect_callees(line: str, signature: str = "") -> set[str]:
-    """Return what a line in a function calls, beside the types that it instantiates."""
+    """Return the callees of a line in a function, without the types that it instantiates."""
     text = f"{_PEOPLE}def f({signature}):\n    {line}\n"
     return {target for source, target in _collect_calls(text) if source == "f" and target[0] in "PR" and "." in target}
 
@@ -288,11 +288,11 @@ def test_cyclic_and_unbounded_types_terminate() -> None:
     ],
 )
 def test_values_are_inferred(line: str) -> None:
-    found = _collect_callees(line) | {
+    callees = _collect_callees(line) | {
         target for source, target in _collect_calls(f"{_PEOPLE}def f():\n    {line}\n") if source == "f.g"
     }
-    assert "Person.greet" in found
-    assert "Robot.greet" not in found
+    assert "Person.greet" in callees
+    assert "Robot.greet" not in callees
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_common_methods_are_not_candidates() -> None:
     )
 
 
-# Tests, documents, broken files
+# Tests, documents, syntax errors
 
 
 def test_tests_edges_follow_calls_and_names() -> None:

@@ -85,7 +85,7 @@ def _collect_calls(program: Program) -> set[tuple[str, str]]:
 
 
 def _collect_file_calls(text: str) -> set[tuple[str, str]]:
-    """Return the calls of a crate of one file, without its path."""
+    """Return the calls of a crate with one file, without its path."""
     prefix = "src/lib.rs:"
     calls = _collect_calls({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text})
     return {(source.removeprefix(prefix), target.removeprefix(prefix)) for source, target in calls}
@@ -117,8 +117,8 @@ def test_impl_blocks_implement_traits() -> None:
 
 
 def test_imports_link_files_declarations_and_external_crates() -> None:
-    found = {target for source, _, target in triples(_SHOP, "imports") if source == "shop/src/store/memory.rs"}
-    assert found >= {"shop/src/store/mod.rs", "shop/src/store/mod.rs:Item", "shop/src/store/mod.rs:Store", "std"}
+    targets = {target for source, _, target in triples(_SHOP, "imports") if source == "shop/src/store/memory.rs"}
+    assert targets >= {"shop/src/store/mod.rs", "shop/src/store/mod.rs:Item", "shop/src/store/mod.rs:Store", "std"}
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_receiver_types_are_inferred(body: str, target: str) -> None:
         + body
         + " }\n"
     )
-    found = {callee for caller, callee in calls if caller == "run"}
-    assert found - {"T.new", "T.try_new", "make", "pair", "list", "free"} == ({target} if target else set())
+    callees = {callee for caller, callee in calls if caller == "run"}
+    assert callees - {"T.new", "T.try_new", "make", "pair", "list", "free"} == ({target} if target else set())
 
 
 def test_methods_are_not_in_scope_by_bare_name() -> None:
@@ -290,7 +290,7 @@ def _find_role(name: str, text: str, path: str = "src/lib.rs") -> str:
         ("#[cfg(all(not(windows), test))]", "test"),
         ("#[cfg(not(test))]", "source"),
         ("#[cfg(all(not(test), unix))]", "source"),
-        ("#[cfg(any(test, unix))]", "source"),  # in what is shipped, too
+        ("#[cfg(any(test, unix))]", "source"),  # part of the released code, too
         ('#[cfg(feature = "test")]', "source"),
         ("#[cfg(test)]\nuse other::made;\n", "source"),
         ("#[cfg(test)]\nmod tests { fn other() {} }\n", "source"),
@@ -327,14 +327,16 @@ def test_inline_tests_link_to_tested_code() -> None:
         ("shop/src/store/memory.rs:tests.finds", "tests", "shop/src/store/memory.rs:Memory.find"),
     }
     graph = CodeGraph(SymbolGraph(build(_SHOP)))
-    assert [one.qualified_name for one in graph.tests("helper")] == ["tests.finds"]
-    assert [(one.qualified_name, one.role) for one in graph.callers("helper")] == [("tests.finds", "test")]
+    assert [reference.qualified_name for reference in graph.tests("helper")] == ["tests.finds"]
+    assert [(reference.qualified_name, reference.role) for reference in graph.callers("helper")] == [
+        ("tests.finds", "test")
+    ]
 
 
 def test_test_helpers_are_not_tested() -> None:
     text = "pub fn make() {}\n#[cfg(test)]\nmod tests { fn kit() {}\n #[test]\n fn made() { kit(); super::make(); } }\n"
-    found = triples({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text}, "tests")
-    assert found == {("src/lib.rs:tests.made", "tests", "src/lib.rs:make")}
+    edges = triples({"Cargo.toml": '[package]\nname = "one"\n', "src/lib.rs": text}, "tests")
+    assert edges == {("src/lib.rs:tests.made", "tests", "src/lib.rs:make")}
 
 
 @pytest.mark.parametrize("path", list(_SHOP))

@@ -1,4 +1,4 @@
-"""Types as written, taken apart."""
+"""Parsing of type expressions."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from coderag.codegraph.linking.type_expressions import TypeExpression, parse_typ
 
 
 def _format_alternatives(text: str) -> str:
-    """Return what is read of a type, in one spelling."""
+    """Return the parsed alternatives of a type in one notation."""
     return " or ".join(map(_format_type, parse_type(text)))
 
 
@@ -18,7 +18,7 @@ def _format_type(expression: TypeExpression) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("Foo", "Foo"),
         ("pkg.Foo", "pkg.Foo"),
@@ -62,8 +62,8 @@ def _format_type(expression: TypeExpression) -> str:
         ("", ""),
     ],
 )
-def test_types_of_all_languages_parse(text: str, told: str) -> None:
-    assert _format_alternatives(text) == told
+def test_types_of_all_languages_parse(text: str, expected: str) -> None:
+    assert _format_alternatives(text) == expected
 
 
 def test_tuple_splits_into_parts() -> None:
@@ -75,10 +75,10 @@ _SIGNS = st.sampled_from([*"[]<>(),|&*?:; '\"", "::", "Foo", "map[", "typeof ", 
 
 @given(st.lists(_SIGNS, max_size=60).map("".join) | st.text(max_size=60))
 def test_any_text_parses_within_its_nesting_depth(text: str) -> None:
-    def depth(one: TypeExpression) -> int:
-        return 1 + max(map(depth, one.arguments), default=0)
+    def compute_depth(expression: TypeExpression) -> int:
+        return 1 + max(map(compute_depth, expression.arguments), default=0)
 
-    assert all(depth(one) <= 7 for one in parse_type(text))
+    assert all(compute_depth(expression) <= 7 for expression in parse_type(text))
     split_tuple(text)
 
 

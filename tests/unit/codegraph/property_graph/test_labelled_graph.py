@@ -7,11 +7,11 @@ from tests.support.graph_tables import make_tables
 from tests.support.shop_graph import shop_graph
 
 
-def rows(graph):
+def read_rows(graph):
     return {label: table.to_pylist() for label, table in graph.group_nodes()}
 
 
-def edges(graph):
+def read_edges(graph):
     return {
         (row["source"].partition(":")[2], group.type, row["target"].partition(":")[2])
         for group in graph.group_edges()
@@ -29,8 +29,8 @@ def test_node_label_follows_its_kind():
             ("m", "namespace", 4, 4),
         ]
     }
-    found = rows(LabelledGraph(make_tables(files, (), ["serde"]), "p"))
-    assert {label: [row["name"] for row in of_label] for label, of_label in found.items()} == {
+    labels = read_rows(LabelledGraph(make_tables(files, (), ["serde"]), "p"))
+    assert {label: [row["name"] for row in of_label] for label, of_label in labels.items()} == {
         "Project": ["p"],
         "File": ["a.rs"],
         "Class": ["Point", "Shape"],
@@ -56,7 +56,7 @@ def test_ids_are_unique_and_readable():
         'b".py': [("f", "function", 1, 1)],
     }
     graph = LabelledGraph(make_tables(files, (), ["a.py"]), "p")
-    ids = [row["id"] for of_label in rows(graph).values() for row in of_label]
+    ids = [row["id"] for of_label in read_rows(graph).values() for row in of_label]
     assert len(set(ids)) == len(ids) == 9
     assert {"p", "p:a.py", "p:a.py::f", "p:a.py::f#2", "p:b'.py::f"} <= set(ids)
 
@@ -72,7 +72,7 @@ def test_containment_type_depends_on_labels():
         ]
     }
     tables = make_tables(files)
-    assert edges(LabelledGraph(tables, "p")) == {
+    assert read_edges(LabelledGraph(tables, "p")) == {
         ("", "CONTAINS", "a.py"),
         ("a.py", "DEFINES", "a.py::C"),
         ("a.py", "DEFINES", "a.py::f"),
@@ -100,5 +100,5 @@ def test_edges_keep_evidence_and_candidates_are_omitted():
 
 def test_empty_repository_has_a_project_node():
     graph = LabelledGraph(make_tables({}), "p")
-    assert list(rows(graph)) == ["Project"]
-    assert edges(graph) == set()
+    assert list(read_rows(graph)) == ["Project"]
+    assert read_edges(graph) == set()

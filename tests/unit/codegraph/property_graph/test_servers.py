@@ -42,7 +42,7 @@ def bolt():
         yield server
 
 
-def asked(server):
+def list_queries(server):
     return [query for query, _ in server.queries]
 
 
@@ -74,7 +74,9 @@ def test_old_nodes_are_deleted_in_batches_before_loading(bolt, kind):
     ]
     assert len(deletions) == 3  # 5,000, 2,000, and none left
     assert deletions[0][1] == {"project": "shop", "limit": 5_000}
-    assert deletions[-1][0] < asked(bolt).index(next(query for query in asked(bolt) if query.startswith("UNWIND")))
+    assert deletions[-1][0] < list_queries(bolt).index(
+        next(query for query in list_queries(bolt) if query.startswith("UNWIND"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,8 +85,8 @@ def test_old_nodes_are_deleted_in_batches_before_loading(bolt, kind):
 )
 def test_index_statements_match_the_dialect_without_apoc(bolt, kind, index):
     send_to_server(make_tables({"a.py": []}), "shop", kind, GraphServer(bolt.url, "me", "secret"))
-    assert any(query.startswith(index) for query in asked(bolt))
-    assert not any("apoc" in query for query in asked(bolt))
+    assert any(query.startswith(index) for query in list_queries(bolt))
+    assert not any("apoc" in query for query in list_queries(bolt))
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,13 @@ HASHES = {"a.py": "1", "b.py": "2", "c.py": "3"}
 
 
 @pytest.fixture
-def imported(tmp_path):
+def imported_edges(tmp_path):
     path = tmp_path / "index.scip"
     path.write_bytes(INDEX.to_bytes())
     return import_edges(path, make_tables(FILES, LINKED, ["os"]), HASHES)[0]
 
 
-def named(tables, edges):
+def name_ends(tables, edges):
     names = tables.nodes["qualified_name"].to_pylist()
     return [
         (names[row["source"]], row["relation"], names[row["target"]], row["line"], row["resolver"], row["confidence"])
@@ -65,14 +65,14 @@ def named(tables, edges):
     ]
 
 
-def tables_of(files=FILES, linked=LINKED):
+def build_tables(files=FILES, linked=LINKED):
     return make_tables(files, [(*edge, 0.5, "scope") for edge in linked], ["os"])
 
 
-def test_imported_edges_replace_linked_edges(imported):
-    tables = tables_of()
-    applied = apply_edges(tables, imported, HASHES)
-    assert named(tables, applied.edges) == [
+def test_imported_edges_replace_linked_edges(imported_edges):
+    tables = build_tables()
+    applied = apply_edges(tables, imported_edges, HASHES)
+    assert name_ends(tables, applied.edges) == [
         ("a.py", "imports", "b.py", 1, "scope", 0.5),  # the index says nothing of that line
         ("Child", "inherits", "Base", 1, "scip", 1.0),
         ("Child.run", "calls", "Base.run", 3, "scip", 1.0),
@@ -85,30 +85,30 @@ def test_imported_edges_replace_linked_edges(imported):
     assert (applied.stale, applied.lost) == ((), 0)
 
 
-def test_applying_twice_is_idempotent(imported):
-    tables = tables_of()
-    once = apply_edges(tables, imported, HASHES).edges
-    assert apply_edges(tables._replace(edges=once), imported, HASHES).edges.to_pylist() == once.to_pylist()
+def test_applying_twice_is_idempotent(imported_edges):
+    tables = build_tables()
+    once = apply_edges(tables, imported_edges, HASHES).edges
+    assert apply_edges(tables._replace(edges=once), imported_edges, HASHES).edges.to_pylist() == once.to_pylist()
 
 
-def test_changed_file_keeps_linked_edges_and_is_reported(imported):
-    tables = tables_of()
-    applied = apply_edges(tables, imported, {**HASHES, "a.py": "new"})
+def test_changed_file_keeps_linked_edges_and_is_reported(imported_edges):
+    tables = build_tables()
+    applied = apply_edges(tables, imported_edges, {**HASHES, "a.py": "new"})
     assert applied.edges.to_pylist() == tables.edges.to_pylist()
     assert applied.stale == ("a.py",)
 
 
-def test_removed_file_is_reported(imported):
+def test_removed_file_is_reported(imported_edges):
     files = {path: FILES[path] for path in ("b.py", "c.py")}
-    applied = apply_edges(tables_of(files, []), imported, {"b.py": "2", "c.py": "3"})
+    applied = apply_edges(build_tables(files, []), imported_edges, {"b.py": "2", "c.py": "3"})
     assert (applied.edges.num_rows, applied.stale, applied.lost) == (0, ("a.py",), 0)
 
 
-def test_edges_follow_their_ends_when_rows_move(imported):
+def test_edges_follow_their_ends_when_rows_move(imported_edges):
     files = {"0.py": [("first", "function", 1, 1)], **FILES, "b.py": [("New", "class", 1, 1), *FILES["b.py"]]}
-    tables = tables_of(files, [])
-    applied = apply_edges(tables, imported, {**HASHES, "b.py": "new"})
-    assert [edge[:3] for edge in named(tables, applied.edges)] == [
+    tables = build_tables(files, [])
+    applied = apply_edges(tables, imported_edges, {**HASHES, "b.py": "new"})
+    assert [edge[:3] for edge in name_ends(tables, applied.edges)] == [
         ("Child", "inherits", "Base"),
         ("Child.run", "calls", "Base.run"),
         ("Child.run", "overrides", "Base.run"),
@@ -116,20 +116,20 @@ def test_edges_follow_their_ends_when_rows_move(imported):
     assert applied.stale == ("b.py",)
 
 
-def test_edge_without_its_end_is_dropped_and_counted(imported):
-    tables = tables_of({**FILES, "b.py": FILES["b.py"][:1]}, [])
-    applied = apply_edges(tables, imported, {**HASHES, "b.py": "new"})
-    assert [edge[:3] for edge in named(tables, applied.edges)] == [("Child", "inherits", "Base")]
+def test_edge_without_its_end_is_dropped_and_counted(imported_edges):
+    tables = build_tables({**FILES, "b.py": FILES["b.py"][:1]}, [])
+    applied = apply_edges(tables, imported_edges, {**HASHES, "b.py": "new"})
+    assert [edge[:3] for edge in name_ends(tables, applied.edges)] == [("Child", "inherits", "Base")]
     assert applied.lost == 2
 
 
-def test_imported_edges_round_trip(imported):
-    read = ImportedEdges.from_bytes(imported.to_bytes())
-    assert read.edges.equals(imported.edges)
-    assert read.files == imported.files == {"a.py": "1", "b.py": "2"}
+def test_imported_edges_round_trip(imported_edges):
+    read = ImportedEdges.from_bytes(imported_edges.to_bytes())
+    assert read.edges.equals(imported_edges.edges)
+    assert read.files == imported_edges.files == {"a.py": "1", "b.py": "2"}
 
 
-def foreign_table():
+def build_foreign_table():
     sink = pa.BufferOutputStream()
     table = pa.table({"x": [1]})
     with pa.ipc.new_file(sink, table.schema) as writer:
@@ -137,20 +137,21 @@ def foreign_table():
     return sink.getvalue().to_pybytes()
 
 
-@pytest.mark.parametrize("stored", [b"", b"nothing", foreign_table()], ids=["empty", "text", "another table"])
+@pytest.mark.parametrize("stored", [b"", b"nothing", build_foreign_table()], ids=["empty", "text", "another table"])
 def test_damaged_file_raises_with_a_hint(stored):
     with pytest.raises(StoreError, match="imported edges are damaged") as caught:
         ImportedEdges.from_bytes(stored)
     assert caught.value.hint == "Import the SCIP index again."
 
 
-def test_imported_name_keeps_the_file_import(imported):
-    edges = imported.edges.to_pylist()
+def test_imported_name_keeps_the_file_import(imported_edges):
+    edges = imported_edges.edges.to_pylist()
     place = {"source_path": "a.py", "source_name": "", "source_nth": 0, "line": 1}
     base = {"target_path": "b.py", "target_name": "Base", "target_nth": 0}
     more = ImportedEdges(
-        pa.Table.from_pylist([*edges, {"relation": "imports", **place, **base}], imported.edges.schema), imported.files
+        pa.Table.from_pylist([*edges, {"relation": "imports", **place, **base}], imported_edges.edges.schema),
+        imported_edges.files,
     )
-    tables = tables_of(linked=[("a.py", "imports", "b.py", 1), ("a.py", "imports", "Other", 1)])
+    tables = build_tables(linked=[("a.py", "imports", "b.py", 1), ("a.py", "imports", "Other", 1)])
     applied = apply_edges(tables, more, HASHES)
-    assert [edge[2] for edge in named(tables, applied.edges) if edge[1] == "imports"] == ["b.py", "Base"]
+    assert [edge[2] for edge in name_ends(tables, applied.edges) if edge[1] == "imports"] == ["b.py", "Base"]

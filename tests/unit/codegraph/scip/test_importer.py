@@ -117,27 +117,27 @@ EXPECTED = {
 }
 
 
-def facts_table(facts):
+def build_facts_table(facts):
     rows = []
-    for path, one in facts.items():
-        interface, body, digest = pack_facts(one)
-        common = {"language": one.language, "role": "source", "lines": 20, "consulted": [], "names": []}
+    for path, file_facts in facts.items():
+        interface, body, digest = pack_facts(file_facts)
+        common = {"language": file_facts.language, "role": "source", "lines": 20, "consulted": [], "names": []}
         rows.append({"path": path, "interface": interface, "body": body, "digest": digest, **common})
     return pa.Table.from_pylist(rows, build_facts_schema())
 
 
 @pytest.fixture
-def imported(tmp_path):
-    def imported(index, *, files=FILES, facts=FACTS, edges=(), root=None):
+def run_import(tmp_path):
+    def run_import(index, *, files=FILES, facts=FACTS, edges=(), root=None):
         path = tmp_path / "index.scip"
         path.write_bytes(index if isinstance(index, bytes) else index.to_bytes())
-        tables = make_tables(files, edges, ["json"])._replace(facts=facts_table(facts))
+        tables = make_tables(files, edges, ["json"])._replace(facts=build_facts_table(facts))
         return import_edges(path, tables, {file: f"hash of {file}" for file in files}, root)
 
-    return imported
+    return run_import
 
 
-def named(imported_edges):
+def name_edges(imported_edges):
     def end(row, which):
         return row[f"{which}_name"] or row[f"{which}_path"]
 
@@ -145,30 +145,30 @@ def named(imported_edges):
     return {(end(row, "source"), row["relation"], end(row, "target"), row["line"]) for row in rows}
 
 
-def test_index_gives_edges_of_every_relation(imported):
-    edges, report = imported(INDEX)
-    assert named(edges) == EXPECTED
+def test_index_gives_edges_of_every_relation(run_import):
+    edges, report = run_import(INDEX)
+    assert name_edges(edges) == EXPECTED
     assert report.tool == "scip-test 1.2"
     assert (report.documents, report.covered, report.outdated, report.unknown) == (2, 2, (), ())
     assert report.edges == {"calls": 5, "imports": 3, "inherits": 1, "instantiates": 1, "overrides": 1, "references": 4}
     assert edges.files == {path: f"hash of {path}" for path in ("shop/gift.py", "shop/item.py")}
 
 
-def test_without_facts_symbols_determine_calls(imported):
-    edges, _ = imported(INDEX, facts={}, edges=[("shop/gift.py", "imports", "shop/item.py", 1)])
-    found = named(edges)
-    assert {("Gift.cost", "calls", "price", 6), ("main", "calls", "price", 13)} <= found
-    assert ("shop/gift.py", "imports", "price", 1) in found  # from the linked edge of that line
-    assert ("Gift", "inherits", "Item", 3) in found  # from the relationship
+def test_without_facts_symbols_determine_calls(run_import):
+    edges, _ = run_import(INDEX, facts={}, edges=[("shop/gift.py", "imports", "shop/item.py", 1)])
+    named_edges = name_edges(edges)
+    assert {("Gift.cost", "calls", "price", 6), ("main", "calls", "price", 13)} <= named_edges
+    assert ("shop/gift.py", "imports", "price", 1) in named_edges  # from the linked edge of that line
+    assert ("Gift", "inherits", "Item", 3) in named_edges  # from the relationship
 
 
-def test_import_role_gives_an_import_edge(imported):
+def test_import_role_gives_an_import_edge(run_import):
     document = ScipDocument("shop/other.py", [(2, 4, 5, PRICE, IMPORT)])
-    edges, _ = imported(ScipIndex([ITEM_DOCUMENT, document]), facts={})
-    assert ("shop/other.py", "imports", "price", 2) in named(edges)
+    edges, _ = run_import(ScipIndex([ITEM_DOCUMENT, document]), facts={})
+    assert ("shop/other.py", "imports", "price", 2) in name_edges(edges)
 
 
-def test_indirect_ancestor_is_not_a_base(imported):
+def test_indirect_ancestor_is_not_a_base(run_import):
     root = symbol("`shop.other`/", "Root#")
     document = ScipDocument(
         GIFT_DOCUMENT.path,
@@ -177,11 +177,13 @@ def test_indirect_ancestor_is_not_a_base(imported):
     )
     files = {**FILES, "shop/other.py": [("Root", "class", 1, 2)]}
     other = ScipDocument("shop/other.py", [(1, 6, 4, root, DEFINITION)])
-    edges, _ = imported(ScipIndex([ITEM_DOCUMENT, document, other]), files=files)
-    assert {edge for edge in named(edges) if edge[1] in {"inherits", "implements"}} == {("Gift", "inherits", "Item", 3)}
+    edges, _ = run_import(ScipIndex([ITEM_DOCUMENT, document, other]), files=files)
+    assert {edge for edge in name_edges(edges) if edge[1] in {"inherits", "implements"}} == {
+        ("Gift", "inherits", "Item", 3)
+    }
 
 
-def test_relationships_give_implements_and_references(imported):
+def test_relationships_give_implements_and_references(run_import):
     files = {
         "a.ts": [
             ("Shape", "interface", 1, 1),
@@ -201,76 +203,81 @@ def test_relationships_give_implements_and_references(imported):
         ],
         [(square, shape, "implementation"), (unit, square, "type_definition"), (big, shape, "implementation")],
     )
-    edges, _ = imported(ScipIndex([document]), files=files, facts={})
-    assert named(edges) == {
+    edges, _ = run_import(ScipIndex([document]), files=files, facts={})
+    assert name_edges(edges) == {
         ("Square", "implements", "Shape", 2),
         ("unit", "references", "Square", 6),
         ("Big", "inherits", "Shape", 8),
     }
 
 
-def test_constructor_call_instantiates_its_class(imported):
+def test_constructor_call_instantiates_its_class(run_import):
     files = {"a.ts": [("Square", "class", 1, 3), ("Square.constructor", "method", 2, 2), ("main", "function", 5, 7)]}
-    made = symbol("`a.ts`/", "Square#`<constructor>`().")
+    constructor = symbol("`a.ts`/", "Square#`<constructor>`().")
     document = ScipDocument(
-        "a.ts", [(1, 6, 6, symbol("`a.ts`/", "Square#"), DEFINITION), (2, 2, 11, made, DEFINITION), (6, 9, 6, made)]
+        "a.ts",
+        [
+            (1, 6, 6, symbol("`a.ts`/", "Square#"), DEFINITION),
+            (2, 2, 11, constructor, DEFINITION),
+            (6, 9, 6, constructor),
+        ],
     )
-    edges, _ = imported(ScipIndex([document]), files=files, facts={})
-    assert named(edges) == {("main", "instantiates", "Square", 6)}
+    edges, _ = run_import(ScipIndex([document]), files=files, facts={})
+    assert name_edges(edges) == {("main", "instantiates", "Square", 6)}
 
 
-def test_constructor_names_of_other_languages_do_not_count(imported):
+def test_constructor_names_of_other_languages_do_not_count(run_import):
     files = {"a.java": [("A", "class", 1, 3), ("A.init", "method", 2, 2), ("main", "function", 5, 7)]}
     method = symbol("`a.java`/", "A#init().")
     document = ScipDocument(
         "a.java", [(1, 6, 7, symbol("`a.java`/", "A#"), DEFINITION), (2, 2, 6, method, DEFINITION), (6, 9, 13, method)]
     )
-    edges, _ = imported(ScipIndex([document]), files=files, facts={})
-    assert ("main", "instantiates", "A", 6) not in named(edges)
+    edges, _ = run_import(ScipIndex([document]), files=files, facts={})
+    assert ("main", "instantiates", "A", 6) not in name_edges(edges)
 
 
-def test_outdated_document_is_skipped_and_reported(imported):
+def test_outdated_document_is_skipped_and_reported(run_import):
     moved = [(line + 20, *rest) for line, *rest in ITEM_DOCUMENT.occurrences]
-    edges, report = imported(ScipIndex([GIFT_DOCUMENT, ScipDocument("shop/item.py", moved)]))
+    edges, report = run_import(ScipIndex([GIFT_DOCUMENT, ScipDocument("shop/item.py", moved)]))
     assert (report.covered, report.outdated) == (1, ("shop/item.py",))
-    assert named(edges) == {("main", "calls", "main.again", 12)}
+    assert name_edges(edges) == {("main", "calls", "main.again", 12)}
     assert list(edges.files) == ["shop/gift.py"]
 
 
-def test_unindexed_files_are_reported(imported):
+def test_unindexed_files_are_reported(run_import):
     generated = ScipDocument("build/generated.py", [(1, 0, 4, ITEM)])
-    _, report = imported(ScipIndex([ITEM_DOCUMENT, generated, ScipDocument("../outside.py")]))
+    _, report = run_import(ScipIndex([ITEM_DOCUMENT, generated, ScipDocument("../outside.py")]))
     assert report.unknown == ("../outside.py", "build/generated.py")
 
 
 @pytest.mark.parametrize(("made_in", "path"), [("shop", "item.py"), (".", "shop/item.py"), ("..", "repo/shop/item.py")])
-def test_index_of_a_parent_or_child_folder_is_relocated(imported, tmp_path, made_in, path):
+def test_index_of_a_parent_or_child_folder_is_relocated(run_import, tmp_path, made_in, path):
     root = tmp_path / "repo"
     (root / "shop").mkdir(parents=True)
     index = ScipIndex([ScipDocument(path, ITEM_DOCUMENT.occurrences)], (root / made_in).resolve().as_uri())
-    edges, _ = imported(index, root=root)
+    edges, _ = run_import(index, root=root)
     assert list(edges.files) == ["shop/item.py"]
 
 
-def test_index_of_another_machine_uses_its_own_root(imported, tmp_path):
-    edges, _ = imported(ScipIndex([ITEM_DOCUMENT], "file:///builds/shop"), root=tmp_path)
+def test_index_of_another_machine_uses_its_own_root(run_import, tmp_path):
+    edges, _ = run_import(ScipIndex([ITEM_DOCUMENT], "file:///builds/shop"), root=tmp_path)
     assert list(edges.files) == ["shop/item.py"]
 
 
-def test_index_without_known_files_raises_with_its_origin(imported):
+def test_index_without_known_files_raises_with_its_origin(run_import):
     with pytest.raises(
         InvalidQueryError, match="contains no file that is indexed here; it was created in file:///elsewhere"
     ):
-        imported(ScipIndex([ScipDocument("main.go")], "file:///elsewhere"))
+        run_import(ScipIndex([ScipDocument("main.go")], "file:///elsewhere"))
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"no index", INDEX.to_bytes()[:-80], message((1, message((3, "file:///a"))), (2, b"\x08"))],
     ids=["empty", "text", "cut off", "broken document"],
 )  # fmt: skip
-def test_damaged_index_raises_without_changes(imported, content):
+def test_damaged_index_raises_without_changes(run_import, content):
     with pytest.raises(InvalidQueryError, match=r"index\.scip is damaged or not a SCIP index") as caught:
-        imported(content)
+        run_import(content)
     assert caught.value.hint.startswith("Nothing was changed.")
 
 
@@ -279,15 +286,15 @@ def test_folder_raises_a_store_error(tmp_path):
         import_edges(tmp_path, make_tables(FILES), {})
 
 
-def test_index_without_edges_is_valid(imported):
-    edges, report = imported(ScipIndex([ScipDocument("shop/other.py")]))
+def test_index_without_edges_is_valid(run_import):
+    edges, report = run_import(ScipIndex([ScipDocument("shop/other.py")]))
     assert (edges.edges.num_rows, report.covered, report.edges) == (0, 1, {})
 
 
-def test_edge_ends_are_stored_by_name_and_ordinal(imported):
+def test_edge_ends_are_stored_by_name_and_ordinal(run_import):
     files = {"a.py": [("f", "function", 1, 2), ("f", "function", 4, 5), ("g", "function", 7, 9)]}
     second, g = symbol("a/", "f(+1)."), symbol("a/", "g().")
     document = ScipDocument("a.py", [(4, 4, 1, second, DEFINITION), (7, 4, 1, g, DEFINITION), (8, 4, 1, second)])
-    edges, _ = imported(ScipIndex([document]), files=files, facts={})
+    edges, _ = run_import(ScipIndex([document]), files=files, facts={})
     [row] = edges.edges.to_pylist()
     assert (row["target_name"], row["target_nth"]) == ("f", 1)

@@ -39,7 +39,7 @@ def write(tmp_path):
     return write
 
 
-def occurrence_of(write, *fields):
+def encode_occurrence(write, *fields):
     document = message((1, "a.py"), (2, message(*fields)))
     [read] = read_documents(write(message((2, document))))
     return read.occurrences[0]
@@ -78,7 +78,7 @@ def test_occurrences_are_ordered_with_one_based_lines(write):
     ],
 )
 def test_every_range_encoding_is_read(write, place, expected):
-    assert occurrence_of(write, *place, (2, CART))[:3] == expected
+    assert encode_occurrence(write, *place, (2, CART))[:3] == expected
 
 
 def test_unknown_fields_are_skipped(write):
@@ -150,13 +150,13 @@ def test_incomplete_document_raises(write, document):
 @pytest.mark.parametrize("size", range(1, len(INDEX.to_bytes()), 7))
 def test_truncated_index_raises_or_has_complete_documents(write, size):
     path = write(INDEX.to_bytes()[:size])
-    whole = list(read_documents(write(INDEX.to_bytes())))
+    complete = list(read_documents(write(INDEX.to_bytes())))
     path = write(INDEX.to_bytes()[:size])
     try:
         read = list(read_documents(path))
     except ProtobufError:
         return
-    assert read == whole[: len(read)]
+    assert read == complete[: len(read)]
 
 
 @given(st.binary(max_size=300))
@@ -179,9 +179,9 @@ def test_corrupted_index_is_read_or_rejected(tmp_path_factory, data):
     path.write_bytes(bytes(content))
     try:
         for document in read_documents(path):
-            assert all(one.line >= 1 for one in document.occurrences)
-            for one in document.occurrences:
-                parse_descriptor(one.symbol)
+            assert all(occurrence.line >= 1 for occurrence in document.occurrences)
+            for occurrence in document.occurrences:
+                parse_descriptor(occurrence.symbol)
     except ProtobufError:
         pass
 

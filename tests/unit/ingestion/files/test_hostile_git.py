@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from coderag.config.index_origin import came_with_repository
+from coderag.config.index_origin import is_foreign_index
 from coderag.ingestion.files.git_repository import run_git
 from coderag.ingestion.files.revisions import changed_since
 from coderag.ingestion.files.scanner import scan
@@ -74,7 +74,7 @@ def test_asking_what_is_tracked_runs_nothing(root, canary) -> None:
     assert is_tracked(root, ["a.py"])
     assert not is_tracked(root, ["b.py"])
     (root / ".coderag" / "v1").mkdir(parents=True)
-    assert came_with_repository(root)
+    assert is_foreign_index(root)
     assert not canary.exists()
 
 

@@ -263,7 +263,7 @@ def test_a_run_that_fails_leaves_the_runs_of_other_threads_alone(runner):
 def test_as_many_workers_help_as_there_are_beside_this_process():
     assert helpers_of(0) is None
     assert helpers_of(1) is None
-    assert helpers_of(3).number == 2
+    assert helpers_of(3).max_processes == 2
 
 
 def test_one_pool_serves_the_whole_process():

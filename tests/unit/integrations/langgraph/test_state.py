@@ -1,6 +1,6 @@
 """What a node writes, made of contexts and answers."""
 
-from coderag.integrations.langgraph.state import answer_citations, context_citations
+from coderag.integrations.langgraph.state import collect_answer_citations, collect_context_citations
 from coderag.schema.answers import Answer, Citation
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection
 
@@ -16,7 +16,7 @@ def test_a_context_cites_results_and_related_code_and_not_its_graph():
         ContextSection("graph", [item("", 0)], 5),
     ]
     context = AssembledContext("q", "general", "text", sections, 15, 100, [], "found")
-    assert context_citations(context) == [
+    assert collect_context_citations(context) == [
         {"path": "a.py", "start_line": 1, "end_line": 5, "name": "name_1"},
         {"path": "b.py", "start_line": 7, "end_line": 11, "name": "name_7", "relation": "caller"},
     ]
@@ -28,7 +28,7 @@ def test_an_answers_citations_say_whether_they_hold():
         Citation("b.py", 3, 3, "hash", verified=False, reason="gone"),
     ]
     answer = Answer("q", "general", "text", cited, 1, 2, "found", [])
-    assert answer_citations(answer) == [
+    assert collect_answer_citations(answer) == [
         {"path": "a.py", "start_line": 1, "end_line": 2, "verified": True},
         {"path": "b.py", "start_line": 3, "end_line": 3, "verified": False, "reason": "gone"},
     ]

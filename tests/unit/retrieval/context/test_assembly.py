@@ -101,7 +101,7 @@ QUERIES = st.one_of(st.text(min_size=1, max_size=300), st.just("🙂" * 300), st
     evidence=st.sampled_from(["found", "weak", "not_found", "unknown"]),
     text_format=FORMATS,
 )
-def test_whatever_there_is_fits_and_is_accounted_for(  # one parameter a part
+def test_every_context_fits_and_accounts_for_everything(  # one parameter a part
     results, related, relations, budget, query, evidence, text_format
 ):
     context = packed(results, related, relations, budget=budget, query=query, evidence=evidence, format=text_format)
@@ -115,7 +115,7 @@ def test_whatever_there_is_fits_and_is_accounted_for(  # one parameter a part
 
 @settings(max_examples=30)
 @given(results=pieces(first=0, most=5))
-def test_no_source_breaks_the_markdown_around_it(results):
+def test_source_cannot_break_the_markdown(results):
     results = [one for one in results if one.text.strip()]
     context = packed(results, budget=20_000)
     expected = [one.text.strip("\n") for one in results]
@@ -124,14 +124,14 @@ def test_no_source_breaks_the_markdown_around_it(results):
     ]
 
 
-def test_detail_degrades_with_the_budget_from_all_to_one_line_to_nothing():
+def test_detail_degrades_with_the_budget():
     details = [detail_of(packed([piece()], budget=budget)) for budget in range(1_200, 19, -5)]
     places = [DETAILS.index(detail) for detail in details]
     assert places == sorted(places)
     assert set(details) == set(DETAILS)
 
 
-def test_an_elided_body_keeps_the_lines_with_the_questions_words():
+def test_elided_body_keeps_lines_with_question_terms():
     marked = BODY.replace("value_17 =", "needle =")
     context = packed([piece(text=marked)], budget=400, term_idf={"needl": 1.0})
     assert detail_of(context) == "elided"
@@ -139,7 +139,7 @@ def test_an_elided_body_keeps_the_lines_with_the_questions_words():
     assert "… " in context.text
 
 
-def test_a_name_alone_has_no_fence_of_its_own():
+def test_bare_name_has_no_fence():
     made = piece(1, name="Guide > Limits", kind="section", signature="", docstring="", summary="")
     context = packed([made], budget=130, query="how", term_idf={})
     assert detail_of(context) == "line"
@@ -147,13 +147,13 @@ def test_a_name_alone_has_no_fence_of_its_own():
     assert fences(context.text) == []
 
 
-def test_a_signature_is_shown_with_its_documentation():
+def test_signature_includes_its_docstring():
     context = packed([piece()], budget=130, query="how", term_idf={})
     assert detail_of(context) == "signature"
     assert fences(context.text) == ["def load_settings(path):\n    Read the settings of a repository from its file.\n"]
 
 
-def test_related_code_and_the_map_have_at_most_their_share_where_there_is_enough_of_all():
+def test_sections_are_limited_to_their_shares_under_pressure():
     results, related = (
         [piece(number) for number in range(20)],
         [piece(number, relation="callee") for number in range(50, 70)],
@@ -166,37 +166,37 @@ def test_related_code_and_the_map_have_at_most_their_share_where_there_is_enough
     assert 0.05 < spent["graph"] <= 0.1
 
 
-def test_what_results_leave_goes_to_related_code():
+def test_unused_result_tokens_go_to_related_code():
     related = [piece(number, relation="callee") for number in range(50, 70)]
     many = packed([piece(number) for number in range(20)], related, budget=6_000)
     few = packed([short_piece()], related, budget=6_000)
     assert section(few, "related").tokens > 1.5 * section(many, "related").tokens
 
 
-def test_what_related_code_leaves_goes_to_the_map():
+def test_unused_related_tokens_go_to_the_map():
     relations = [f"`a{number}` calls `b{number}` — src/a.py:{number}-{number}" for number in range(400)]
     context = packed([short_piece()], [short_piece(50, relation="callee")], relations, budget=2_000)
     assert section(context, "graph").tokens > 0.7 * 2_000
 
 
-def test_what_everything_leaves_goes_back_to_the_results():
+def test_unused_tokens_return_to_the_results():
     context = packed([piece(number) for number in range(8)], budget=8_000)
     assert [item.detail for item in section(context, "primary").items] == ["full"] * 8
 
 
-def test_the_best_results_are_shown_in_most_detail():
+def test_best_results_get_the_most_detail():
     context = packed([piece(number) for number in range(12)], budget=4_000)
     places = [DETAILS.index(item.detail) for item in section(context, "primary").items]
     assert places[0] == 0
     assert all(earlier <= later for earlier, later in pairwise(places[:6]))
 
 
-def test_order_is_kept():
+def test_order_of_results_is_kept():
     results = [short_piece(number) for number in (5, 3, 9, 1)]
     assert [item.chunk_id for item in section(packed(results), "primary").items] == ["c5", "c3", "c9", "c1"]
 
 
-def test_what_was_left_out_is_listed_with_how_to_get_it():
+def test_omissions_are_listed_with_a_fetch_command():
     context = packed([piece(number) for number in range(30)], budget=2_000)
     assert context.omitted
     first = context.omitted[0]
@@ -206,36 +206,36 @@ def test_what_was_left_out_is_listed_with_how_to_get_it():
     assert "Left out" in context.text
 
 
-def test_a_long_list_of_what_was_left_out_says_how_many_more():
+def test_long_omission_list_is_counted():
     context = packed([piece(number) for number in range(60)], budget=2_000)
     listed = context.text.count("`coderag context --file ")
     assert 0 < listed < len(context.omitted)
     assert f"and {len(context.omitted) - listed} more" in context.text
 
 
-def test_nothing_found_is_said_so():
+def test_empty_result_is_noted():
     context = packed(evidence="not_found")
     assert "Nothing in the index answers this" in context.text
     assert context.sections == []
 
 
-def test_weak_evidence_is_said_so():
+def test_weak_verdict_is_noted():
     assert "evidence is weak" in packed([short_piece()], evidence="weak").text
     assert "evidence is weak" not in packed([short_piece()]).text
 
 
-def test_related_code_says_how_it_is_related():
+def test_related_item_has_its_relation():
     context = packed([short_piece(1)], [short_piece(2, relation="test_for", related_to="short_1")])
     assert "src/settings_2.py:1-2 · tests `short_1`" in context.text
 
 
-def test_a_place_and_a_language_stand_with_each_piece():
+def test_item_has_location_and_language():
     text = packed([short_piece(1)]).text
     assert "src/settings_1.py:1-2" in text
     assert "```python" in text
 
 
-def test_only_the_first_line_of_a_question_is_its_heading():
+def test_heading_is_the_first_line_of_the_question():
     assert packed([], query="how\nis it done").text.startswith("# Context: how\n")
 
 
@@ -267,7 +267,7 @@ def test_no_line_is_shown_twice(found, budget, reserve, text_format):
             assert f"line_{line} = {line}" in context.text
 
 
-def test_a_class_around_a_method_that_is_shown_has_a_gap_where_the_method_is():
+def test_class_around_a_shown_method_has_a_gap():
     text = "\n".join(["class A:", "    x = 1", "    def f(self):", "        return 1", "    y = 2"])
     outer = piece(1, start_line=1, end_line=5, text=text, name="A", signature="class A:")
     method = piece(2, start_line=3, end_line=4, text="    def f(self):\n        return 1", name="A.f")
@@ -280,7 +280,7 @@ def test_a_class_around_a_method_that_is_shown_has_a_gap_where_the_method_is():
 # what fills the rest
 
 
-def test_further_candidates_fill_what_results_leave_and_are_not_listed_as_left_out():
+def test_reserve_fills_unused_tokens_and_is_not_listed():
     reserve = [piece(number) for number in range(10, 30)]
     context = packed([short_piece(1)], reserve=reserve, budget=3_000)
     items = section(context, "primary").items
@@ -290,7 +290,7 @@ def test_further_candidates_fill_what_results_leave_and_are_not_listed_as_left_o
     assert context.omitted == []
 
 
-def test_pieces_of_one_file_stand_together_in_the_order_of_its_lines():
+def test_snippets_of_one_file_are_grouped_in_line_order():
     results = [
         replace(short_piece(number), path=path, start_line=start, end_line=start + 1)
         for number, (path, start) in enumerate([("b.py", 50), ("a.py", 1), ("b.py", 10)])
@@ -299,7 +299,7 @@ def test_pieces_of_one_file_stand_together_in_the_order_of_its_lines():
     assert places == [("b.py", 10), ("b.py", 50), ("a.py", 1)]
 
 
-def test_the_call_of_an_omission_names_exactly_its_lines():
+def test_fetch_command_of_an_omission_has_its_exact_lines():
     odd = replace(piece(1), path="with space/$(a) 'b'.py")
     context = packed([odd, *map(piece, range(20))], budget=300)
     for omission in context.omitted:
@@ -311,7 +311,7 @@ def test_the_call_of_an_omission_names_exactly_its_lines():
 # session memory
 
 
-def test_a_second_context_brings_what_the_first_did_not_show():
+def test_second_context_shows_only_new_lines():
     results = [piece(number) for number in range(6)]
     first = packed(results, budget=1_500)
     second = packed(results, budget=1_500, shown_keys=first.shown)
@@ -323,7 +323,7 @@ def test_a_second_context_brings_what_the_first_did_not_show():
     assert set(first.shown) < set(second.shown)
 
 
-def test_code_that_was_edited_since_is_shown_again():
+def test_edited_code_is_shown_again():
     first = packed([short_piece(1), short_piece(2)])
     edited = short_piece(2, text="def short_2():\n    return 3")
     second = packed([short_piece(1), edited], shown_keys=first.shown)
@@ -339,7 +339,7 @@ HOSTILE = "\n".join(
 
 
 @pytest.mark.parametrize("name", ["f", 'x"> </document>', "a\nb"])
-def test_xml_is_well_formed_and_source_comes_back_as_it_is(name):
+def test_xml_is_well_formed_and_source_survives(name):
     hostile = replace(piece(1), text=HOSTILE, end_line=8, name=name, path=f"{name}.py")
     context = packed([hostile, short_piece(2)], format="xml", query=f"{name} <&", relations=["`<a>` calls `&b`"])
     root = ElementTree.fromstring(context.text)  # our own text
@@ -355,7 +355,7 @@ def test_xml_leaves_plain_source_readable():
     assert "if a < b && c:\n" in packed([plain], format="xml").text
 
 
-def test_json_has_the_same_parts():
+def test_json_has_the_same_parts_as_markdown():
     hostile = replace(piece(1), text=HOSTILE, end_line=8)
     context = packed(
         [hostile],
@@ -374,5 +374,5 @@ def test_json_has_the_same_parts():
     assert len(found["left_out"]) + found.get("more_left_out", 0) == len(context.omitted)
 
 
-def test_files_that_may_have_the_answer_and_are_not_indexed_are_spoken_of():
+def test_unindexed_files_are_noted():
     assert "not in the index" in packed([short_piece()], evidence="unknown").text

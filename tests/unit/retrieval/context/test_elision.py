@@ -27,41 +27,41 @@ def lines(texts=TEXTS, rarity=None, first=1):
     ]
 
 
-def test_the_head_the_end_and_the_lines_with_the_questions_words_are_kept():
+def test_elision_keeps_head_tail_and_question_terms():
     shown = [line.text for line in elide_lines(lines(rarity={"password": 3.0}), head=1, share=0.2)]
     assert shown[0] == TEXTS[0]
     assert shown[-2:] == TEXTS[-2:]
     assert len(shown) < 8
 
 
-def test_a_rarer_word_makes_a_line_worth_more():
+def test_rarer_term_makes_a_line_more_valuable():
     rare, _, common, _, plain = weigh_lines("zlib()\n\nvalue()\n\nother()", {"zlib": 6.0, "valu": 1.0}, 1.0)
     assert rare > common > plain
 
 
-def test_a_return_is_worth_more_than_a_plain_line_and_that_more_than_a_brace():
+def test_return_outweighs_a_plain_line_and_a_brace():
     leaving, plain, brace = weigh_lines("    return x\n    x = 1\n}", {}, 1.0)
     assert leaving > plain > brace > 0
 
 
-def test_a_gap_is_marked_with_its_length_and_the_indentation_around_it():
+def test_gap_marker_has_length_and_indentation():
     shown = [WeightedLine(10, "def f():"), WeightedLine(31, "    return 1")]
     assert join_with_markers(shown, 10, 31) == "def f():\n    … 20 lines\n    return 1"
 
 
-def test_what_is_missing_at_both_ends_is_marked_too():
+def test_gaps_at_both_ends_are_marked():
     assert join_with_markers([WeightedLine(12, "x = 1")], 10, 13) == "… 2 lines\nx = 1\n… 1 line"
 
 
-def test_a_gap_that_the_reader_has_seen_says_so():
+def test_gap_marker_mentions_lines_shown_before():
     assert "… 2 lines, shown before" in join_with_markers([WeightedLine(1, "a"), WeightedLine(4, "d")], 1, 4, {2, 3})
 
 
-def test_a_gap_of_one_line_is_filled():
+def test_gap_of_one_line_is_filled():
     assert len(elide_lines(lines(["a", "b", "c"]), head=1, share=0.0)) == 3
 
 
-def test_the_head_has_decorators_and_a_signature_of_several_lines():
+def test_head_includes_decorators_and_a_multiline_signature():
     texts = ["@app.route('/')", "def index(", "    a,", "    b,", "):", "    return a"]
     assert count_head_lines(texts, "def index( a, b, ):") == 5
     assert count_head_lines(["x = 1", "y = 2"], "") == 1
@@ -73,7 +73,7 @@ def test_the_head_has_decorators_and_a_signature_of_several_lines():
     head=st.integers(1, 5),
     first=st.integers(1, 50),
 )
-def test_shown_and_marked_lines_add_up_and_no_line_is_cut(texts, share, head, first):
+def test_shown_and_marked_lines_add_up(texts, share, head, first):
     given_lines = lines(texts, {"password": 1.0}, first)
     shown = elide_lines(given_lines, head, share)
     text = join_with_markers(shown, first, first + len(texts) - 1).split("\n")
@@ -83,6 +83,6 @@ def test_shown_and_marked_lines_add_up_and_no_line_is_cut(texts, share, head, fi
     assert [line for line in text if "… " not in line] == [line.text for line in shown]
 
 
-def test_a_signature_stands_with_its_documentation():
+def test_signature_is_formatted_with_its_docstring():
     assert format_signature("def f():", "Do it.\n\nWell.") == "def f():\n    Do it.\n\n    Well."
     assert format_signature("def f():", "") == "def f():"

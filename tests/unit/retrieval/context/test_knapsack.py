@@ -33,18 +33,18 @@ def best(things, room):
     return max(sum(way.value for way in one) for one in product(*ways) if sum(way.tokens for way in one) <= room)
 
 
-def test_more_of_a_thing_is_a_step_only_where_it_pays():
+def test_only_options_on_the_hull_are_upgrades():
     line, body, padded = Way(1, 10), Way(30, 100), Way(30, 200)
     assert [step.option for step in find_upgrades([[line, body, padded]])] == [1]
     assert [step.option for step in find_upgrades([[Way(9, 10), body, padded]])] == [0, 1]
 
 
-def test_what_is_worth_most_for_its_tokens_comes_first():
+def test_densest_upgrade_comes_first():
     assert [step.item for step in find_upgrades([[Way(5, 10)], [Way(8, 10)], [Way(30, 100)]])] == [1, 0, 2]
 
 
 @given(things=THINGS)
-def test_steps_lead_to_more_value_at_falling_density(things):
+def test_upgrades_have_falling_density(things):
     found = find_upgrades(things)
     assert [step.density for step in found] == sorted((step.density for step in found), reverse=True)
     for number, ways in enumerate(things):
@@ -54,5 +54,5 @@ def test_steps_lead_to_more_value_at_falling_density(things):
 
 
 @given(things=THINGS, room=st.integers(1, 120))
-def test_the_choice_falls_short_of_the_best_by_less_than_one_thing(things, room):
+def test_greedy_choice_is_within_one_item_of_the_optimum(things, room):
     assert taken(things, room) > best(things, room) - max(way.value for ways in things for way in ways) - 1e-9

@@ -12,23 +12,23 @@ def lines(first, *texts):
 BODY = lines(10, "def f():", "    a", "    b", "    c", "    return d")
 
 
-def test_what_was_shown_is_known_again():
+def test_shown_lines_are_recognized():
     assert ShownLines(build_shown_keys("a.py", BODY)).find_shown("a.py", BODY) == {10, 11, 12, 13, 14}
 
 
-def test_code_that_was_edited_is_new():
+def test_edited_code_is_new():
     edited = [*BODY[:-1], WeightedLine(14, "    return e")]
     assert not ShownLines(build_shown_keys("a.py", BODY)).find_shown("a.py", edited)
 
 
-def test_code_that_moved_within_its_file_is_not_new_but_the_same_in_another_file_is():
+def test_moved_code_is_recognized_within_its_file_only():
     moved = lines(40, *(line.text for line in BODY))
     shown = ShownLines(build_shown_keys("a.py", BODY))
     assert shown.find_shown("a.py", moved) == {40, 41, 42, 43, 44}
     assert not shown.find_shown("b.py", BODY)
 
 
-def test_of_an_elided_body_the_lines_that_were_left_out_are_new():
+def test_omitted_lines_of_an_elided_body_are_new():
     whole = lines(1, *(f"line {number}" for number in range(1, 21)))
     assert ShownLines(build_shown_keys("a.py", [*whole[:8], *whole[15:]])).find_shown("a.py", whole) == {
         *range(1, 9),
@@ -36,23 +36,23 @@ def test_of_an_elided_body_the_lines_that_were_left_out_are_new():
     }
 
 
-def test_a_few_lines_of_an_elided_body_are_shown_again():
+def test_short_runs_of_an_elided_body_are_shown_again():
     whole = lines(1, *(f"line {number}" for number in range(1, 21)))
     assert build_shown_keys("a.py", [*whole[:2], whole[10], *whole[19:]]) == []
 
 
-def test_paths_may_have_any_sign():
+def test_paths_may_contain_any_character():
     path = "odd:1-2#name\n.py"
     assert len(ShownLines(build_shown_keys(path, BODY)).find_shown(path, BODY)) == 5
 
 
 @pytest.mark.parametrize("key", ["", "a.py", "a.py:1-2", "a.py:0-2#0123456789abcdef", "a.py:1-2#xyz"])
-def test_what_is_no_key_is_refused(key):
+def test_invalid_key_is_rejected(key):
     with pytest.raises(InvalidQueryError, match="shown"):
         ShownLines([key])
 
 
-def test_the_memory_is_bounded_and_forgets_the_oldest():
+def test_keys_are_bounded_and_the_oldest_dropped():
     kept = merge_keys([f"a.py:{number}-{number}#{'0' * 16}" for number in range(1, MAX_SHOWN_KEYS + 1)], ["new", "new"])
     assert len(kept) == MAX_SHOWN_KEYS
     assert kept[-1] == "new"

@@ -31,30 +31,30 @@ def one_each(corpus, *paths, **channels):
 AREAS = ("vendor/lib/area.py", "web/area.py", "src/area.py", "vendor/old/area.py")
 
 
-def test_copies_become_places_of_the_best_one(corpus):
+def test_copies_become_duplicates_of_the_best_result(corpus):
     results = merge_results(corpus, one_each(corpus, *AREAS), [], 10)
     assert paths_of(corpus, results) == ["vendor/lib/area.py", "web/area.py"]
     assert results[0]["duplicates"] == ["src/area.py:1-3", "vendor/old/area.py:1-3"]
     assert "duplicates" not in results[1]
 
 
-def test_what_copies_leave_free_is_filled(corpus):
+def test_places_of_copies_are_refilled(corpus):
     found = one_each(corpus, "src/area.py", "vendor/old/area.py", "src/long.py")
     assert paths_of(corpus, merge_results(corpus, found, [], 2)) == ["src/area.py", "src/long.py"]
 
 
-def test_what_was_looked_up_is_all_there(corpus):
+def test_lookup_results_are_never_merged(corpus):
     found = one_each(corpus, "src/area.py", "vendor/old/area.py", lookup=1.0)
     assert paths_of(corpus, merge_results(corpus, found, [], 10)) == ["src/area.py", "vendor/old/area.py"]
 
 
-def test_the_candidates_are_left_as_they_are(corpus):
+def test_merging_does_not_change_the_candidates(corpus):
     found = one_each(corpus, *AREAS)
     merge_results(corpus, found, [], 10)
     assert all("duplicates" not in each for each in found)
 
 
-def test_neighbouring_parts_of_a_long_declaration_are_one_result_with_all_their_lines(corpus):
+def test_adjacent_parts_of_a_declaration_are_joined(corpus):
     parts = [row for row in rows_in(corpus, "src/long.py") if corpus.get_value("qualified_name", row) == "long"]
     assert len(parts) >= 3, "the function is too short to be split"
     pool = [candidate(corpus, row) for row in (parts[1], parts[0])]
@@ -64,7 +64,7 @@ def test_neighbouring_parts_of_a_long_declaration_are_one_result_with_all_their_
     assert names_of(corpus, [result]) == ["long"]
 
 
-def test_parts_that_are_no_neighbours_and_other_declarations_are_not_joined(corpus):
+def test_non_adjacent_parts_and_other_declarations_are_not_joined(corpus):
     *parts, other = rows_in(corpus, "src/long.py")
     pool = [candidate(corpus, row) for row in (parts[0], parts[2], other)]
     first, *_ = merge_results(corpus, pool[:1], pool, 10)
@@ -72,7 +72,7 @@ def test_parts_that_are_no_neighbours_and_other_declarations_are_not_joined(corp
     assert "parts" not in merge_results(corpus, pool[2:], pool, 10)[0]
 
 
-def test_overloads_are_declarations_of_their_own():
+def test_overloads_are_not_joined():
     overloads = "class A {\n" + "".join(
         f"  int run({kind} value) {{\n    return {number};\n  }}\n"
         for number, kind in enumerate(("int", "long", "char"))

@@ -27,38 +27,38 @@ def ranked(corpus, found, query=GENERAL, top_k=10, analysis=None, **settings):
     )
 
 
-def test_nothing_ranks_nothing(corpus):
+def test_no_candidates_yield_no_results(corpus):
     assert ranked(corpus, []) == []
 
 
-def test_scores_fall(corpus):
+def test_scores_decrease(corpus):
     scores = [result["score"] for result in ranked(corpus, candidates(corpus))]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
 
 
-def test_no_more_than_asked_for(corpus):
+def test_results_are_limited_to_top_k(corpus):
     assert len(ranked(corpus, candidates(corpus), top_k=2)) == 2
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
-def test_no_file_has_more_results_than_the_limit(corpus, limit):
+def test_results_per_file_are_limited(corpus, limit):
     paths = paths_of(corpus, ranked(corpus, candidates(corpus), top_k=20, max_per_file=limit))
     assert max(paths.count(path) for path in paths) == limit
 
 
-def test_a_question_for_places_may_have_more_results_of_one_file_than_the_setting(corpus):
+def test_reference_question_may_exceed_the_per_file_limit(corpus):
     paths = paths_of(corpus, ranked(corpus, candidates(corpus), "who calls nothing_known", top_k=20, max_per_file=3))
     assert paths.count("a.py") == 6
 
 
-def test_each_further_result_of_a_file_counts_less(corpus):
+def test_further_results_of_a_file_decay(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
     found = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.5)]
     assert names_of(corpus, ranked(corpus, found)) == ["alpha_a", "gamma", "alpha_b"]
 
 
-def test_a_further_result_that_answers_by_itself_is_shown_before_other_files(corpus):
+def test_strong_further_result_precedes_other_files(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
     found = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 1.0), candidate(corpus, other, 0.2)]
     weak = [candidate(corpus, best, 1.0), candidate(corpus, best + 1, 0.1), candidate(corpus, other, 0.4)]
@@ -66,7 +66,7 @@ def test_a_further_result_that_answers_by_itself_is_shown_before_other_files(cor
     assert names_of(corpus, ranked(corpus, weak)) == ["alpha_a", "gamma", "alpha_b"]
 
 
-def test_a_declaration_found_twice_is_one_result(corpus):
+def test_duplicate_declaration_is_one_result(corpus):
     row = row_named(corpus, "gamma")
     found = [candidate(corpus, row, symbol="gamma", lookup=1.0), candidate(corpus, row)]
     assert len(ranked(corpus, found)) == 1
@@ -79,7 +79,7 @@ def test_parts_of_a_long_declaration_are_one_result():
     assert len(ranked(split, candidates(split))) == 1
 
 
-def test_overloads_that_were_looked_up_are_all_results(corpus):
+def test_overloads_of_a_lookup_are_all_results(corpus):
     row = row_named(corpus, "gamma")
     first = candidate(corpus, row, symbol="gamma", lookup=1.0)
     found = [first, {**first, "start_line": 2, "end_line": 2}, candidate(corpus, row)]
@@ -87,32 +87,32 @@ def test_overloads_that_were_looked_up_are_all_results(corpus):
 
 
 @pytest.mark.parametrize("query", ["who calls alpha_a", "what extends alpha_a", "what tests alpha_a"])
-def test_looked_up_answers_come_before_everything_that_is_only_alike(corpus, query):
+def test_resolved_answers_precede_similar_ones(corpus, query):
     found = [candidate(corpus, row, 1.0, file_score=1.0, lexical=1.0) for row in corpus.get_chunk_rows(0)]
     found.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.8))
     assert names_of(corpus, ranked(corpus, found, query))[0] == "gamma"
 
 
-def test_an_unresolved_reference_does_not_come_first_for_being_looked_up(corpus):
+def test_unresolved_reference_does_not_come_first(corpus):
     found = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0)]
     found.append(candidate(corpus, row_named(corpus, "gamma"), 0.0, file_score=0.0, lookup=0.2))
     assert names_of(corpus, ranked(corpus, found, "who calls `something`"))[0] == "alpha_a"
 
 
-def test_a_definition_comes_before_its_uses(corpus):
+def test_definition_precedes_its_uses(corpus):
     found = [candidate(corpus, row_named(corpus, "alpha_a"), 1.0, file_score=1.0, lexical=1.0)]
     found.append(candidate(corpus, row_named(corpus, "gamma"), 0.5, lookup=1.0))
     assert names_of(corpus, ranked(corpus, found, "where is gamma defined"))[0] == "gamma"
 
 
-def test_the_place_that_was_pointed_to_is_no_result(corpus):
+def test_referenced_chunk_is_not_a_result(corpus):
     row = row_named(corpus, "gamma")
     analysis = {**analyze("code like c.py:1"), "similar_to": corpus.get_value("id", row)}
     assert "gamma" not in names_of(corpus, ranked(corpus, candidates(corpus), "code like c.py:1", 20, analysis))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_order_of_candidates_does_not_matter(corpus, seed):
+def test_candidate_order_does_not_matter(corpus, seed):
     found = [
         candidate(corpus, row, row % 3 / 3, file_score=corpus.chunk_files[row] / 3, lexical=row % 4 / 4)
         for row in range(corpus.n_chunks)
@@ -121,7 +121,7 @@ def test_the_order_of_candidates_does_not_matter(corpus, seed):
     assert ranked(corpus, shuffled) == ranked(corpus, found)
 
 
-def test_a_looked_up_chunk_without_a_file_score_does_not_lower_its_file(corpus):
+def test_lookup_chunk_without_a_file_score_does_not_lower_its_file(corpus):
     found = [
         candidate(corpus, row_named(corpus, "alpha_a"), 0.0, file_score=0.9),
         candidate(corpus, row_named(corpus, "alpha_b"), 0.0, file_score=0.0, lookup=0.2),
@@ -130,14 +130,14 @@ def test_a_looked_up_chunk_without_a_file_score_does_not_lower_its_file(corpus):
     assert paths_of(corpus, ranked(corpus, found))[0] == "a.py"
 
 
-def test_a_result_says_what_each_signal_added_and_what_it_is(corpus):
+def test_result_has_signal_contributions_and_symbol(corpus):
     result = ranked(corpus, [candidate(corpus, row_named(corpus, "gamma"))], "where is gamma defined")[0]
     assert result["signals"]["definition"] > 0
     assert "folder_name" not in result["signals"]
     assert result["symbol"] == "gamma"
 
 
-def test_a_context_reads_on_in_the_best_file_where_a_list_goes_to_the_next(corpus):
+def test_context_continues_in_the_best_file(corpus):
     best, other = row_named(corpus, "alpha_a"), row_named(corpus, "gamma")
     found = [candidate(corpus, best, 0.6), candidate(corpus, best + 1, 0.6), candidate(corpus, other, 0.4)]
     ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), found, SearchSettings())
@@ -145,7 +145,7 @@ def test_a_context_reads_on_in_the_best_file_where_a_list_goes_to_the_next(corpu
     assert names_of(corpus, ranking.select_for_context(3)) == ["alpha_a", "alpha_b", "gamma"]
 
 
-def test_a_context_may_have_more_of_a_file_than_a_list(corpus):
+def test_context_may_have_more_of_a_file_than_a_list(corpus):
     ranking = rank_candidates(corpus, GENERAL, analyze(GENERAL), candidates(corpus), SearchSettings(max_per_file=1))
     listed, read = (paths_of(corpus, chosen) for chosen in (ranking.select_results(20), ranking.select_for_context(20)))
     assert max(map(listed.count, listed)) == 1

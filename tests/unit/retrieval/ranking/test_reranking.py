@@ -38,19 +38,19 @@ def ids(results):
     return [one["chunk_id"] for one in results]
 
 
-def test_the_models_scores_order_the_results_and_are_kept_as_a_signal(corpus, results):
+def test_model_scores_order_results_and_become_a_signal(corpus, results):
     ordered, told = rerank_results(ByWord("gamma"), corpus, "q", results)
     assert ids(ordered) == [ids(results)[place] for place in (2, 0, 1)]
     assert [one["signals"]["reranker"] for one in ordered] == [1, 0, 0]
     assert told == {"reranker": "fake/by-word", "reranked": 3}
 
 
-def test_scores_still_fall_from_the_first_result_to_the_last(corpus, results):
+def test_scores_still_decrease_after_reranking(corpus, results):
     ordered, _ = rerank_results(ByWord("gamma"), corpus, "q", results)
     assert [one["score"] for one in ordered] == [one["score"] for one in results]
 
 
-def test_results_are_left_as_they_were(corpus, results):
+def test_reranking_does_not_change_its_input(corpus, results):
     before = [dict(one) for one in results]
     rerank_results(ByWord("gamma"), corpus, "q", results)
     assert results == before
@@ -60,26 +60,26 @@ def test_equal_scores_keep_the_order(corpus, results):
     assert ids(rerank_results(ByWord("zebra"), corpus, "q", results)[0]) == ids(results)
 
 
-def test_where_the_model_gives_no_scores_the_order_stands_and_the_trace_says_why(corpus, results):
+def test_order_stands_without_model_scores_and_the_trace_has_the_reason(corpus, results):
     ordered, told = rerank_results(ByWord("gamma", note="5 ms were over"), corpus, "q", results)
     assert ordered == results
     assert told == {"reranker": "fake/by-word", "reranked": 0, "order_stands": "5 ms were over"}
 
 
-def test_only_the_first_candidates_are_shown_to_the_model(corpus, results):
+def test_model_sees_only_the_first_candidates(corpus, results):
     model = ByWord("beta", candidates=2)
     ordered, _ = rerank_results(model, corpus, "q", results)
     assert len(model.asked[0][1]) == 2
     assert ids(ordered) == [ids(results)[place] for place in (1, 0, 2)]
 
 
-def test_a_single_result_needs_no_model(corpus, results):
+def test_single_result_needs_no_model(corpus, results):
     model = ByWord("alpha")
     assert rerank_results(model, corpus, "q", results[:1])[0] == results[:1]
     assert model.asked == []
 
 
-def test_the_model_reads_the_path_and_the_code(corpus, results):
+def test_model_reads_path_and_code(corpus, results):
     model = ByWord("alpha")
     rerank_results(model, corpus, "which?", results)
     query, texts = model.asked[0]
@@ -87,7 +87,7 @@ def test_the_model_reads_the_path_and_the_code(corpus, results):
     assert texts[0] == "alpha.py\ndef alpha():\n    return 'alpha'"
 
 
-def test_paths_are_masked_for_a_model_outside_of_this_process_only(corpus, results):
+def test_paths_are_masked_for_remote_models_only(corpus, results):
     paths = MaskedPaths(PathMask(b"key"), FILES)
     near, far = ByWord("alpha"), ByWord("alpha", remote=True)
     for model in (near, far):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from coderag.config.sections import SWITCHED, SearchSettings
+from coderag.config.sections import SWITCHABLE_SIGNALS, SearchSettings
 from coderag.question.analysis import analyze
 from coderag.retrieval.channels import CHANNEL_WEIGHTS
 from coderag.retrieval.ranking.ranker import rank_candidates
@@ -45,7 +45,7 @@ def first(corpus, query, found, disabled=()):
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_a_signal_decides_between_files_that_are_alike_and_can_be_switched_off(name):
+def test_signal_decides_between_similar_files_and_can_be_disabled(name):
     query, other, other_text, wanted, wanted_text = ALONE[name]
     corpus = make_corpus({other: other_text, wanted: wanted_text})
     others = [signal for signal in ("coverage", "file_size", "length", "function") if signal != name]
@@ -53,7 +53,7 @@ def test_a_signal_decides_between_files_that_are_alike_and_can_be_switched_off(n
     assert first(corpus, query, candidates(corpus), [*others, name]) == other
 
 
-def test_words_of_a_long_question_are_in_a_file_name_by_chance():
+def test_file_name_counts_less_in_long_questions():
     corpus = make_corpus({"printer.py": SAME})
     question = "printer" + "".join(f" word{letter}" for letter in "abcdefghijklmnop")
     of_short, of_long = (
@@ -65,7 +65,7 @@ def test_words_of_a_long_question_are_in_a_file_name_by_chance():
     assert 0 < of_long < of_short
 
 
-def test_coherence_prefers_the_file_with_several_of_the_lexically_best_chunks():
+def test_coherence_prefers_files_with_several_best_lexical_chunks():
     functions = "\n\n".join(f"def work{number}(x):\n    return x" for number in "abc")
     corpus = make_corpus({"a.py": functions, "z.py": functions})
     found = [candidate(corpus, corpus.get_chunk_rows(0)[0], lexical=1.0)]
@@ -74,7 +74,7 @@ def test_coherence_prefers_the_file_with_several_of_the_lexically_best_chunks():
     assert first(corpus, "anything", found, ["coherence"]) == "a.py"
 
 
-def test_every_signal_and_factor_is_tried_alone():
+def test_every_signal_and_factor_is_covered():
     assert {signal.name for signal in SIGNALS} | NAME_FACTORS.keys() | {
         "role",
         "length",
@@ -102,13 +102,13 @@ def factors(corpus, query, disabled=()):
     return dict(zip(corpus.paths, compute_file_factors(corpus, analyze(query), disabled).tolist(), strict=True))
 
 
-def test_files_that_are_not_source_step_back(roles):
+def test_non_source_files_are_demoted(roles):
     found = factors(roles, "work")
     assert found.pop("src/work.py") == 1
     assert all(factor < 1 for factor in found.values())
 
 
-def test_tests_step_back_less_where_the_question_speaks_of_tests(roles):
+def test_tests_are_demoted_less_in_questions_about_tests(roles):
     plain, about = factors(roles, "how does work run"), factors(roles, "how does the test fixture run")
     assert plain["tests/test_work.py"] < about["tests/test_work.py"] < 1
 
@@ -121,18 +121,18 @@ def test_tests_step_back_less_where_the_question_speaks_of_tests(roles):
         ("which ticket is about work", "docs/work.md"),
     ],
 )
-def test_the_role_that_is_asked_for_comes_first(roles, query, wanted):
+def test_requested_role_comes_first(roles, query, wanted):
     found = factors(roles, query)
     assert found[wanted] == 1
     assert all(factor < 0.5 for path, factor in found.items() if path != wanted)
 
 
-def test_nothing_steps_back_with_all_factors_off(roles):
+def test_disabled_factors_demote_nothing(roles):
     assert set(factors(roles, "work", ["role", *NAME_FACTORS]).values()) == {1.0}
 
 
 @pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
-def test_a_signal_gives_no_file_less_than_nothing(roles, signal):
+def test_signals_are_never_negative(roles, signal):
     question = RankingQuery.build(roles, "where is work", analyze("where is work"), [0, 1])
     values = signal.compute(roles, question)
     assert values.shape == (roles.n_files,)
@@ -140,7 +140,7 @@ def test_a_signal_gives_no_file_less_than_nothing(roles, signal):
     assert signal.name == "file_size" or values.max() <= 1 + 1e-6
 
 
-def test_a_score_is_the_fused_one_plus_the_shares_times_the_factor(roles):
+def test_score_is_fused_plus_signals_times_factor(roles):
     question = RankingQuery.build(roles, "work", analyze("work"), [])
     fused = np.full(roles.n_files, 0.5, np.float32)
     total, shares = score_files(roles, question, fused)
@@ -148,14 +148,14 @@ def test_a_score_is_the_fused_one_plus_the_shares_times_the_factor(roles):
     np.testing.assert_allclose(total, (fused + added) * shares["factor"], rtol=1e-5)
 
 
-def test_without_any_signal_the_fused_scores_stay(roles):
+def test_fused_scores_remain_without_signals(roles):
     everything = [*(signal.name for signal in SIGNALS), "role", *NAME_FACTORS]
     fused = np.linspace(0, 1, roles.n_files, dtype=np.float32)
     total, _ = score_files(roles, RankingQuery.build(roles, "work", analyze("work"), []), fused, everything)
     np.testing.assert_array_equal(total, fused)
 
 
-def test_every_channel_signal_and_factor_can_be_switched_off_and_nothing_else():
+def test_exactly_channels_signals_and_factors_can_be_disabled():
     of_reports = {*CHUNK_WEIGHTS, *FILE_WEIGHTS, "language"}
     of_questions = {
         *CHANNEL_WEIGHTS,
@@ -166,6 +166,6 @@ def test_every_channel_signal_and_factor_can_be_switched_off_and_nothing_else():
         *NAME_FACTORS,
         "data",
     }
-    assert set(SWITCHED) == of_questions | of_reports
+    assert set(SWITCHABLE_SIGNALS) == of_questions | of_reports
     with pytest.raises(ValidationError, match="no signal 'lexcal' to switch off; there are: lexical, dense"):
         SearchSettings(disabled_signals=("lexcal",))

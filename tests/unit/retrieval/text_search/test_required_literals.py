@@ -25,7 +25,7 @@ from coderag.retrieval.text_search.required_literals import find_required_litera
         (r"^import$", ["import"]),
     ],
 )
-def test_the_longest_text_of_each_alternative_is_required(pattern, expected):
+def test_longest_literal_of_each_alternative_is_required(pattern, expected):
     assert find_required_literals(pattern) == expected
 
 
@@ -36,7 +36,7 @@ def test_the_longest_text_of_each_alternative_is_required(pattern, expected):
         "[[:alpha:]]foo", "(?#note)x",
     ],
 )  # fmt: skip
-def test_nothing_is_told_of_what_is_not_certain(pattern):
+def test_uncertain_pattern_requires_nothing(pattern):
     assert find_required_literals(pattern) == []
 
 
@@ -50,7 +50,7 @@ TEXTS = st.text("abAB._{} \n", max_size=12)
 
 
 @given(st.lists(PIECES, min_size=1, max_size=8).map("".join), TEXTS)
-def test_every_match_has_one_of_them_and_stays_within_its_line_if_that_is_said(pattern, text):
+def test_every_match_contains_a_required_literal(pattern, text):
     try:
         matches = list(regex.finditer(pattern, text, regex.MULTILINE, timeout=5))
     except (regex.error, TimeoutError):

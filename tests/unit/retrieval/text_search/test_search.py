@@ -45,7 +45,7 @@ def places(found):
     return [match.location for match in found.matches]
 
 
-def test_every_place_is_found_source_before_documents_before_tests_and_definitions_first(find):
+def test_matches_are_ordered_by_role_and_definitions(find):
     assert list(find("login").files.items()) == [
         ("shop/auth.py", 2),
         ("shop/a_use.py", 1),
@@ -54,7 +54,7 @@ def test_every_place_is_found_source_before_documents_before_tests_and_definitio
     ]
 
 
-def test_a_match_names_its_place_and_the_declaration_around_it(find):
+def test_match_has_location_and_enclosing_declaration(find):
     decorator, definition = find("login", filters={"paths": ["shop/auth.py"]}).matches
     assert (definition.start_line, definition.start_column, definition.end_line, definition.end_column) == (6, 9, 6, 14)
     assert (definition.text, definition.symbol, definition.kind) == (
@@ -63,20 +63,20 @@ def test_a_match_names_its_place_and_the_declaration_around_it(find):
     assert (decorator.definition, definition.definition) == (False, True)
 
 
-def test_what_is_in_no_declaration_names_none(find):
+def test_match_outside_declarations_has_no_symbol(find):
     assert find("import os").matches[0].symbol == ""
 
 
-def test_special_characters_are_taken_as_they_are(find):
+def test_special_characters_are_literal(find):
     assert places(find("(user.name or user.mail):")) == ["shop/auth.py:7:21"]
 
 
-def test_case_counts_unless_told(find):
+def test_case_matters_by_default(find):
     assert find("SESSION").total == 0
     assert find("SESSION", ignore_case=True).total == find("Session").total == 4
 
 
-def test_a_regular_expression_matches_by_line_and_over_lines(find):
+def test_regular_expression_matches_within_and_across_lines(find):
     assert places(find(r"^def \w+\(", "regex")) == [
         "shop/a_use.py:4:1",
         "shop/windows.py:1:1",
@@ -88,24 +88,24 @@ def test_a_regular_expression_matches_by_line_and_over_lines(find):
     assert match.text == "def enter(user):\n    return Session().login(user)"
 
 
-def test_ends_of_lines_are_the_same_whatever_the_file_has(find):
+def test_line_ends_are_normalized(find):
     assert find("first():\n    return 1").total == find("first():\r\n    return 1").total == 1
     assert find(r"return \d$", "regex").total == 2
     assert find(r"\r$", "regex").files == {"shop/windows.py": 5}
 
 
-def test_alternatives_and_optional_parts_are_not_lost_to_what_a_match_must_contain(find):
+def test_alternatives_and_optional_parts_are_found(find):
     assert find("enter|second", "regex").total == 2
     assert find("(?:en)?ter", "regex").total == find("ter", "regex").total == 1
     assert find(r"(?i)SESSION", "regex").total == 4
 
 
-def test_an_empty_match_counts_once_a_line(find):
+def test_empty_match_counts_once_per_line(find):
     assert find("^(?=.*def)(?=.*user)", "regex").files == {"shop/a_use.py": 1, "shop/auth.py": 1}
     assert find("x*", "regex", filters={"paths": ["shop/a_use.py"]}).total == 6
 
 
-def test_white_space_is_ignored_if_the_text_stands_nowhere_exactly_so(find):
+def test_white_space_is_ignored_only_without_an_exact_match(find):
     found = find("def login( self,user ):\n  if user")
     assert found.whitespace_ignored
     assert [(match.start_line, match.end_line) for match in found.matches] == [(6, 7)]
@@ -113,7 +113,7 @@ def test_white_space_is_ignored_if_the_text_stands_nowhere_exactly_so(find):
     assert find("deflogin").total == 0
 
 
-def test_files_are_read_as_they_are_now(find, root):
+def test_files_are_read_in_their_current_state(find, root):
     (root / "shop/a_use.py").write_text("# moved\ndef leave():\n    brand_new()\n")
     found = find("brand_new")
     assert places(found) == ["shop/a_use.py:3:5"]
@@ -122,7 +122,7 @@ def test_files_are_read_as_they_are_now(find, root):
     assert find("enter").total == 0
 
 
-def test_an_indexed_file_that_cannot_be_read_is_told(find, root):
+def test_unreadable_file_is_reported(find, root):
     (root / "shop/auth.py").unlink()
     (root / "shop/a_use.py").unlink()
     (root / "shop/a_use.py").symlink_to(root / "docs/login.md")
@@ -131,17 +131,17 @@ def test_an_indexed_file_that_cannot_be_read_is_told(find, root):
     assert set(found.files) == {"docs/login.md", "tests/test_auth.py"}
 
 
-def test_what_is_not_indexed_is_not_searched(find, root):
+def test_unindexed_file_is_not_searched(find, root):
     (root / "secret.env").write_text("login=1\n")
     assert "secret.env" not in find("login").files
 
 
-def test_all_are_counted_and_the_first_returned(find):
+def test_all_matches_are_counted_and_the_first_returned(find):
     found = find("login", limit=1)
     assert (len(found.matches), found.total, found.complete) == (1, 6, True)
 
 
-def test_lines_around_a_match(find):
+def test_context_lines_surround_a_match(find):
     (match,) = find("os.environ", context_lines=2).matches
     assert (len(match.before), list(match.after)) == (2, ["        return None", ""][: len(match.after)])
 
@@ -158,34 +158,34 @@ def test_lines_around_a_match(find):
         ({"complexity": [4]}, {"shop/auth.py"}),
     ],
 )
-def test_filters_hold(find, filters, files):
+def test_filters_apply(find, filters, files):
     assert set(find("login", filters=filters).files) == files
 
 
-def test_a_language_that_nothing_has_is_refused(find):
+def test_absent_language_is_rejected(find):
     with pytest.raises(InvalidQueryError, match="cobol"):
         find("login", filters={"languages": ["cobol"]})
 
 
 @pytest.mark.parametrize("text", ["", "\n"])
-def test_no_text_is_refused(find, text):
+def test_empty_text_is_rejected(find, text):
     with pytest.raises(InvalidQueryError, match="text is empty"):
         find(text)
 
 
-def test_what_is_no_regular_expression_is_refused_with_the_place(find):
+def test_invalid_regular_expression_is_rejected_with_its_position(find):
     with pytest.raises(InvalidQueryError, match=r"'foo\(': missing \) at position 5"):
         find("foo(", "regex")
 
 
-def test_a_pattern_that_would_take_for_ever_is_stopped(root, snapshot):
+def test_slow_pattern_times_out(root, snapshot):
     (root / "shop/auth.py").write_text("a" * 5_000 + "!\n")
     search = TextSearch(root, snapshot, max_file_bytes=1_000_000, timeout_s=0.2)
     with pytest.raises(RetrievalError, match=r"timed out in shop/auth\.py"):
         search.find("(a|a)+$", "regex", limit=1)
 
 
-def test_a_notebook_is_searched_by_what_is_read_of_it(tmp_path):
+def test_notebook_cells_are_searched(tmp_path):
     notebook = (
         '{"cells": [{"cell_type": "code", "source": [\n"print(\\"hello\\")\\n"\n], "metadata": {}, "outputs": []}],\n'
         '"metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'
@@ -196,7 +196,7 @@ def test_a_notebook_is_searched_by_what_is_read_of_it(tmp_path):
     assert places(search.find('print("hello")', "exact", limit=9)) == ["a.ipynb:2:1"]
 
 
-def test_a_file_in_another_encoding_is_searched(tmp_path, snapshot):
+def test_file_in_another_encoding_is_searched(tmp_path, snapshot):
     class Latin:
         read_chunks = snapshot.read_chunks
 

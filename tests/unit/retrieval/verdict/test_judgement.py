@@ -29,7 +29,7 @@ def judged(context, query, results):
     return judge(context.corpus, analysis, results, context.embedder.embed_query(query, analysis["terms"]))
 
 
-def test_the_code_that_was_asked_for_is_found(context, checked):
+def test_matching_code_is_found(context, checked):
     told = judged(context, "compare the password with its hash", [checked])
     assert told["verdict"] == "found"
     assert told["confidence"] > 0.8
@@ -37,35 +37,35 @@ def test_the_code_that_was_asked_for_is_found(context, checked):
     assert told["not_indexed"] == []
 
 
-def test_a_question_about_something_else_is_not_found(context, checked):
+def test_unrelated_question_is_not_found(context, checked):
     told = judged(context, "zebra giraffe elephant", [checked])
     assert told["verdict"] == "not_found"
     assert told["features"]["unknown_words"] == 1.0
 
 
-def test_a_question_of_which_a_part_is_there_is_less_sure(context, checked):
+def test_partly_matching_question_is_less_certain(context, checked):
     some = judged(context, "where does a giraffe compare its password", [checked])
     assert judged(context, "zebra giraffe", [checked])["confidence"] < some["confidence"]
     assert some["confidence"] < judged(context, "compare the password with its hash", [checked])["confidence"]
 
 
-def test_no_results_are_no_evidence(context):
+def test_no_results_are_not_found(context):
     told = judged(context, "password", [])
     assert (told["verdict"], told["confidence"]) == ("not_found", 0.0)
 
 
-def test_what_was_looked_up_exactly_is_found_whatever_its_words(context, checked):
+def test_exact_lookup_is_found_despite_its_words(context, checked):
     exact = {**checked, "channels": {"lookup": 1.0}}
     told = judged(context, "zebra giraffe elephant", [exact])
     assert (told["verdict"], told["confidence"]) == ("found", 1.0)
 
 
-def test_an_unsure_look_up_proves_nothing(context, checked):
+def test_unresolved_lookup_proves_nothing(context, checked):
     unsure = {**checked, "channels": {"lookup": 0.8}}
     assert judged(context, "zebra giraffe elephant", [unsure])["verdict"] == "not_found"
 
 
-def test_a_file_that_was_left_out_makes_it_unknown_and_is_named():
+def test_skipped_file_makes_the_verdict_unknown():
     context = make_context(FILES)
     context.corpus.snapshot.read_files().append(
         FileRecord("safari/zebra.py", "skipped", reason="larger than 1,000,000 bytes")
@@ -77,7 +77,7 @@ def test_a_file_that_was_left_out_makes_it_unknown_and_is_named():
     assert judged(context, "compare the password with its hash", results)["verdict"] == "found"
 
 
-def test_likeness_counts_for_the_shipped_vectors_only(context, checked):
+def test_likeness_counts_for_the_embedded_model_only(context, checked):
     features = dict.fromkeys(FEATURE_NAMES, 0.5)
     more = {**features, "likeness": 0.9}
     models = load_calibrations()
@@ -86,7 +86,7 @@ def test_likeness_counts_for_the_shipped_vectors_only(context, checked):
 
 
 @pytest.mark.parametrize("model", load_calibrations().values(), ids=load_calibrations())
-def test_the_shipped_weights_say_what_they_mean(model):
+def test_shipped_weights_have_the_expected_signs(model):
     signs = {name: np.sign(weight) for name, weight in model.weights.items()}
     assert {name for name, sign in signs.items() if sign < 0} <= {"unknown_words"}
     assert 0 < model.not_found_below < model.weak_below < 1
@@ -104,7 +104,7 @@ def test_the_shipped_weights_say_what_they_mean(model):
     )
 
 
-def test_the_model_is_logistic_and_its_verdict_by_two_thresholds():
+def test_model_is_logistic_with_two_thresholds():
     model = Calibration(bias=-1.0, weights={"words_in_files": 2.0}, weak_below=0.6, not_found_below=0.3)
     assert model.compute_probability({"words_in_files": 0.5}) == pytest.approx(0.5)
     assert [model.classify(p) for p in (0.29, 0.3, 0.59, 0.6)] == ["not_found", "weak", "weak", "found"]
@@ -116,13 +116,13 @@ def features_of(files, query, name):
     return compute_features(corpus, analyze(query), [candidate(corpus, row_named(corpus, name))], zero)
 
 
-def test_a_rare_word_counts_more_than_a_common_one():
+def test_rare_word_counts_more_than_a_common_one():
     files = {f"f{number}.py": f"def common_{number}():\n    pass\n" for number in range(9)}
     features = features_of({**files, "rare.py": "def rare():\n    pass\n"}, "common rare", "common_0")
     assert 0 < features["words_in_files"] < 0.5
 
 
-def test_a_word_elsewhere_in_the_file_of_a_result_is_in_its_file_only():
+def test_word_elsewhere_in_the_file_counts_for_the_file_only():
     features = features_of({"a.py": "def one():\n    pass\n\n\ndef two():\n    zebra()\n"}, "zebra", "one")
     assert (features["words_in_files"], features["words_in_results"]) == (1.0, 0.0)
 
@@ -140,12 +140,12 @@ def test_features_without_results_are_zero():
 
 
 @pytest.mark.parametrize("place", ["auth.py:999", "nowhere.py:1", "what is at auth.py:999"])
-def test_a_place_that_is_not_there_is_not_found(context, checked, place):
+def test_missing_location_is_not_found(context, checked, place):
     told = judged(context, place, [checked])
     assert (told["verdict"], told["confidence"]) == ("not_found", 0.0)
 
 
-def test_the_declaration_that_a_misspelt_name_may_mean_is_weak_evidence(context):
+def test_misspelt_name_is_a_weak_verdict(context):
     painted = candidate(context.corpus, row_named(context.corpus, "paint"))
     assert judged(context, "pait_it", [painted])["verdict"] == "not_found"
     assert judged(context, "_piant", [painted])["verdict"] == "weak"
@@ -157,7 +157,7 @@ TRACE = (
 )
 
 
-def test_a_stack_trace_that_ran_through_the_repository_is_found_whatever_its_message():
+def test_stack_trace_through_the_repository_is_found():
     placed = make_context({f"shop/{path}": text for path, text in FILES.items()})
     failed = candidate(placed.corpus, row_named(placed.corpus, "check"))
     told = judged(placed, TRACE.format(folder="shop", first="cart.py", last="auth.py"), [failed])
@@ -165,13 +165,13 @@ def test_a_stack_trace_that_ran_through_the_repository_is_found_whatever_its_mes
 
 
 @pytest.mark.parametrize(("first", "last"), [("elsewhere.py", "other.py"), ("cart.py", "other.py")])
-def test_a_stack_trace_of_another_program_is_not(first, last):
+def test_stack_trace_of_another_program_is_not_found(first, last):
     placed = make_context({f"shop/{path}": text for path, text in FILES.items()})
     result = candidate(placed.corpus, row_named(placed.corpus, "total"))
     assert judged(placed, TRACE.format(folder="shop", first=first, last=last), [result])["confidence"] < 1.0
 
 
-def test_a_stack_trace_is_not_found_where_its_code_is_no_result():
+def test_stack_trace_is_not_found_without_its_code_in_the_results():
     placed = make_context({f"shop/{path}": text for path, text in FILES.items()})
     result = candidate(placed.corpus, row_named(placed.corpus, "paint"))
     assert judged(placed, TRACE.format(folder="shop", first="cart.py", last="auth.py"), [result])["confidence"] < 1.0

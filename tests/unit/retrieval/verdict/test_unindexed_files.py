@@ -18,25 +18,25 @@ def skipped(path, reason="generated file"):
     return FileRecord(path, "skipped", reason=reason)
 
 
-def test_a_repository_without_gaps_has_none():
+def test_complete_index_has_no_unindexed_files():
     assert about("how is tax computed") == []
 
 
-def test_a_file_whose_name_is_in_the_question_is_told_with_the_reason():
+def test_file_named_by_question_words_is_listed_with_its_reason():
     assert about("how is tax computed", skipped("rules/tax.py")) == ["rules/tax.py: generated file"]
 
 
-def test_a_file_that_failed_is_told_too():
+def test_failed_file_is_listed():
     failed = FileRecord("rules/tax.py", "failed", reason="permission denied")
     assert about("how is tax computed", failed) == ["rules/tax.py: permission denied"]
 
 
-def test_all_words_of_the_name_must_be_in_the_question():
+def test_all_words_of_the_file_name_are_required():
     assert about("how is tax computed", skipped("rules/tax_tables.py")) == []
     assert about("which tax tables are there", skipped("rules/tax_tables.py"))
 
 
-def test_a_name_that_says_little_of_the_question_is_not_meant():
+def test_path_with_a_low_share_of_words_is_ignored():
     query = "where does the main loop of the invoice printer wait for paper and toner to be refilled by staff"
     assert about(query, skipped("vendor/main.js")) == []
 
@@ -44,19 +44,19 @@ def test_a_name_that_says_little_of_the_question_is_not_meant():
 @pytest.mark.parametrize(
     "query", ["what is in rules/tax.min.js", 'explain "rules/tax.min.js"', "where is tax.min.js used"]
 )
-def test_a_file_that_is_named_is_told_whatever_the_reason(query):
+def test_explicitly_named_file_is_listed_for_any_reason(query):
     assert about(query, skipped("rules/tax.min.js", "minified file")) == ["rules/tax.min.js: minified file"]
 
 
-def test_pictures_are_what_no_question_is_about():
+def test_binary_files_are_ignored():
     assert about("where is the logo drawn", skipped("assets/logo.png", "binary file")) == []
     assert about("who uses assets/logo.png", skipped("assets/logo.png", "binary file"))
 
 
-def test_a_place_in_the_file_names_it():
+def test_location_names_its_file():
     assert about("what does rules/tax.py:120 do", skipped("src/rules/tax.py")) == ["src/rules/tax.py: generated file"]
 
 
-def test_no_more_than_a_few_are_told():
+def test_list_is_limited():
     many = [skipped(f"part{number}/tax.py") for number in range(20)]
     assert len(about("how is tax computed", *many)) == MAX_LISTED_FILES
