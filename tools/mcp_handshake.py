@@ -16,7 +16,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from coderag import __version__
 from coderag.errors import StoreError
-from coderag.interfaces.mcp.lines import serve_lines
+from coderag.interfaces.mcp.line_session import serve_lines
 from coderag.interfaces.mcp.stdio.handshake import CAPABILITIES_KEY, HANDSHAKE_FILE, PROTOCOL_KEY, VERSION_PLACEHOLDER
 from coderag.workspace.workspace import Workspace
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from coderag.errors import ConfigurationError
-from coderag.integrations.calls import AGENT_TOOLS, AgentTool
+from coderag.integrations.agent_tools import AGENT_TOOLS, AgentTool
 from coderag.integrations.repository import AgentRepository, RepositoryLike
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from coderag.schema.context import AssembledContext
 from coderag.schema.indexing import IndexProgress, IndexReport, IndexStatus
 from coderag.schema.search import Filters, SearchHit, SearchHits
 from coderag.schema.vocabulary import ContextFormat
-from coderag.service import rebuilding
+from coderag.service import reply_parsers
 from coderag.service.client import API_PREFIX, ServiceClient, to_error
 from coderag.service.remote_graph import RemoteGraph
 
@@ -73,7 +73,7 @@ class RemoteCodeRAG:
         """As `CodeRAG.search`."""
         body = {"query": query, "top_k": top_k, "filters": _to_filter_body(filters)}
         return self._ask(
-            lambda: rebuilding.parse_hits(self._post("/search", body)),
+            lambda: reply_parsers.parse_hits(self._post("/search", body)),
             lambda engine: engine.search(query, top_k=top_k, filters=filters),
         )
 
@@ -93,7 +93,7 @@ class RemoteCodeRAG:
         }  # fmt: skip
         body = {"text": text, **options, "filters": _to_filter_body(filters)}
         return self._ask(
-            lambda: rebuilding.parse_matches(self._post("/search/text", body)),
+            lambda: reply_parsers.parse_matches(self._post("/search/text", body)),
             lambda engine: engine.search_text(text, **options, filters=filters),
         )
 
@@ -111,7 +111,7 @@ class RemoteCodeRAG:
         options: dict[str, Any] = {"token_budget": token_budget, "format": format, "session": session}
         body = {"query": query, **options, "filters": _to_filter_body(filters), "shown": list(shown)}
         return self._ask(
-            lambda: rebuilding.parse_context(self._post("/context", body)),
+            lambda: reply_parsers.parse_context(self._post("/context", body)),
             lambda engine: engine.context(query, **options, filters=filters, shown=shown),
         )
 
@@ -132,7 +132,7 @@ class RemoteCodeRAG:
         """As `CodeRAG.read`."""
         body = {"places": list(places), "token_budget": token_budget, "format": format}
         return self._ask(
-            lambda: rebuilding.parse_context(self._post("/read", body)),
+            lambda: reply_parsers.parse_context(self._post("/read", body)),
             lambda engine: engine.read(places, token_budget=token_budget, format=format),
         )
 
@@ -140,7 +140,7 @@ class RemoteCodeRAG:
         """As `CodeRAG.ask`."""
         body = {"query": query, "token_budget": token_budget, "filters": _to_filter_body(filters)}
         return self._ask(
-            lambda: rebuilding.parse_answer(self._post("/ask", body)),
+            lambda: reply_parsers.parse_answer(self._post("/ask", body)),
             lambda engine: engine.ask(query, token_budget=token_budget, filters=filters),
         )
 
@@ -173,13 +173,13 @@ class RemoteCodeRAG:
         """As `CodeRAG.status`."""
         path = f"{API_PREFIX}/status?root={quote(str(self.root), safe='')}"
         return self._ask(
-            lambda: rebuilding.parse_status(self._client.call("GET", path)), lambda engine: engine.status()
+            lambda: reply_parsers.parse_status(self._client.call("GET", path)), lambda engine: engine.status()
         )
 
     def definition(self, name: str) -> list[SearchHit]:
         """As `CodeRAG.definition`."""
         return self._ask(
-            lambda: [rebuilding.parse_hit(hit) for hit in self._post("/definition", {"name": name})["hits"]],
+            lambda: [reply_parsers.parse_hit(hit) for hit in self._post("/definition", {"name": name})["hits"]],
             lambda engine: engine.definition(name),
         )
 
@@ -228,7 +228,7 @@ class RemoteCodeRAG:
         while (event := await asyncio.to_thread(next, events, None)) is not None:
             answer = event.data.get("answer")
             yield AnswerEvent(
-                event.data["kind"], event.data["text"], rebuilding.parse_answer(answer) if answer else None
+                event.data["kind"], event.data["text"], reply_parsers.parse_answer(answer) if answer else None
             )
             self._note_served()
             if answer:
@@ -241,13 +241,13 @@ class RemoteCodeRAG:
             for event in self._client.stream_events("GET", f"{API_PREFIX}/jobs/{job['id']}/events"):
                 job = event.data
                 if progress and job["progress"]:
-                    progress(rebuilding.parse_progress(job["progress"]))
+                    progress(reply_parsers.parse_progress(job["progress"]))
         except KeyboardInterrupt:
             with suppress(CodeRAGError):
                 self._client.call("DELETE", f"{API_PREFIX}/jobs/{job['id']}")
             raise
         if job["state"] == "done" and job["report"]:
-            return rebuilding.parse_report(job["report"])
+            return reply_parsers.parse_report(job["report"])
         if job["state"] == "failed":
             raise to_error({"type": job["type"], "detail": job["error"], "hint": job["hint"]})
         raise ServiceError("the run of indexing was cancelled", hint="Run 'coderag index' again.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 from coderag.errors import ServiceError
 from coderag.schema.graph import GraphCycle, GraphNeighbour, Hotspot, OutlineEntry
 from coderag.schema.graph_queries import GraphQuery, query_graph
-from coderag.service import rebuilding
+from coderag.service import reply_parsers
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG
@@ -93,14 +93,14 @@ class RemoteGraph:
         """As `CodeGraph.path`."""
         body = {"start": start, "end": end, "candidates": candidates}
         return self._ask(
-            lambda: rebuilding.parse_neighbours(self._fetch_results("path", body)),
+            lambda: reply_parsers.parse_neighbours(self._fetch_results("path", body)),
             lambda engine: engine.graph.path(start, end, candidates=candidates),
         )
 
     def cycles(self, level: Literal["files", "symbols"] = "files") -> list[GraphCycle]:
         """As `CodeGraph.cycles`."""
         return self._ask(
-            lambda: rebuilding.parse_cycles(self._fetch_results("cycles", {"level": level, "limit": _MAX_RESULTS})),
+            lambda: reply_parsers.parse_cycles(self._fetch_results("cycles", {"level": level, "limit": _MAX_RESULTS})),
             lambda engine: engine.graph.cycles(level),
         )
 
@@ -108,14 +108,14 @@ class RemoteGraph:
         """As `CodeGraph.hotspots`."""
         body = {"limit": limit, "kind": kind}
         return self._ask(
-            lambda: rebuilding.parse_hotspots(self._fetch_results("hotspots", body)),
+            lambda: reply_parsers.parse_hotspots(self._fetch_results("hotspots", body)),
             lambda engine: engine.graph.hotspots(limit, kind),
         )
 
     def outline(self, path: str) -> list[OutlineEntry]:
         """As `CodeGraph.outline`."""
         return self._ask(
-            lambda: rebuilding.parse_outline(self._fetch_results("outline", {"path": path})),
+            lambda: reply_parsers.parse_outline(self._fetch_results("outline", {"path": path})),
             lambda engine: engine.graph.outline(path),
         )
 
@@ -125,7 +125,7 @@ class RemoteGraph:
         depth_field = {} if depth is None else {"depth": depth}
         body = {"name": name, **depth_field, "candidates": candidates, "limit": _MAX_RESULTS}
         return self._ask(
-            lambda: rebuilding.parse_neighbours(self._fetch_results(question, body)),
+            lambda: reply_parsers.parse_neighbours(self._fetch_results(question, body)),
             lambda engine: query_graph(engine.graph, question, name, depth, candidates=candidates),
         )
 

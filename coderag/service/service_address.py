@@ -11,7 +11,7 @@ class ServiceAddress:
         pid: Its process.
         version: Of CodeRAG; clients of another version do not use it.
         http: Where it speaks HTTP: ``unix:/path`` or ``http://127.0.0.1:port``.
-        mcp: Where it speaks MCP line by line, see `coderag.interfaces.mcp.lines`: ``unix:/path`` or ``tcp:127.0.0.1:port``.
+        mcp: Where it speaks MCP line by line, see `coderag.interfaces.mcp.line_session`: ``unix:/path`` or ``tcp:127.0.0.1:port``.
         token: Opens both.
         started: When it was started, ISO 8601.
         environment: Fingerprint of what of its environment decides on answers; clients with another one do not use it.

@@ -21,7 +21,7 @@ from coderag.ingestion.parsing.languages import TEXT, detect_language
 from coderag.ingestion.parsing.parsed_file import ParsedChunk, place_file
 from coderag.question.question_text import check_question
 from coderag.schema.search import SearchHit
-from coderag.workspace.preview_words import (
+from coderag.workspace.preview_terms import (
     OTHER_ROLE,
     ROLE_FACTORS,
     QueryTerm,

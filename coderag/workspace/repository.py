@@ -13,7 +13,7 @@ from coderag.errors import CodeRAGError, ServiceError, StoreError
 from coderag.schema.search import SearchHit
 from coderag.stores.pointer import Pointer, read_pointer
 from coderag.text.tokenizer import TOKENIZER_VERSION
-from coderag.workspace.edit_gatherer import DEFAULT_MAX_DELAY_S, DEFAULT_QUIET_S, EditDebouncer
+from coderag.workspace.edit_debouncer import DEFAULT_MAX_DELAY_S, DEFAULT_QUIET_S, EditDebouncer
 from coderag.workspace.engines import EngineStamp, get_index_folder
 from coderag.workspace.index_queue import IndexQueue, IndexRequest
 from coderag.workspace.jobs import IndexJob, JobView

@@ -17,6 +17,7 @@ from coderag.retrieval.filters import to_filter_values
 from coderag.schema.search import Filters
 from coderag.workspace.allowed_roots import check_allowed
 from coderag.workspace.engines import EngineOpener, EngineStamp, get_index_folder, open_engine
+from coderag.workspace.federated_search import RepositoryReply, merge_hits, query_repositories
 from coderag.workspace.index_queue import IndexQueue
 from coderag.workspace.jobs import ENDED_STATES, IndexJob
 from coderag.workspace.listeners import Listeners
@@ -29,7 +30,6 @@ from coderag.workspace.results import (
     RepositoryVerdict,
     WorkspaceHits,
 )
-from coderag.workspace.several import RepositoryReply, merge_hits, query_repositories
 from coderag.workspace.writer import IndexTaskRunner, WriterProcess
 
 __all__ = [

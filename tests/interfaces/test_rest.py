@@ -8,7 +8,7 @@ import pytest
 from coderag import CodeRAG
 from coderag.interfaces.rest.app import make_app
 from coderag.schema.search import Filters, SearchHits
-from coderag.service import rebuilding
+from coderag.service import reply_parsers
 from coderag.workspace.workspace import Workspace, WorkspaceOptions
 from tests.interfaces.rest_server import API, RestClient, events_of
 from tests.support.corpora import write_files
@@ -54,7 +54,7 @@ def told(value):
 def test_a_search_is_the_same_as_in_process(rest, rag):
     reply = rest.result("/search", query=QUESTION, top_k=3)
     found = rag.search(QUESTION, top_k=3)
-    rebuilt = rebuilding.parse_hits(reply)
+    rebuilt = reply_parsers.parse_hits(reply)
     assert told(rebuilt) == told(found) != []
     assert (rebuilt.evidence, rebuilt.confidence, rebuilt.not_indexed) == (
         found.evidence, found.confidence, found.not_indexed
@@ -93,14 +93,14 @@ def test_a_search_over_several_repositories_says_which_one_a_result_is_of(rest):
 
 @pytest.mark.parametrize("options", [{"text": "round_up"}, {"text": "def .*\\(", "regex": True, "context_lines": 1}])
 def test_a_search_for_text_is_the_same_as_in_process(rest, rag, options):
-    assert told(rebuilding.parse_matches(rest.result("/search/text", **options))) == told(rag.search_text(**options))
+    assert told(reply_parsers.parse_matches(rest.result("/search/text", **options))) == told(rag.search_text(**options))
 
 
 @pytest.mark.parametrize("text_format", ["markdown", "xml", "json"])
 def test_a_context_is_the_same_as_in_process(rest, rag, text_format):
     found = rag.context(QUESTION, token_budget=500, format=text_format)
     reply = rest.result("/context", query=QUESTION, token_budget=500, format=text_format)
-    assert told(rebuilding.parse_context(reply)) == told(found)
+    assert told(reply_parsers.parse_context(reply)) == told(found)
 
 
 def test_a_context_leaves_out_what_its_session_has_shown(rest):
@@ -120,7 +120,7 @@ def test_a_session_that_is_forgotten_begins_anew(rest):
 
 def test_lines_are_read_as_in_process(rest, rag):
     found = rag.read(["shop/cart.py:4-6"])
-    assert told(rebuilding.parse_context(rest.result("/read", places=["shop/cart.py:4-6"]))) == told(found)
+    assert told(reply_parsers.parse_context(rest.result("/read", places=["shop/cart.py:4-6"]))) == told(found)
 
 
 def test_an_explanation_has_all_that_the_engine_tells(rest, rag):
@@ -132,7 +132,7 @@ def test_an_explanation_has_all_that_the_engine_tells(rest, rag):
 
 def test_a_definition_is_found_by_its_name(rest, rag):
     hits = rest.result("/definition", name="Cart.total")["hits"]
-    assert told([rebuilding.parse_hit(hit) for hit in hits]) == told(rag.definition("Cart.total"))
+    assert told([reply_parsers.parse_hit(hit) for hit in hits]) == told(rag.definition("Cart.total"))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_definition_is_found_by_its_name(rest, rag):
 def test_a_question_to_the_graph_is_answered_as_in_process(rest, rag, question, name):
     reply = rest.result(f"/graph/{question}", name=name)
     found = getattr(rag.graph, question)(name)
-    assert told(rebuilding.parse_neighbours(reply["results"])) == told(found)
+    assert told(reply_parsers.parse_neighbours(reply["results"])) == told(found)
     assert reply["total"] == len(found)
 
 
@@ -162,34 +162,36 @@ def test_a_limit_is_told_by_the_total(rest):
 
 def test_a_path_leads_from_one_declaration_to_another(rest, rag):
     reply = rest.result("/graph/path", start="Cart.total", end="round_up")
-    assert told(rebuilding.parse_neighbours(reply["results"])) == told(rag.graph.path("Cart.total", "round_up")) != []
+    assert (
+        told(reply_parsers.parse_neighbours(reply["results"])) == told(rag.graph.path("Cart.total", "round_up")) != []
+    )
 
 
 @pytest.mark.parametrize("level", ["files", "symbols"])
 def test_cycles_are_found(rest, rag, level):
     reply = rest.result("/graph/cycles", level=level)
-    assert told(rebuilding.parse_cycles(reply["results"])) == told(rag.graph.cycles(level)) != []
+    assert told(reply_parsers.parse_cycles(reply["results"])) == told(rag.graph.cycles(level)) != []
 
 
 def test_hotspots_come_most_central_first(rest, rag):
     reply = rest.result("/graph/hotspots", kind="function", limit=2)
-    assert told(rebuilding.parse_hotspots(reply["results"])) == told(rag.graph.hotspots(2, "function"))
+    assert told(reply_parsers.parse_hotspots(reply["results"])) == told(rag.graph.hotspots(2, "function"))
 
 
 def test_an_outline_is_nested(rest, rag):
     reply = rest.result("/graph/outline", path="shop/cart.py")
-    assert told(rebuilding.parse_outline(reply["results"])) == told(rag.graph.outline("shop/cart.py"))
+    assert told(reply_parsers.parse_outline(reply["results"])) == told(rag.graph.outline("shop/cart.py"))
     assert reply["results"][0]["children"]
 
 
 def test_the_status_is_the_same_as_in_process(rest, rag):
     reply = rest.http.get(f"{API}/status", params={"root": rest.root}).json()
-    assert told(rebuilding.parse_status(reply)) == told(rag.status())
+    assert told(reply_parsers.parse_status(reply)) == told(rag.status())
     assert reply["notes"], "a file with a syntax error has a note"
 
 
 def test_an_answer_is_the_same_as_in_process(rest, rag):
-    found, rebuilt = rag.ask(QUESTION), rebuilding.parse_answer(rest.result("/ask", query=QUESTION))
+    found, rebuilt = rag.ask(QUESTION), reply_parsers.parse_answer(rest.result("/ask", query=QUESTION))
     assert told(rebuilt) == told(found)
 
 
@@ -201,13 +203,13 @@ def test_a_streamed_answer_ends_with_the_whole_of_it(rest, rag):
     assert reply.headers["content-type"].startswith("text/event-stream")
     assert [name for name, _ in events] == [data["kind"] for _, data in events]
     assert events[0][0] == "stage"
-    answer = rebuilding.parse_answer(events[-1][1]["answer"])
+    answer = reply_parsers.parse_answer(events[-1][1]["answer"])
     assert "".join(data["text"] for name, data in events if name == "text") == answer.text == rag.ask(QUESTION).text
 
 
 def test_the_verdict_of_no_results_is_kept(rest, rag):
     reply = rest.result("/search", query="kubernetes ingress annotations", filters={"paths": ["nowhere/**"]})
-    assert rebuilding.parse_hits(reply) == SearchHits()
+    assert reply_parsers.parse_hits(reply) == SearchHits()
     assert (
         reply["evidence"]
         == rag.search("kubernetes ingress annotations", filters=Filters(paths=("nowhere/**",))).evidence

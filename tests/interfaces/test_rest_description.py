@@ -12,7 +12,7 @@ from coderag.codegraph.graph import CodeGraph
 from coderag.interfaces._errors import ERROR_TABLE
 from coderag.interfaces.cli._graph_questions import QUESTIONS
 from coderag.interfaces.rest.app import make_app
-from coderag.interfaces.rest.description import split_description
+from coderag.interfaces.rest.openapi import split_description
 from coderag.schema.graph_queries import DEPTHLESS_QUERIES, GraphQuery
 from tests.interfaces.rest_server import FakeWorkspace
 

@@ -10,7 +10,7 @@ from coderag.config.settings import Settings
 from coderag.errors import AmbiguousNameError, CodeRAGError
 from coderag.interfaces._errors import ERROR_TABLE
 from coderag.interfaces.rest.app import make_app
-from coderag.interfaces.rest.strict import MAX_BODY_BYTES
+from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES
 from coderag.schema.graph import GraphDeclaration
 from coderag.schema.search import SearchHits
 from coderag.workspace.workspace import Workspace, WorkspaceOptions

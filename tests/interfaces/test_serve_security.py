@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 from coderag.errors import ConfigurationError
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.hosts import KnownHosts
-from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.options import ServeOptions
-from coderag.interfaces.serve.security import GuardRules, RequestGuard
+from coderag.interfaces.serve.rate_limit import RateLimit
+from coderag.interfaces.serve.request_guard import GuardRules, RequestGuard
 from coderag.service.client import CHALLENGE_HEADER, PROOF_HEADER, compute_proof
 
 TOKEN = "the-token-of-these-tests"  # made up

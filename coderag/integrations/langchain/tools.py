@@ -7,7 +7,7 @@ from langchain_core.tools import StructuredTool, ToolException
 from pydantic import ValidationError
 
 from coderag.errors import InvalidQueryError
-from coderag.integrations.calls import AgentTool
+from coderag.integrations.agent_tools import AgentTool
 from coderag.integrations.repository import AgentRepository, append_hints
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from coderag.integrations.calls import to_hit_record
+from coderag.integrations.agent_tools import to_hit_record
 from coderag.integrations.repository import AgentRepository, RepositoryLike, append_hints
 from coderag.schema.search import Filters, SearchHit
 

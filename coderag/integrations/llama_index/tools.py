@@ -5,7 +5,7 @@ from typing import Any
 
 from llama_index.core.tools import FunctionTool, ToolOutput
 
-from coderag.integrations.calls import AgentTool
+from coderag.integrations.agent_tools import AgentTool
 from coderag.integrations.repository import AgentRepository, append_hints
 
 

@@ -49,7 +49,7 @@ def open_warm(root: Path) -> "Engine":
 
 
 def _start_for_later() -> None:
-    from coderag.service.starting import start_for_later
+    from coderag.service.launcher import start_for_later
 
     start_for_later()
 

@@ -38,7 +38,7 @@ def run(
     import secrets
 
     from coderag.interfaces.serve.options import read_token
-    from coderag.interfaces.serve.running import AlreadyServedError, serve
+    from coderag.interfaces.serve.service import AlreadyServedError, serve
 
     options = _options(given, ends_when_idle=as_background)
     options.check()
@@ -63,7 +63,7 @@ def run(
 
 def start(given: Mapping[str, Any], token_file: Path | None, output: Output, *, show_token: bool) -> None:
     """Start a service in the background and wait until it answers. Arguments and errors as of `run`."""
-    from coderag.service.starting import start_in_background
+    from coderag.service.launcher import start_in_background
 
     _options(given, ends_when_idle=True).check()
     with output.busy("starting"):
@@ -84,7 +84,7 @@ def stop(output: Output) -> None:
     Raises:
         ServiceError: It does not end.
     """
-    from coderag.service.starting import stop_service
+    from coderag.service.launcher import stop_service
 
     with output.busy("ending"):
         address = stop_service()

@@ -12,7 +12,7 @@ from mcp_types import (
 )
 
 from coderag.errors import CodeRAGError
-from coderag.interfaces.mcp.missing import list_indexed_paths
+from coderag.interfaces.mcp.paths import list_indexed_paths
 from coderag.interfaces.mcp.repositories import Repositories
 
 _MAX_VALUES: Final = 100  # by the protocol

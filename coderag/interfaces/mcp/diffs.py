@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coderag.interfaces.mcp.missing import list_indexed_paths
+from coderag.interfaces.mcp.paths import list_indexed_paths
 from coderag.schema.graph import GraphDeclaration
 
 if TYPE_CHECKING:

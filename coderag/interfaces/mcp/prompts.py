@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from coderag.errors import CodeRAGError
 from coderag.interfaces.mcp.arguments import ContextArguments, DocsArguments, ExplainArguments
 from coderag.interfaces.mcp.errors import format_error, format_invalid_arguments
-from coderag.interfaces.mcp.following import format_progress
+from coderag.interfaces.mcp.progress import format_progress
 from coderag.interfaces.mcp.prompt_facts import describe_diff, describe_trace
 from coderag.interfaces.mcp.replies import DATA_NOTE, MAX_REPLY_CHARS
 from coderag.interfaces.mcp.repositories import Repositories

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
-from coderag.interfaces.mcp.places import build_neighbour_part
+from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import ReplyPart
+from coderag.interfaces.mcp.result_parts import build_neighbour_part
 from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.graph_queries import GraphQuery, query_graph

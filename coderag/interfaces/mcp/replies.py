@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mcp_types import CallToolResult, TextContent
 
-from coderag.interfaces.mcp.cleaning import fence_code
+from coderag.interfaces.mcp.cleaner import fence_code
 from coderag.text.token_counts import count_tokens
 
 MAX_REPLY_CHARS: Final = 24_000

@@ -14,9 +14,9 @@ from mcp_types import Resource
 
 from coderag.config.repository_root import find_root
 from coderag.errors import CodeRAGError, InvalidQueryError
-from coderag.interfaces.mcp.cleaning import Cleaner
-from coderag.interfaces.mcp.following import follow
-from coderag.interfaces.mcp.notices import NotificationBus, build_repository_uri
+from coderag.interfaces.mcp.cleaner import Cleaner
+from coderag.interfaces.mcp.notifications import NotificationBus, build_repository_uri
+from coderag.interfaces.mcp.progress import follow
 
 if TYPE_CHECKING:
     from coderag.app import CodeRAG

@@ -14,11 +14,11 @@ from mcp_types import INVALID_PARAMS, GetPromptResult, InputRequiredResult, Reso
 
 from coderag import __version__
 from coderag.interfaces.mcp.completion import add_completion
-from coderag.interfaces.mcp.notices import NotificationBus
+from coderag.interfaces.mcp.instructions import INSTRUCTIONS, SINGLE_INSTRUCTIONS
+from coderag.interfaces.mcp.notifications import NotificationBus
 from coderag.interfaces.mcp.prompts import add_prompts
 from coderag.interfaces.mcp.repositories import Repositories
 from coderag.interfaces.mcp.resources import add_resources
-from coderag.interfaces.mcp.texts import INSTRUCTIONS, SINGLE_INSTRUCTIONS
 from coderag.interfaces.mcp.tool import make_tool
 from coderag.interfaces.mcp.tools.backlog import BACKLOG
 from coderag.interfaces.mcp.tools.context import CONTEXT

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from coderag.errors import CodeRAGError
 from coderag.interfaces.mcp.arguments import ToolArguments
 from coderag.interfaces.mcp.errors import format_error, format_invalid_arguments
-from coderag.interfaces.mcp.following import compute_percent, follow, format_progress
+from coderag.interfaces.mcp.progress import compute_percent, follow, format_progress
 from coderag.interfaces.mcp.replies import McpReply
 from coderag.interfaces.mcp.repositories import Repositories, RepositoryHandle
 from coderag.interfaces.mcp.schemas import compact_schema

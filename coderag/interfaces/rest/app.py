@@ -9,10 +9,10 @@ from typing import Final
 from fastapi import FastAPI
 
 from coderag import __version__
-from coderag.interfaces.rest import asking, graph, indexing, repositories, searching
-from coderag.interfaces.rest.description import DESCRIPTION, TAGS, TITLE, build_openapi
+from coderag.interfaces.rest import answer_routes, graph_routes, index_routes, repository_routes, search_routes
+from coderag.interfaces.rest.openapi import DESCRIPTION, TAGS, TITLE, build_openapi
 from coderag.interfaces.rest.problems import install_handlers
-from coderag.interfaces.rest.work import RequestRunner
+from coderag.interfaces.rest.request_runner import RequestRunner
 from coderag.workspace.workspace import Workspace
 
 PREFIX: Final = "/api/v1"
@@ -48,7 +48,7 @@ def make_app(workspace: Workspace, *, request_s: float = 120) -> FastAPI:
     )
     app.state.work = runner
     install_handlers(app)
-    for module in (searching, asking, graph, repositories, indexing):
+    for module in (search_routes, answer_routes, graph_routes, repository_routes, index_routes):
         app.include_router(module.router, prefix=PREFIX)
     app.openapi = partial(build_openapi, app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app

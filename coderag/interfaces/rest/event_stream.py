@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from coderag.interfaces.rest.work import make_timeout_error
+from coderag.interfaces.rest.request_runner import make_timeout_error
 
 EVENT_TYPE: Final = "text/event-stream"
 

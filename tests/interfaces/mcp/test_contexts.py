@@ -2,7 +2,7 @@
 
 import pytest
 
-from coderag.interfaces.mcp.contexts import build_context_reply
+from coderag.interfaces.mcp.context_reply import build_context_reply
 from coderag.interfaces.mcp.repositories import RepositoryHandle
 from coderag.schema.context import AssembledContext, ContextItem, ContextSection
 

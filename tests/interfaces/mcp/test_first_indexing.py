@@ -8,7 +8,7 @@ import pytest
 
 from coderag.errors import ModelUnavailableError, StorageFullError
 from coderag.interfaces.mcp import repositories
-from coderag.interfaces.mcp.following import compute_percent, format_progress
+from coderag.interfaces.mcp.progress import compute_percent, format_progress
 from coderag.schema.indexing import IndexProgress
 from coderag.workspace.jobs import JobView
 from tests.interfaces.mcp.conftest import connected, text_of

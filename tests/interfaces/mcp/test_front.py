@@ -9,8 +9,8 @@ import pytest
 
 from coderag import __version__
 from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
-from coderag.interfaces.mcp.stdio.front import SessionProxy
 from coderag.interfaces.mcp.stdio.handshake import CAPABILITIES_KEY, PROTOCOL_KEY, Handshake
+from coderag.interfaces.mcp.stdio.proxy import SessionProxy
 from tests.interfaces.mcp.fake_backend import Client, FakeBackends
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}

@@ -11,7 +11,7 @@ import pytest
 
 from coderag.errors import StoreError
 from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
-from coderag.interfaces.mcp.lines import MAX_HELLO_BYTES, serve_lines
+from coderag.interfaces.mcp.line_session import MAX_HELLO_BYTES, serve_lines
 from coderag.workspace.workspace import Workspace
 
 HELLO = {"coderag": 1, "root": "/work", "tools": "all"}

@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from coderag.interfaces.mcp.maps import DEFAULT_MAP_TOKENS
+from coderag.interfaces.mcp.repository_map import DEFAULT_MAP_TOKENS
 from coderag.text.token_counts import count_tokens
 from tests.interfaces.mcp.conftest import connected
 

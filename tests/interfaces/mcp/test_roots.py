@@ -4,7 +4,7 @@ import pytest
 from mcp import Client
 
 from coderag.errors import InvalidQueryError
-from coderag.interfaces.mcp.notices import NotificationBus
+from coderag.interfaces.mcp.notifications import NotificationBus
 from coderag.interfaces.mcp.repositories import PROJECT_ENV_VARIABLE, Repositories
 from coderag.interfaces.mcp.server import make_server
 from tests.interfaces.mcp.conftest import connected

@@ -5,9 +5,9 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
-from coderag.interfaces.mcp.cleaning import Cleaner, fence_code, format_code_span
-from coderag.interfaces.mcp.missing import normalize_place, strip_line_range
+from coderag.interfaces.mcp.cleaner import Cleaner, fence_code, format_code_span
 from coderag.interfaces.mcp.paging import fetch_page
+from coderag.interfaces.mcp.paths import normalize_place, strip_line_range
 from coderag.interfaces.mcp.schemas import compact_schema
 
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from coderag.integrations.calls import AGENT_TOOLS
+from coderag.integrations.agent_tools import AGENT_TOOLS
 from coderag.integrations.langgraph.state import CodeState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "subagent.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from coderag.config.sections import IngestionSettings
 from coderag.errors import InvalidQueryError
 from coderag.ingestion.files.source import read_regular
 from coderag.workspace.preview import find_preview_hits
-from coderag.workspace.preview_words import parse_query_terms
+from coderag.workspace.preview_terms import parse_query_terms
 
 AUTH = '''"""Logging in."""
 

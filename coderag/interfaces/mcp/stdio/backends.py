@@ -183,7 +183,7 @@ class LocalServer:
     async def _serve(self, connection: socket.socket) -> None:
         import asyncio  # noqa: PLC0415  # slow
 
-        from coderag.interfaces.mcp.lines import serve_lines  # noqa: PLC0415  # a second
+        from coderag.interfaces.mcp.line_session import serve_lines  # noqa: PLC0415  # a second
 
         reader, writer = await asyncio.open_connection(sock=connection)
         await serve_lines(self._get_workspace, reader, writer, token=None)
@@ -233,7 +233,7 @@ class BackendSelector:
     def _find_service(self) -> ServiceAddress | None:
         address = find_service()
         if address is None and load_service_settings(self._options.root).autostart:
-            from coderag.service.starting import start_for_later  # noqa: PLC0415  # seldom needed
+            from coderag.service.launcher import start_for_later  # noqa: PLC0415  # seldom needed
 
             start_for_later()
             deadline = time.monotonic() + AUTOSTART_TIMEOUT_S

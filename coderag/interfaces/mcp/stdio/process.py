@@ -15,8 +15,8 @@ from typing import Final
 from coderag.interfaces._errors import INTERRUPTED, SUCCESS
 from coderag.interfaces.mcp.framing import LineCutter
 from coderag.interfaces.mcp.stdio.backends import BackendSelector, SessionOptions
-from coderag.interfaces.mcp.stdio.front import SessionProxy
 from coderag.interfaces.mcp.stdio.handshake import Handshake
+from coderag.interfaces.mcp.stdio.proxy import SessionProxy
 from coderag.interfaces.mcp.stdio.wire import Wire, WireClosedError
 
 ANSWER_GRACE_S: Final = 1.0

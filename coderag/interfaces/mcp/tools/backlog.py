@@ -2,7 +2,7 @@
 
 from coderag.interfaces.mcp.arguments import BacklogArguments
 from coderag.interfaces.mcp.replies import McpReply
-from coderag.interfaces.mcp.structures import BacklogResult
+from coderag.interfaces.mcp.reply_types import BacklogResult
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 
 _NOTE = (

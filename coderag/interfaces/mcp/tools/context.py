@@ -6,13 +6,13 @@ from typing import Final
 
 from coderag.errors import InvalidQueryError
 from coderag.interfaces.mcp.arguments import ContextArguments
-from coderag.interfaces.mcp.contexts import build_context_reply
-from coderag.interfaces.mcp.missing import normalize_place, refuse_path, strip_line_range
-from coderag.interfaces.mcp.pending import build_pending_reply
-from coderag.interfaces.mcp.places import build_neighbour_part
+from coderag.interfaces.mcp.context_reply import build_context_reply
+from coderag.interfaces.mcp.paths import normalize_place, refuse_path, strip_line_range
+from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply, ReplyPart
+from coderag.interfaces.mcp.reply_types import ContextResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.structures import ContextResult
+from coderag.interfaces.mcp.result_parts import build_neighbour_part
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.graph import GraphNeighbour
 from coderag.schema.search import Filters

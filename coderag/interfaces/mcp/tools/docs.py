@@ -3,11 +3,11 @@
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import DocsArguments
-from coderag.interfaces.mcp.pending import build_pending_reply
-from coderag.interfaces.mcp.places import build_hit_part, format_verdict, suggest_next_steps, to_verdict_fields
+from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.reply_types import SearchResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.structures import SearchResult
+from coderag.interfaces.mcp.result_parts import build_hit_part, format_verdict, suggest_next_steps, to_verdict_fields
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.search import Filters
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from coderag.errors import InvalidQueryError, UnknownNameError
 from coderag.interfaces.mcp.arguments import MIN_TOKENS, ExplainArguments
-from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
-from coderag.interfaces.mcp.missing import normalize_place, refuse_path, strip_line_range
-from coderag.interfaces.mcp.pending import build_pending_reply
-from coderag.interfaces.mcp.places import build_hit_part
+from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.paths import normalize_place, refuse_path, strip_line_range
+from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.relations import (
     build_definition_parts,
     find_declarations,
@@ -17,8 +16,9 @@ from coderag.interfaces.mcp.relations import (
     format_counts,
 )
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
+from coderag.interfaces.mcp.reply_types import ExplainResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.structures import ExplainResult
+from coderag.interfaces.mcp.result_parts import build_hit_part
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.graph import OutlineEntry
 from coderag.schema.search import Filters, SearchHit

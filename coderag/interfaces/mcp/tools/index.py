@@ -3,9 +3,9 @@
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import IndexArguments
-from coderag.interfaces.mcp.following import follow, format_progress
+from coderag.interfaces.mcp.progress import follow, format_progress
 from coderag.interfaces.mcp.replies import McpReply
-from coderag.interfaces.mcp.structures import IndexResult
+from coderag.interfaces.mcp.reply_types import IndexResult
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.interfaces.mcp.tools.status import build_job_record
 

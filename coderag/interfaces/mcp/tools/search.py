@@ -5,13 +5,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
-from coderag.interfaces.mcp.following import format_progress
 from coderag.interfaces.mcp.paging import fetch_page
-from coderag.interfaces.mcp.pending import build_pending_reply
-from coderag.interfaces.mcp.places import build_hit_part, format_verdict, suggest_next_steps, to_verdict_fields
+from coderag.interfaces.mcp.pending_reply import build_pending_reply
+from coderag.interfaces.mcp.progress import format_progress
 from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.reply_types import SearchResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.structures import SearchResult
+from coderag.interfaces.mcp.result_parts import build_hit_part, format_verdict, suggest_next_steps, to_verdict_fields
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.interfaces.mcp.tools.text_search import build_text_reply
 from coderag.schema.vocabulary import Evidence

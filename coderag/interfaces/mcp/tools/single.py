@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import SingleArguments
-from coderag.interfaces.mcp.contexts import build_context_reply
-from coderag.interfaces.mcp.pending import build_pending_reply
-from coderag.interfaces.mcp.places import build_hit_part
+from coderag.interfaces.mcp.context_reply import build_context_reply
+from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.replies import MAX_REPLY_CHARS, McpReply
+from coderag.interfaces.mcp.reply_types import ContextResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.structures import ContextResult
+from coderag.interfaces.mcp.result_parts import build_hit_part
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 
 _MAX_PLACES = 10

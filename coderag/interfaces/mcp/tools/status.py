@@ -5,11 +5,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coderag.interfaces.mcp.arguments import StatusArguments
-from coderag.interfaces.mcp.cleaning import Cleaner
-from coderag.interfaces.mcp.following import compute_percent, format_progress
-from coderag.interfaces.mcp.notices import REPOSITORIES_URI
+from coderag.interfaces.mcp.cleaner import Cleaner
+from coderag.interfaces.mcp.notifications import REPOSITORIES_URI
+from coderag.interfaces.mcp.progress import compute_percent, format_progress
 from coderag.interfaces.mcp.replies import McpReply
-from coderag.interfaces.mcp.structures import StatusResult
+from coderag.interfaces.mcp.reply_types import StatusResult
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 from coderag.schema.indexing import IndexStatus
 from coderag.workspace.jobs import ENDED_STATES, JobView

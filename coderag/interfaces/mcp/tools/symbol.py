@@ -3,8 +3,8 @@
 from functools import partial
 
 from coderag.interfaces.mcp.arguments import MAX_NEIGHBOURS, MIN_TOKENS, SymbolArguments
-from coderag.interfaces.mcp.missing import normalize_place
-from coderag.interfaces.mcp.pending import build_pending_reply
+from coderag.interfaces.mcp.paths import normalize_place
+from coderag.interfaces.mcp.pending_reply import build_pending_reply
 from coderag.interfaces.mcp.relations import (
     build_definition_parts,
     find_declarations,
@@ -12,8 +12,8 @@ from coderag.interfaces.mcp.relations import (
     format_counts,
 )
 from coderag.interfaces.mcp.replies import McpReply
+from coderag.interfaces.mcp.reply_types import SymbolResult
 from coderag.interfaces.mcp.repositories import RepositoryHandle
-from coderag.interfaces.mcp.structures import SymbolResult
 from coderag.interfaces.mcp.tool import ToolDefinition, ToolRequest
 
 _DEFINITION_SHARE = 0.4  # of the tokens, if there are neighbours as well

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from coderag.interfaces.mcp.arguments import MAX_RANKED_RESULTS, SearchArguments
-from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
 

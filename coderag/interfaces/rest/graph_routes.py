@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Response
 
 from coderag.interfaces.rest.bodies import CyclesBody, HotspotsBody, NeighboursBody, OutlineBody, PathBody
 from coderag.interfaces.rest.replies import CyclesReply, HotspotsReply, NeighboursReply, OutlineReply
-from coderag.interfaces.rest.strict import StrictRoute
-from coderag.interfaces.rest.work import RequestRunner, RunnerDependency
+from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
+from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.schema.graph_queries import GraphQuery, query_graph
 
 router = APIRouter(route_class=StrictRoute, tags=["graph"], prefix="/graph")

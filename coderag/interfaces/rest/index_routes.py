@@ -16,10 +16,10 @@ from coderag.interfaces.rest.bodies import IndexBody
 from coderag.interfaces.rest.event_stream import EventFeed, EventStream, describe_events, encode_event, keep_alive
 from coderag.interfaces.rest.parameters import JobParameter, OptionalRootParameter
 from coderag.interfaces.rest.replies import JobReply, JobsReply
-from coderag.interfaces.rest.strict import StrictRoute
-from coderag.interfaces.rest.work import RequestRunner, RunnerDependency
-from coderag.workspace.following import stream_views
+from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
+from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.workspace.jobs import ENDED_STATES, IndexJob, JobView
+from coderag.workspace.progress import stream_views
 
 router = APIRouter(route_class=StrictRoute, tags=["indexing"])
 

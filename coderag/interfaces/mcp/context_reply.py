@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
-from coderag.interfaces.mcp.places import format_verdict, suggest_next_steps, to_verdict_fields
+from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.result_parts import format_verdict, suggest_next_steps, to_verdict_fields
 from coderag.retrieval.context.parts import format_relation
 from coderag.schema.chunks import format_location
 from coderag.schema.context import AssembledContext, ContextItem, Omission

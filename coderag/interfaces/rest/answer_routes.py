@@ -21,8 +21,8 @@ from coderag.interfaces.rest.event_stream import (
     run_unless_gone,
 )
 from coderag.interfaces.rest.problems import Problem, build_internal_problem, to_problem
-from coderag.interfaces.rest.strict import StrictRoute
-from coderag.interfaces.rest.work import JSON_TYPE, RequestRunner, RunnerDependency, make_timeout_error
+from coderag.interfaces.rest.request_runner import JSON_TYPE, RequestRunner, RunnerDependency, make_timeout_error
+from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.schema.answers import Answer, AnswerEvent
 
 router = APIRouter(route_class=StrictRoute, tags=["answers"])

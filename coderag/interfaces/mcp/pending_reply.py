@@ -3,10 +3,10 @@
 from functools import partial
 
 from coderag.errors import InvalidQueryError
-from coderag.interfaces.mcp.following import format_progress
-from coderag.interfaces.mcp.places import build_hit_part
+from coderag.interfaces.mcp.progress import format_progress
 from coderag.interfaces.mcp.replies import McpReply, ReplyPart
 from coderag.interfaces.mcp.repositories import RepositoryHandle
+from coderag.interfaces.mcp.result_parts import build_hit_part
 from coderag.interfaces.mcp.tool import ToolRequest
 
 _MAX_RESULTS = 10

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from coderag.interfaces._excerpt import excerpt
-from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
+from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
 from coderag.interfaces.mcp.replies import ReplyPart
 from coderag.schema.chunks import format_location
 from coderag.schema.graph import GraphNeighbour

@@ -10,8 +10,8 @@ from filelock import FileLock
 from coderag import __version__
 from coderag.service.discovery import ensure_runtime_folder, remove_stale, write_address
 from coderag.service.environment import compute_fingerprint
+from coderag.service.launcher import stop_service
 from coderag.service.service_address import ServiceAddress
-from coderag.service.starting import stop_service
 from tests.unit.service.answering import Answering
 
 

@@ -2,7 +2,7 @@ import threading
 
 from coderag.errors import IndexNotFoundError
 from coderag.schema.search import SearchHits
-from coderag.workspace.several import RepositoryReply, merge_hits, query_repositories
+from coderag.workspace.federated_search import RepositoryReply, merge_hits, query_repositories
 from tests.support.workspaces import hit
 
 

@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coderag.errors import CodeRAGError, ServiceBusyError, ServiceError
 from coderag.interfaces.rest.problems import INVALID_REQUEST, Problem, to_problem, to_response
-from coderag.interfaces.rest.strict import MAX_BODY_BYTES
+from coderag.interfaces.rest.strict_route import MAX_BODY_BYTES
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.hosts import KnownHosts
-from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.options import is_loopback
+from coderag.interfaces.serve.rate_limit import RateLimit
 from coderag.service.client import CHALLENGE_HEADER, HEALTH_PATH, PROOF_HEADER, compute_proof
 
 MAX_REQUESTS: Final = 128

@@ -10,8 +10,8 @@ from coderag.interfaces._plain import json_bytes
 from coderag.interfaces.rest.bodies import RootBody
 from coderag.interfaces.rest.parameters import RootParameter
 from coderag.interfaces.rest.replies import ForgottenReply, HealthReply, RepositoriesReply
-from coderag.interfaces.rest.strict import StrictRoute
-from coderag.interfaces.rest.work import JSON_TYPE, RequestRunner, RunnerDependency
+from coderag.interfaces.rest.request_runner import JSON_TYPE, RequestRunner, RunnerDependency
+from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.schema.indexing import IndexStatus
 from coderag.workspace.workspace import KnownRepository
 

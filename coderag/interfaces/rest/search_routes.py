@@ -8,8 +8,8 @@ from coderag.config.sections import MAX_RESULTS
 from coderag.interfaces.rest.bodies import ContextBody, DefinitionBody, ExplainBody, ReadBody, SearchBody, TextBody
 from coderag.interfaces.rest.parameters import RootParameter, SessionParameter
 from coderag.interfaces.rest.replies import DefinitionReply, ForgottenReply, SearchReply, WorkspaceReply
-from coderag.interfaces.rest.strict import StrictRoute
-from coderag.interfaces.rest.work import RequestRunner, RunnerDependency
+from coderag.interfaces.rest.request_runner import RequestRunner, RunnerDependency
+from coderag.interfaces.rest.strict_route import StrictRoute
 from coderag.retrieval.explanation import Explanation
 from coderag.retrieval.text_search.text_matches import TextMatches
 from coderag.schema.context import AssembledContext

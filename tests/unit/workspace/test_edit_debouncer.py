@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from coderag.workspace.edit_gatherer import EditDebouncer
+from coderag.workspace.edit_debouncer import EditDebouncer
 from tests.support.workspaces import DEADLINE_S, eventually
 
 

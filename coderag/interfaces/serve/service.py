@@ -21,20 +21,20 @@ from coderag import __version__
 from coderag.app import load_query_graph
 from coderag.errors import ServiceError
 from coderag.interfaces.mcp.framing import MAX_LINE_BYTES
-from coderag.interfaces.mcp.lines import serve_lines
+from coderag.interfaces.mcp.line_session import serve_lines
 from coderag.interfaces.serve.activity import Activity
 from coderag.interfaces.serve.asgi import ServiceApp, compose
 from coderag.interfaces.serve.connections import BoundedConnection
 from coderag.interfaces.serve.hosts import KnownHosts
-from coderag.interfaces.serve.limits import RateLimit
 from coderag.interfaces.serve.log_file import trim_log
 from coderag.interfaces.serve.options import ServeOptions
-from coderag.interfaces.serve.security import GuardRules, RequestGuard
+from coderag.interfaces.serve.rate_limit import RateLimit
+from coderag.interfaces.serve.request_guard import GuardRules, RequestGuard
 from coderag.interfaces.serve.sockets import LocalSocket, open_local_socket, open_network_socket
 from coderag.service.discovery import ensure_runtime_folder, read_address, remove_address, remove_stale, write_address
 from coderag.service.environment import compute_fingerprint
+from coderag.service.launcher import make_service_lock
 from coderag.service.service_address import ServiceAddress
-from coderag.service.starting import make_service_lock
 from coderag.system.process_memory import limit_heaps, trim_heap
 from coderag.workspace.jobs import ENDED_STATES
 from coderag.workspace.workspace import Workspace, WorkspaceOptions

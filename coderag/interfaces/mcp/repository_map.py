@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from coderag.interfaces.mcp.cleaning import Cleaner, format_code_span
-from coderag.interfaces.mcp.missing import list_indexed_paths
+from coderag.interfaces.mcp.cleaner import Cleaner, format_code_span
+from coderag.interfaces.mcp.paths import list_indexed_paths
 from coderag.text.token_counts import count_tokens
 
 if TYPE_CHECKING:

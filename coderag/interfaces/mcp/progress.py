@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from coderag.workspace.following import stream_views
 from coderag.workspace.jobs import ENDED_STATES
+from coderag.workspace.progress import stream_views
 
 if TYPE_CHECKING:
     from coderag.schema.indexing import IndexProgress
